@@ -1,0 +1,54 @@
+# One command for each thing one does here. `make` alone lists them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help venv dev demo check lint types arrows floor test bench pictures lock clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+$(VENV)/.runtime: requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9) and "pbsteer needs Python 3.9 or newer, this is " + sys.version.split()[0])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	touch $@
+
+venv: $(VENV)/.runtime  ## the virtual environment: .venv, with .venv/bin/pbsteer
+dev: $(VENV)/.dev       ## the same, with what development needs
+
+demo: venv       ## the console, on a simulated cluster
+	$(BIN)/pbsteer --demo
+
+check: lint types arrows floor test  ## everything that must hold
+
+lint: dev        ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: dev       ## mypy, strict, tests too
+	$(BIN)/mypy policy hooks sim tui container tests
+
+arrows: dev      ## who may import whom, and that policy/ is pure
+	$(BIN)/lint-imports
+
+floor: dev       ## policy/ and hooks/ run under Python 3.9
+	$(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
+
+test: dev        ## all tests; those that need a real PBS server say so where there is none
+	$(BIN)/python -m pytest --benchmark-skip
+
+bench: dev       ## the figures: replay speed, seconds a pass, the console at scale
+	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
+
+lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
+	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt
+	uv pip compile --universal --python-version 3.9 --all-extras --generate-hashes -q --no-header pyproject.toml -o requirements-dev.txt
+
+clean:           ## remove what was built
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks

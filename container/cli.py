@@ -1,0 +1,147 @@
+"""``pbsteer testbed``: the commands that bring a testbed up, show it, run programs on its hosts, and take it down."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from functools import wraps
+from pathlib import Path
+from typing import Any, Callable
+
+import click
+
+from container import testbed as testbeds
+from container.requirements import check_root, find_pbs_exec
+from container.spec import ENGINES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
+
+_name_option = click.option("--name", default="pbsteer", show_default=True, help="Which testbed, of several.")
+_state_option = click.option(
+    "--state",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=testbeds.DEFAULT_STATE,
+    show_default=True,
+    help=f"Keep its files in the folder {testbeds.FOLDER} below this one.",
+)
+
+
+def _say_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn a `TestbedError` into click's own error line."""
+
+    @wraps(command)
+    def guarded(**arguments: Any) -> None:
+        try:
+            command(**arguments)
+        except TestbedError as error:
+            raise click.ClickException(str(error)) from error
+
+    return guarded
+
+
+@click.group()
+def testbed() -> None:
+    """A real PBS server and MoMs on this machine, from an installed PBS."""
+
+
+@testbed.command("up")
+@click.option("--moms", type=click.IntRange(1, MAX_MOMS), default=3, show_default=True, help="Hosts with a MoM.")
+@click.option("--cores", type=click.IntRange(min=1), default=8, show_default=True, help="Cores of each vnode.")
+@click.option("--vnodes", type=click.IntRange(1, MAX_VNODES), default=1, show_default=True, help="Vnodes of each MoM.")
+@click.option("--pbs-exec", help="The installed PBS [default: $PBS_EXEC, else what /etc/pbs.conf says, else /opt/pbs].")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What hosts are made of."
+)
+@_name_option
+@_state_option
+@_say_errors
+def up_command(
+    *, moms: int, cores: int, vnodes: int, pbs_exec: str | None, engine: str, name: str, state: Path
+) -> None:
+    """Start a testbed and wait until its vnodes are free."""
+    check_root()
+    start_s = time.monotonic()
+    where = find_pbs_exec(pbs_exec, os.environ)
+    spec = TestbedSpec(name=name, moms=moms, cores=cores, vnodes=vnodes, pbs_exec=where, engine=engine)
+    _, came_up = testbeds.up(spec, state, lambda step: click.echo(f"{step} ...", err=True))
+    said = f"up after {time.monotonic() - start_s:.1f} s" if came_up else "up already"
+    click.echo(f"testbed {name} is {said}: server {spec.server.name}, {moms} MoMs with {vnodes} x {cores} cores each")
+    click.echo("\n".join(_ways_in(spec)))
+
+
+@testbed.command("down")
+@_name_option
+@_state_option
+@_say_errors
+def down_command(name: str, state: Path) -> None:
+    """Stop a testbed and remove all of it; safe to repeat, also after a crash."""
+    removed = testbeds.down(name, state)
+    click.echo(f"testbed {name} is down" if removed else f"there is no testbed {name}")
+
+
+@testbed.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_name_option
+@_state_option
+@_say_errors
+def status_command(as_json: bool, name: str, state: Path) -> None:
+    """Show a testbed; the exit status is 1 unless it is up."""
+    found = testbeds.status(name, state)
+    if as_json:
+        click.echo(json.dumps(asdict(found)))
+    else:
+        click.echo("\n".join(_describe(found)))
+    if not found.is_up:
+        raise click.exceptions.Exit(1)
+
+
+@testbed.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--user", help="Run as this user of the testbed [default: root].")
+@_name_option
+@_state_option
+@click.argument("host")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@_say_errors
+def exec_command(host: str, command: tuple[str, ...], user: str | None, name: str, state: Path) -> None:
+    """Run COMMAND on HOST (server, m1, m2, ...), on this terminal, in the user's home; ends with its exit status."""
+    argv, env = testbeds.build_command(
+        testbeds.open_testbed(name, state), host, _after_dashes(command), user=user, inherit=os.environ
+    )
+    os.execvpe(argv[0], argv, env)  # noqa: S606
+
+
+def _after_dashes(words: tuple[str, ...]) -> list[str]:
+    """The command without the ``--`` that may stand before it."""
+    command = list(words[1:] if words[0] == "--" else words)
+    if not command:
+        raise TestbedError("no command after --")
+    return command
+
+
+def _ways_in(spec: TestbedSpec) -> list[str]:
+    which = "" if spec.name == "pbsteer" else f"--name {spec.name} "
+    first = short_name(spec, spec.mom_hosts[0])
+    return [
+        f"  look     pbsteer testbed exec {which}server -- pbsnodes -aSj",
+        f"  submit   pbsteer testbed exec {which}--user {spec.users[0].name} server -- qsub -- /bin/sleep 60",
+        f"  console  pbsteer testbed exec {which}server -- pbsteer",
+        f"  a MoM    pbsteer testbed exec {which}{first} -- bash",
+        f"  stop     pbsteer testbed down {which}".rstrip(),
+    ]
+
+
+def _describe(found: testbeds.TestbedStatus) -> list[str]:
+    if not found.exists:
+        return [f"there is no testbed {found.name}"]
+    lines = [f"testbed {found.name} is {'up' if found.is_up else 'not whole: take it down'} ({found.folder})"]
+    lines.extend(
+        f"  {host.name:<24} {host.address:<15} " + (f"process {host.pid}" if host.pid else "not running")
+        for host in found.hosts
+    )
+    if found.spec is not None and not found.server_answers:
+        lines.append("  the PBS server does not answer")
+    states: dict[str, int] = {}
+    for vnode in found.vnodes:
+        states[vnode.state] = states.get(vnode.state, 0) + 1
+    lines.extend(f"  {count} vnodes {state}" for state, count in sorted(states.items()))
+    return lines

@@ -1,0 +1,134 @@
+"""PBS on the testbed's hosts: laying out PBS_HOME, starting the daemons, settings, and waiting until vnodes are free.
+
+It reaches a host only through the function that it is given, and so does not know what hosts are made of.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Callable, Protocol
+
+from container.pbs_config import (
+    CRAY_HOOK,
+    ENVIRONMENT,
+    HOME_FOLDERS,
+    MOM_CONFIG,
+    SCHEDULER_FILES,
+    write_server_settings,
+    write_vnode_definitions,
+)
+from container.run import Finished
+from container.spec import Host, TestbedError, TestbedSpec
+
+_DAEMON_TIMEOUT_S = 60.0
+_DATA_STORE_TIMEOUT_S = 120.0
+_FREE_TIMEOUT_S = 90.0
+
+
+class RunOnHost(Protocol):
+    """Runs a command as root on a host of the testbed."""
+
+    def __call__(self, host: Host, argv: Sequence[str], *, timeout_s: float, stdin: str = "") -> Finished:
+        """Run ``argv`` on ``host`` within ``timeout_s``."""
+
+
+def lay_out_home(pbs_exec: Path, pbs_home: Path, host: Host) -> None:
+    """Make ``host``'s PBS_HOME, as pbs_postinstall would, but without telling the machine's init system."""
+    for folder, mode in HOME_FOLDERS:
+        path = pbs_home / folder
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(mode)
+    (pbs_home / "pbs_environment").write_text(ENVIRONMENT)
+    if not host.is_server:
+        (pbs_home / "mom_priv" / "config").write_text(MOM_CONFIG)
+        return
+    for source in (pbs_exec / "lib" / "python" / "altair" / "pbs_hooks").glob("*"):
+        if not source.name.startswith(CRAY_HOOK):
+            shutil.copy2(source, pbs_home / "server_priv" / "hooks")
+    for source_name, target in SCHEDULER_FILES.items():
+        shutil.copy(pbs_exec / "etc" / source_name, pbs_home / "sched_priv" / target)
+
+
+def start_cluster(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str], None]) -> None:
+    """Bring PBS up on hosts whose PBS_HOME is laid out; returns when the server answers and every vnode is free."""
+    sbin = f"{spec.pbs_exec}/sbin"
+    say("making the server's data store")
+    run_on(spec.server, [f"{spec.pbs_exec}/libexec/pbs_habitat"], timeout_s=_DATA_STORE_TIMEOUT_S).demand_success()
+    say("starting the server, the scheduler and the MoMs")
+    for daemon in ("pbs_comm", "pbs_sched"):
+        run_on(spec.server, [f"{sbin}/{daemon}"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+    start_server(spec, run_on)
+    for mom in spec.mom_hosts:
+        definitions = write_vnode_definitions(spec, mom)
+        insert = [f"{sbin}/pbs_mom", "-s", "insert", "vnodes", "/dev/stdin"]
+        run_on(mom, insert, timeout_s=_DAEMON_TIMEOUT_S, stdin=definitions).demand_success()
+        run_on(mom, [f"{sbin}/pbs_mom"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+    qmgr = [f"{spec.pbs_exec}/bin/qmgr"]
+    run_on(spec.server, qmgr, timeout_s=_DAEMON_TIMEOUT_S, stdin=write_server_settings(spec)).demand_success()
+    say("waiting for the vnodes")
+    wait_until_free(spec, run_on)
+
+
+def start_server(spec: TestbedSpec, run_on: RunOnHost) -> None:
+    """Start pbs_server, and with it its data store; returns when it answers."""
+    run_on(spec.server, [f"{spec.pbs_exec}/sbin/pbs_server"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+    deadline = time.monotonic() + _DAEMON_TIMEOUT_S
+    while not server_answers(spec, run_on):
+        if time.monotonic() > deadline:
+            raise TestbedError(f"the PBS server on {spec.server.name} does not answer after {_DAEMON_TIMEOUT_S:g} s")
+        time.sleep(0.1)
+
+
+def stop_server(spec: TestbedSpec, pbs_home: Path, run_on: RunOnHost) -> None:
+    """Stop pbs_server and its data store, leaving jobs, MoMs and scheduler alone; returns when it has ended."""
+    if server_answers(spec, run_on):
+        qterm = [f"{spec.pbs_exec}/bin/qterm", "-t", "quick"]
+        run_on(spec.server, qterm, timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+    pattern = ["pgrep", "-x", "pbs_server.bin"]
+    deadline = time.monotonic() + _DAEMON_TIMEOUT_S
+    while run_on(spec.server, pattern, timeout_s=_DAEMON_TIMEOUT_S).status == 0:
+        if time.monotonic() > deadline:
+            raise TestbedError(
+                f"the PBS server on {spec.server.name} still runs {_DAEMON_TIMEOUT_S:g} s after qterm"
+                f" (its log: {pbs_home}/server_logs)"
+            )
+        time.sleep(0.1)
+
+
+def server_answers(spec: TestbedSpec, run_on: RunOnHost) -> bool:
+    """Whether the PBS server answers a question within ten seconds."""
+    try:
+        return run_on(spec.server, [f"{spec.pbs_exec}/bin/qstat", "-B"], timeout_s=10.0).status == 0
+    except TestbedError:
+        return False
+
+
+def read_vnodes(spec: TestbedSpec, run_on: RunOnHost) -> dict[str, Any]:
+    """What ``pbsnodes -av`` says: vnode name -> its attributes. `TestbedError` if the server does not say."""
+    argv = [f"{spec.pbs_exec}/bin/pbsnodes", "-a", "-v", "-F", "json"]
+    answer = run_on(spec.server, argv, timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+    nodes: dict[str, Any] = json.loads(answer.stdout).get("nodes", {})
+    return nodes
+
+
+def wait_until_free(spec: TestbedSpec, run_on: RunOnHost, timeout_s: float = _FREE_TIMEOUT_S) -> None:
+    """Return when all of the testbed's vnodes are free with their cores; `TestbedError` names those that are not."""
+    wanted = [vnode for mom in spec.mom_hosts for vnode in spec.vnode_names(mom)]
+    deadline = time.monotonic() + timeout_s
+    while True:
+        vnodes = read_vnodes(spec, run_on)
+        missing = [name for name in wanted if not _is_free(vnodes.get(name, {}), spec.cores)]
+        if not missing:
+            return
+        if time.monotonic() > deadline:
+            states = ", ".join(f"{name} ({vnodes.get(name, {}).get('state', 'absent')})" for name in missing[:5])
+            raise TestbedError(f"{len(missing)} of {len(wanted)} vnodes are not free after {timeout_s:g} s: {states}")
+        time.sleep(0.2)
+
+
+def _is_free(vnode: dict[str, Any], cores: int) -> bool:
+    return vnode.get("state") == "free" and vnode.get("resources_available", {}).get("ncpus") == cores

@@ -1,0 +1,133 @@
+"""What a testbed is, as pure data: its hosts, their addresses, their vnodes and its users.
+
+Everything here follows from the specification alone, so that two testbeds of different names never share a host name or
+an address, and whoever takes a testbed down need not have seen it come up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+ENGINES = ("netns",)
+MAX_MOMS = 200
+MAX_VNODES = 5000
+MEM_PER_CORE_GIB = 4
+"""What each vnode offers per core, whatever the machine has, so that jobs fit the same way everywhere."""
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
+_SHELL_SAFE_PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
+
+
+class TestbedError(Exception):
+    """The testbed cannot do what was asked; the message says which thing, why, and what would help."""
+
+    __test__ = False
+
+
+@dataclass(frozen=True)
+class User:
+    """A user of the testbed; ``group`` is the user's primary group."""
+
+    name: str
+    group: str
+
+
+USERS = (User("alice", "chem"), User("bob", "bio"), User("carol", "chem"), User("dave", "bio"))
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host of a testbed: its name, its IPv4 address, and whether it is the server's or a MoM's."""
+
+    name: str
+    address: str
+    is_server: bool
+
+
+@dataclass(frozen=True)
+class TestbedSpec:
+    """A testbed to be: ``moms`` hosts that each show ``vnodes`` vnodes of ``cores`` cores, beside one server host.
+
+    ``pbs_exec`` is the installed PBS that all of its hosts run. Raises `TestbedError` for a value out of range.
+    """
+
+    __test__ = False
+
+    name: str = "pbsteer"
+    moms: int = 3
+    cores: int = 8
+    vnodes: int = 1
+    pbs_exec: str = "/opt/pbs"
+    engine: str = "netns"
+    users: tuple[User, ...] = USERS
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        _check_range("moms", self.moms, MAX_MOMS)
+        _check_range("cores", self.cores, 100_000)
+        _check_range("vnodes", self.vnodes, MAX_VNODES)
+        check_path("pbs_exec", self.pbs_exec)
+        if self.engine not in ENGINES:
+            raise TestbedError(f"testbed engine {self.engine!r} is not known; there is {', '.join(ENGINES)}")
+
+    @property
+    def server(self) -> Host:
+        """The host of server, scheduler and comm; it has the testbed's own name, and so have the job ids."""
+        return Host(self.name, f"{_network(self.name)}.1", is_server=True)
+
+    @property
+    def mom_hosts(self) -> tuple[Host, ...]:
+        """The hosts of the MoMs, NAME-m1 to NAME-mN."""
+        network = _network(self.name)
+        return tuple(Host(f"{self.name}-m{i}", f"{network}.{i + 1}", is_server=False) for i in range(1, self.moms + 1))
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """All hosts, the server's first."""
+        return (self.server, *self.mom_hosts)
+
+    def vnode_names(self, mom: Host) -> tuple[str, ...]:
+        """The vnodes that a MoM shows: its natural vnode, which has its name, then NAME-v2 and on."""
+        return (mom.name, *(f"{mom.name}-v{i}" for i in range(2, self.vnodes + 1)))
+
+    def find_host(self, name: str) -> Host:
+        """The host called ``name``: a full name, or the short ``server``, ``m1``, ``m2``. `TestbedError` if none is."""
+        for host in self.hosts:
+            if name in (host.name, short_name(self, host)):
+                return host
+        known = ", ".join(short_name(self, host) for host in self.hosts)
+        raise TestbedError(f"testbed {self.name!r} has no host {name!r}; it has {known}")
+
+
+def short_name(spec: TestbedSpec, host: Host) -> str:
+    """What people type for a host: ``server``, ``m1``, ``m2``."""
+    return "server" if host.is_server else host.name[len(spec.name) + 1 :]
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that could not be a host name and a folder name; raises `TestbedError`."""
+    if not _NAME.fullmatch(name):
+        raise TestbedError(
+            f"testbed name {name!r}: lower-case letters, digits and inner hyphens, starting with a letter, at most 31"
+        )
+
+
+def check_path(what: str, path: str) -> None:
+    """Refuse a path that PBS's own shell scripts, which read it unquoted from pbs.conf, would take apart."""
+    if not _SHELL_SAFE_PATH.fullmatch(path):
+        raise TestbedError(
+            f"{what} {path!r}: must be absolute, of letters, digits and / . _ + - (PBS's scripts need that)"
+        )
+
+
+def _check_range(what: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise TestbedError(f"testbed {what} {value}: between 1 and {most}")
+
+
+def _network(name: str) -> str:
+    """The first three octets of a testbed's addresses: 10.64.0 to 10.191.255, from the name's digest."""
+    digest = hashlib.sha256(name.encode()).digest()
+    return f"10.{64 + digest[0] % 128}.{digest[1]}"

@@ -1,0 +1,350 @@
+"""The testbed as a whole: up, down, status, running a command on a host, stopping and starting the server.
+
+All that a testbed leaves on the machine is one folder and the processes of its hosts, and both follow from its name: so
+``down`` needs no record of what ``up`` did, can be repeated, and cleans what a crash left at any point.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Callable
+
+from container import accounts, cluster, netns, pbs_config
+from container.requirements import DATA_SERVICE_USER, SERVER_PROGRAM, check_programs, check_root
+from container.run import SYSTEM_PATH, Finished, run
+from container.spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
+
+DEFAULT_STATE = Path("/var/lib")
+FOLDER = "pbsteer-testbed"
+"""Under the state folder; ``down`` removes nothing that is not below a folder of this name."""
+
+_SPEC_FILE = "spec.json"
+_READY_FILE = "ready"
+_SETUID_PROGRAMS = ("sbin/pbs_iff", "sbin/pbs_rcp")
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """A testbed that is up. ``folder`` holds all of its files; the machine sees the hosts' files there too."""
+
+    __test__ = False
+
+    spec: TestbedSpec
+    folder: Path
+
+    def pbs_home(self, host: Host) -> Path:
+        """The host's PBS_HOME, by the same path on the machine and on the host."""
+        return _pbs_home(self.folder, host)
+
+    def home(self, user: str) -> Path:
+        """The user's home directory, the same on all hosts. `TestbedError` if the testbed has no such user."""
+        return Path(_find_account(self.folder, self.spec.server, user).home)
+
+
+@dataclass(frozen=True)
+class HostStatus:
+    """One host as it is now: ``pid`` is its first process's number on the machine, None if it is not running."""
+
+    name: str
+    address: str
+    pid: int | None
+
+
+@dataclass(frozen=True)
+class VnodeStatus:
+    """One vnode as the server sees it."""
+
+    name: str
+    state: str
+    ncpus: int
+
+
+@dataclass(frozen=True)
+class TestbedStatus:
+    """What there is of a testbed. ``is_up``: it came up whole, all hosts run, and the server answers."""
+
+    __test__ = False
+
+    name: str
+    folder: str
+    exists: bool
+    is_up: bool
+    server_answers: bool
+    spec: TestbedSpec | None
+    hosts: tuple[HostStatus, ...]
+    vnodes: tuple[VnodeStatus, ...]
+
+
+def up(
+    spec: TestbedSpec, state: Path = DEFAULT_STATE, say: Callable[[str], None] = lambda _: None
+) -> tuple[Testbed, bool]:
+    """Bring a testbed up; returns it, and whether this call brought it up (False: it was up already).
+
+    A call that fails or is interrupted takes down what it made. `TestbedError` if the machine cannot have a testbed, if
+    one of the name is up with another specification, or if one is there that is not whole.
+    """
+    check_root()
+    check_programs()
+    netns.check_namespaces()
+    if not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
+        raise TestbedError(f"no installed PBS: {spec.pbs_exec} has no {SERVER_PROGRAM}")
+    folder = find_folder(spec.name, state)
+    found = status(spec.name, state)
+    if found.exists:
+        if found.is_up and found.spec == spec:
+            return Testbed(spec, folder), False
+        state_of_it = f"up with another shape, {found.spec}" if found.is_up else "there, but not whole"
+        raise TestbedError(
+            f"testbed {spec.name!r} is {state_of_it}; take it down first: pbsteer testbed down --name {spec.name}"
+        )
+    _make_parents(folder)
+    try:
+        folder.mkdir(mode=0o755)
+    except FileExistsError as error:
+        raise TestbedError(f"testbed {spec.name!r} is being brought up by somebody else just now ({folder})") from error
+    try:
+        _bring_up(spec, folder, say)
+    except BaseException:
+        down(spec.name, state)
+        raise
+    return Testbed(spec, folder), True
+
+
+def down(name: str, state: Path = DEFAULT_STATE) -> bool:
+    """Take a testbed down: processes, namespaces, files. Returns whether there was anything; safe to repeat."""
+    check_root()
+    folder = find_folder(name, state)
+    was_running = netns.kill_hosts(folder)
+    existed = folder.exists()
+    if existed:
+        shutil.rmtree(folder)
+    if folder.parent.exists() and not any(folder.parent.iterdir()):
+        folder.parent.rmdir()
+    return existed or was_running
+
+
+def status(name: str, state: Path = DEFAULT_STATE) -> TestbedStatus:
+    """What there is of the testbed called ``name``, whole or not."""
+    check_root()
+    folder = find_folder(name, state)
+    spec = _read_spec(folder)
+    if spec is None:
+        return TestbedStatus(name, str(folder), folder.exists(), False, False, None, (), ())
+    hosts = tuple(HostStatus(h.name, h.address, netns.find_host_process(folder, h)) for h in spec.hosts)
+    run_on_host = partial(_run_as_root, spec, folder)
+    answers = hosts[0].pid is not None and cluster.server_answers(spec, run_on_host)
+    vnodes = _list_vnodes(cluster.read_vnodes(spec, run_on_host)) if answers else ()
+    is_up = answers and (folder / _READY_FILE).exists() and all(host.pid is not None for host in hosts)
+    return TestbedStatus(name, str(folder), True, is_up, answers, spec, hosts, vnodes)
+
+
+def open_testbed(name: str, state: Path = DEFAULT_STATE) -> Testbed:
+    """The testbed called ``name``, without asking whether its server answers; `TestbedError` if there is none."""
+    check_root()
+    folder = find_folder(name, state)
+    spec = _read_spec(folder)
+    if spec is None:
+        raise TestbedError(f"no testbed {name!r} ({folder}); start one: pbsteer testbed up --name {name}")
+    return Testbed(spec, folder)
+
+
+def run_on(
+    testbed: Testbed,
+    host: str,
+    argv: Sequence[str],
+    *,
+    user: str | None = None,
+    timeout_s: float = 60.0,
+    stdin: str = "",
+    cwd: Path | None = None,
+) -> Finished:
+    """Run a command on a host (``server``, ``m1``, or a full name) as ``user``, by default root, and wait for its end.
+
+    It starts in ``cwd``, by default the user's home, with a fresh environment that has PBS's commands on its path. The
+    result has the exit status, whatever it is; `TestbedError` if it cannot be run or does not end in time.
+    """
+    words, env = build_command(testbed, host, argv, user=user, cwd=cwd)
+    return run(words, timeout_s=timeout_s, env=env, stdin=stdin, called=argv)
+
+
+def build_command(
+    testbed: Testbed,
+    host: str,
+    argv: Sequence[str],
+    *,
+    user: str | None = None,
+    cwd: Path | None = None,
+    inherit: Mapping[str, str] | None = None,
+) -> tuple[list[str], dict[str, str]]:
+    """The argument list and the environment that run ``argv`` on a host, for `run_on` or to be exec'ed.
+
+    ``inherit``: variables to keep where the host's own do not say otherwise (a terminal's, say).
+    """
+    place = testbed.spec.find_host(host)
+    pid = netns.find_host_process(testbed.folder, place)
+    if pid is None:
+        name = testbed.spec.name
+        raise TestbedError(f"host {place.name} of testbed {name!r} does not run; take it down, then up again")
+    account = _find_account(testbed.folder, place, user or "root")
+    words = netns.enter_argv(pid)
+    if user is not None:
+        words += ["setpriv", "--reuid", str(account.uid), "--regid", str(account.gid), "--init-groups", "--"]
+    words += ["env", f"--chdir={cwd or account.home}", *argv]
+    pbs_exec = testbed.spec.pbs_exec
+    kept = dict(inherit or {})
+    path = kept.pop("PATH", SYSTEM_PATH)
+    own = {
+        "PATH": f"{pbs_exec}/bin:{pbs_exec}/sbin:{path}",
+        "HOME": account.home,
+        "USER": account.name,
+        "LOGNAME": account.name,
+        "SHELL": "/bin/sh",
+        "LANG": kept.get("LANG", "C.UTF-8"),
+    }
+    return words, {**kept, **own}
+
+
+def stop_server(testbed: Testbed) -> None:
+    """Stop the PBS server and its data store, jobs running on; returns when it has ended. Safe to repeat."""
+    spec = testbed.spec
+    cluster.stop_server(spec, testbed.pbs_home(spec.server), partial(_run_as_root, spec, testbed.folder))
+
+
+def start_server(testbed: Testbed) -> None:
+    """Start the PBS server again after `stop_server`; returns when it answers."""
+    cluster.start_server(testbed.spec, partial(_run_as_root, testbed.spec, testbed.folder))
+
+
+def find_folder(name: str, state: Path) -> Path:
+    """Where a testbed's files are: STATE/pbsteer-testbed/NAME. `TestbedError` for a name or a path that cannot be."""
+    check_name(name)
+    check_path("state folder", str(state))
+    return state.resolve() / FOLDER / name
+
+
+def _bring_up(spec: TestbedSpec, folder: Path, say: Callable[[str], None]) -> None:
+    (folder / _SPEC_FILE).write_text(json.dumps(asdict(spec), indent=1))
+    say(f"starting {len(spec.hosts)} hosts")
+    covers = _make_setuid_copies(spec, folder)
+    pids = {}
+    for host in spec.hosts:
+        pid = pids[host.name] = netns.start_host(folder, host)
+        etc, var_tmp = _make_host_files(spec, folder, host, netns.enter_argv(pid))
+        netns.furnish_host(pid, host, etc, var_tmp, covers)
+    netns.connect_hosts(spec, pids)
+    _make_homes(spec.users, spec.server, folder)
+    run_on_host = partial(_run_as_root, spec, folder)
+    socket_folder = ["install", "-d", "-o", DATA_SERVICE_USER, "-m", "2775", "/run/postgresql"]
+    run_on_host(spec.server, socket_folder, timeout_s=10.0).demand_success()
+    cluster.start_cluster(spec, run_on_host, say)
+    (folder / _READY_FILE).touch()
+
+
+def _make_host_files(spec: TestbedSpec, folder: Path, host: Host, enter: list[str]) -> tuple[Path, Path]:
+    """A host's own /etc, copied from the machine's and changed, its /var/tmp, and its PBS_HOME.
+
+    The copying runs on the host (``enter``): it ends with the host, and so never writes into a folder being removed.
+    """
+    place = folder / host.name
+    etc, var_tmp = place / "etc", place / "var_tmp"
+    place.mkdir(mode=0o755)
+    run([*enter, "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
+    var_tmp.mkdir()
+    var_tmp.chmod(0o1777)
+    _replace(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(_pbs_home(folder, host))))
+    _replace(etc / "hosts", pbs_config.write_hosts(spec))
+    _replace(etc / "hostname", f"{host.name}\n")
+    names = ("passwd", "group", "shadow")
+    texts = [_read_text(etc / name) for name in names]
+    files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / "home"))
+    for name, text in zip(names, (files.passwd, files.group, files.shadow)):
+        _replace(etc / name, text)
+    cluster.lay_out_home(Path(spec.pbs_exec), _pbs_home(folder, host), host)
+    return etc, var_tmp
+
+
+def _make_homes(users: Sequence[User], server: Host, folder: Path) -> None:
+    """Homes for the users that the machine does not have; the machine's own users keep theirs."""
+    homes = folder / "home"
+    homes.mkdir(mode=0o755)
+    for user in users:
+        account = _find_account(folder, server, user.name)
+        home = Path(account.home)
+        if home.parent == homes:
+            home.mkdir(mode=0o700)
+            os.chown(home, account.uid, account.gid)
+
+
+def _make_setuid_copies(spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
+    """Setuid copies of the PBS programs that must be so and, before PBS's postinstall, are not: program -> copy.
+
+    The hosts see the copy in the program's place, so that the installation itself stays as it is.
+    """
+    copies = {}
+    for name in _SETUID_PROGRAMS:
+        program = Path(spec.pbs_exec) / name
+        if program.is_file() and not program.stat().st_mode & stat.S_ISUID:
+            copy = folder / program.name
+            shutil.copy(program, copy)
+            copy.chmod(0o4755)
+            copies[program] = copy
+    return copies
+
+
+def _make_parents(folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    for parent in folder.parents:
+        if not parent.stat().st_mode & stat.S_IXOTH:
+            raise TestbedError(f"state folder {folder.parent}: {parent} is closed to users other than its owner")
+
+
+def _run_as_root(
+    spec: TestbedSpec, folder: Path, host: Host, argv: Sequence[str], *, timeout_s: float, stdin: str = ""
+) -> Finished:
+    return run_on(Testbed(spec, folder), host.name, argv, timeout_s=timeout_s, stdin=stdin, cwd=Path("/"))
+
+
+def _read_spec(folder: Path) -> TestbedSpec | None:
+    """The specification that a testbed was started with, or None where it is absent or cut short."""
+    try:
+        raw: dict[str, Any] = json.loads((folder / _SPEC_FILE).read_text())
+        raw["users"] = tuple(User(**user) for user in raw["users"])
+        return TestbedSpec(**raw)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _list_vnodes(vnodes: Mapping[str, Any]) -> tuple[VnodeStatus, ...]:
+    return tuple(
+        VnodeStatus(name, str(v.get("state", "")), int(v.get("resources_available", {}).get("ncpus", 0)))
+        for name, v in sorted(vnodes.items())
+    )
+
+
+def _find_account(folder: Path, host: Host, user: str) -> accounts.Account:
+    account = accounts.find_account(_read_text(folder / host.name / "etc" / "passwd"), user)
+    if account is None:
+        raise TestbedError(f"host {host.name} has no user {user!r}")
+    return account
+
+
+def _pbs_home(folder: Path, host: Host) -> Path:
+    return folder / host.name / "pbs_home"
+
+
+def _read_text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file in a copied /etc, through no link that it may be, keeping its mode and owner."""
+    if path.is_symlink():
+        path.unlink()
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -1,0 +1,92 @@
+"""A pass in plain data, for the journal and the console: what was decided, what came of it, what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hooks.carry import Effects
+from hooks.translate import Translation
+from policy.plan import Plan
+
+_MOST_SENTENCES = 50
+
+
+class Timing(NamedTuple):
+    """Seconds that the parts of a pass took."""
+
+    read_s: float
+    decide_s: float
+    act_s: float
+
+
+def describe_pass(
+    plan: Plan, translation: Translation, effects: Effects, timing: Timing, notes: Sequence[str]
+) -> dict[str, Any]:
+    """One line of the journal. ``acted`` says for which queues the plan was carried out; for the others it only says
+    what would have been done. ``notes`` are sentences for the administrator."""
+    snapshot = translation.snapshot
+    return {
+        "time_s": plan.time_s,
+        "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
+        "modes": dict(translation.modes),
+        "acted": sorted(effects.queues),
+        "waiting": len(snapshot.jobs),
+        "running": len(snapshot.runs),
+        "idle_cores": snapshot.idle_cores(),
+        "starts": [
+            {
+                "job": start.id,
+                "queue": start.job.queue,
+                "user": start.job.user,
+                "cores": start.job.cores,
+                "exec_vnode": start.placement.exec_vnode(),
+                "backfilled": start.backfilled,
+            }
+            for start in plan.starts
+        ],
+        "preempts": [
+            {
+                "job": preempt.id,
+                "queue": preempt.run.job.queue,
+                "user": preempt.run.job.user,
+                "cores": preempt.run.job.cores,
+                "beneficiary": preempt.beneficiary,
+                "again": preempt.again,
+                "why": preempt.reason.sentence(preempt.run.job, plan.time_s),
+            }
+            for preempt in plan.preempts
+        ],
+        "estimates": [
+            {"job": estimate.id, "at_s": _finite(estimate.at_s), "promised_s": _finite(estimate.promised_s)}
+            for estimate in plan.estimates
+        ],
+        "waits": _count_waits(plan),
+        "started": list(effects.started),
+        "requeued": list(effects.requeued),
+        "comments": effects.comments,
+        "failures": list(effects.failures[:_MOST_SENTENCES]),
+        "put_off": effects.put_off,
+        "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
+        "noted": len(notes) + len(translation.problems),
+    }
+
+
+def _count_waits(plan: Plan) -> list[Mapping[str, object]]:
+    """How many jobs wait for each kind of reason, with one of them as the example."""
+    counts: dict[str, int] = {}
+    examples: dict[str, tuple[str, str]] = {}
+    for wait in plan.waits:
+        code = wait.reason.code
+        counts[code] = counts.get(code, 0) + len(wait.jobs)
+        if code not in examples and wait.jobs:
+            job = wait.jobs[0]
+            examples[code] = (job.id, wait.reason.sentence(job, plan.time_s))
+    return [
+        {"code": code, "jobs": counts[code], "example": examples[code][0], "sentence": examples[code][1]}
+        for code in sorted(examples, key=lambda code: (-counts[code], code))
+    ]
+
+
+def _finite(seconds: float) -> float | None:
+    return None if seconds == float("inf") else seconds

@@ -1,0 +1,186 @@
+"""One readable file per hook: the entry and every module of ours it imports, as source, byte for byte reproducible.
+
+PBS runs a hook as one text, without a file name or an importable package of ours. The bundle brings its modules along
+and loads them under names that carry the hash of all our sources: the server's interpreter keeps modules between
+events, so an update must never meet what an older one left there. What an entry returns decides the request, in one
+place.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+EVENTS = ("queuejob", "runjob", "periodic")
+PREFIX = "pbsteer_"
+VERSION = "0.1.0"
+
+_ROOT = Path(__file__).resolve().parents[1]
+_PACKAGES = ("policy", "hooks")
+_QUOTE = "'''"
+
+
+class BundleError(Exception):
+    """A source that cannot be embedded; the message names the file, the line and the reason."""
+
+
+class _Source(NamedTuple):
+    """A module's text with its own imports renamed, and the modules of ours that it needs before it can be loaded."""
+
+    text: str
+    needs: tuple[str, ...]
+
+
+def build(event: str) -> str:
+    """The hook file for an event of :data:`EVENTS`. Raises :class:`BundleError`."""
+    if event not in EVENTS:
+        raise BundleError(f"no hook for event {event!r}; there is {', '.join(EVENTS)}")
+    entry = f"hooks.entries.{event}"
+    modules: dict[str, str] = {}
+    _collect(entry, modules, ())
+    digest = source_digest()
+    embedded = "\n".join(f"_SOURCES[{name!r}] = r{_QUOTE}{text}{_QUOTE}\n" for name, text in modules.items())
+    return _FRAME.format(
+        event=event,
+        version=VERSION,
+        digest=digest,
+        modules="".join(f"#   {name}\n" for name in modules),
+        package=PREFIX + digest,
+        prefix=PREFIX,
+        sources=embedded,
+        entry=entry,
+    )
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Twelve hex digits of the SHA-256 of all sources that any of the hooks may carry."""
+    everything = hashlib.sha256()
+    for package in _PACKAGES:
+        for path in sorted((_ROOT / package).rglob("*.py")):
+            everything.update(path.relative_to(_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return everything.hexdigest()[:12]
+
+
+def digest_of(bundle: str) -> str:
+    """The hash that a bundle's header names; empty for a text that is no bundle."""
+    for line in bundle.splitlines()[:10]:
+        if line.startswith("# hash: "):
+            return line[len("# hash: ") :].strip()
+    return ""
+
+
+def _collect(module: str, found: dict[str, str], above: tuple[str, ...]) -> None:
+    """Put a module behind all that it needs. A circle of imports has no such order and is refused."""
+    if module in above:
+        raise BundleError(f"modules import each other in a circle: {' -> '.join([*above, module])}")
+    if module not in found:
+        source = _read_source(module)
+        for needed in source.needs:
+            _collect(needed, found, (*above, module))
+        found[module] = source.text
+
+
+@cache
+def _read_source(module: str) -> _Source:
+    path = _ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise BundleError(f"{module}: {path}: {error.strerror}") from error
+    if _QUOTE in text or "\r" in text or "\0" in text or not text.endswith("\n"):
+        raise BundleError(f"{path}: has {_QUOTE}, a carriage return or a NUL, or no newline at its end")
+    lines = text.splitlines(keepends=True)
+    needs: list[str] = []
+    for node in _find_imports(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and not node.level and _is_ours(node.module or ""):
+            target = str(node.module)
+            if "." not in target:
+                raise BundleError(f"{path}:{node.lineno}: imports from the package {target}; name the module instead")
+            needs.append(target)
+            line = lines[node.lineno - 1]
+            lines[node.lineno - 1] = line.replace(f"from {target} ", f"from {PREFIX}{source_digest()}.{target} ", 1)
+            if lines[node.lineno - 1] == line:
+                raise BundleError(
+                    f"{path}:{node.lineno}: {line.strip()!r}; write 'from {target} import ...' with single blanks"
+                )
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            raise BundleError(f"{path}:{node.lineno}: a relative import; write the module's full name")
+        elif isinstance(node, ast.Import) and any(_is_ours(alias.name) for alias in node.names):
+            raise BundleError(f"{path}:{node.lineno}: 'import {node.names[0].name}'; write 'from ... import ...'")
+    return _Source("".join(lines), tuple(dict.fromkeys(needs)))
+
+
+def _find_imports(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
+    """The imports that run, at any depth: those for the type checker alone do not."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append(node)
+        found += _find_imports(node)
+    return found
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in _PACKAGES
+
+
+_FRAME = '''\
+# pbsteer: the {event} hook. Generated from pbsteer's sources: change those, then "pbsteer hooks apply".
+# version: {version}
+# hash: {digest}
+# Below are the modules, each as it is in pbsteer's folders; the part that runs is at the end of the file.
+# They are loaded once per interpreter, in this order:
+{modules}
+_PACKAGE = "{package}"
+_SOURCES = {{}}
+
+{sources}
+
+def _load(entry):
+    """The entry's module, with all modules before it loaded; those of other versions are dropped."""
+    import linecache
+    import sys
+    import types
+
+    for stale in [name for name in sys.modules if name.startswith("{prefix}")]:
+        if not stale.startswith(_PACKAGE + "."):
+            del sys.modules[stale]
+    for module, source in _SOURCES.items():
+        name = _PACKAGE + "." + module
+        if name not in sys.modules:
+            shown = "<pbsteer {digest}: " + module.replace(".", "/") + ".py>"
+            linecache.cache[shown] = (len(source), None, source.splitlines(True), shown)
+            loaded = sys.modules[name] = types.ModuleType(name)
+            try:
+                exec(compile(source, shown, "exec"), loaded.__dict__)
+            except BaseException:
+                del sys.modules[name]
+                raise
+    return sys.modules[_PACKAGE + "." + entry]
+
+
+def _handle(pbs):
+    """What the entry says: None, or the sentence to refuse the request with. An error of ours never refuses one."""
+    try:
+        return _load("{entry}").handle(pbs)
+    except Exception:
+        import traceback
+
+        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on: " + traceback.format_exc())
+        return None
+
+
+import pbs
+
+_refusal = _handle(pbs)
+if _refusal:
+    pbs.event().reject("pbsteer: " + _refusal)
+else:
+    pbs.event().accept()
+'''

@@ -1,0 +1,31 @@
+"""The hooks' settings as PBS hands them over: one JSON file, read anew only when it has changed."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+from policy.settings import Settings
+
+
+def show_config(settings: Settings) -> str:
+    """The settings as the text to import into a hook: JSON, ASCII, the same each time."""
+    return json.dumps(settings.to_data(), indent=1, sort_keys=True) + "\n"
+
+
+def read_config(path: str | None) -> Settings:
+    """The settings in a hook's configuration file; the defaults where the hook has none.
+
+    Raises `policy.settings.SettingsError`, OSError or ValueError for a file that cannot be used.
+    """
+    if not path:
+        return Settings()
+    file = Path(path)
+    return _read(path, file.stat().st_mtime_ns, file.stat().st_size)
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, _changed_ns: int, _size: int) -> Settings:
+    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    return Settings.from_data(data, path)

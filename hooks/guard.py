@@ -1,0 +1,77 @@
+"""The last guard before a start: no vnode gets more than it has.
+
+It judges what the server says of the vnodes that a job is to start on, at the moment when it would start there. Starts
+that the server has taken but its count does not show yet are in the vnode's list of jobs, and so are counted too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Callable, NamedTuple
+
+from policy.placement import Placement, PlacementError, parse_exec_vnode
+from policy.units import parse_amount
+
+JobPlacement = Callable[[str], str]
+"""Gives the ``exec_vnode`` of a job by its id; empty where it holds nothing."""
+
+
+class Room(NamedTuple):
+    """A vnode as the server shows it: texts by resource, its list of jobs (``12.server/0, 12.server/1``), and whether
+    one job holds it alone."""
+
+    available: Mapping[str, str]
+    assigned: Mapping[str, str]
+    jobs: str
+    alone: bool
+
+
+def refuse_overcommit(placement: Placement, rooms: Mapping[str, Room], placement_of: JobPlacement) -> str | None:
+    """The sentence to refuse a start with; None where every vnode has room. Vnodes without a room are not judged."""
+    needs: dict[str, dict[str, int]] = {}
+    for vnode, amounts, chunks in placement.spots:
+        need = needs.setdefault(vnode, {})
+        for resource, amount in amounts:
+            need[resource] = need.get(resource, 0) + amount * chunks
+    for vnode, need in needs.items():
+        room = rooms.get(vnode)
+        if room is None:
+            continue
+        if room.alone:
+            return f"vnode {vnode} is held by one job alone"
+        held = _count_held(vnode, room, placement_of)
+        for resource, amount in need.items():
+            if resource not in room.available and resource not in room.assigned:
+                continue
+            has = room.available.get(resource, "0")
+            if held.get(resource, 0) + amount > (parse_amount(has) or 0):
+                unit = "" if has.isdigit() else " KiB"
+                return (
+                    f"vnode {vnode} has {resource}={has}, of which {held.get(resource, 0)}{unit} are in use:"
+                    f" there is no room for {amount}{unit} more"
+                )
+    return None
+
+
+def _count_held(vnode: str, room: Room, placement_of: JobPlacement) -> dict[str, int]:
+    """What is in use: what the server counts, or what its jobs there hold where that is more.
+
+    The server lists a job once for each core it holds as soon as it takes the start, but counts a start that somebody
+    waits for only once the MoM has it. So the jobs are looked at one by one only where the list is longer than the
+    count.
+    """
+    held = {resource: parse_amount(text) or 0 for resource, text in room.assigned.items()}
+    jobs = [job.strip().partition("/")[0] for job in room.jobs.split(",") if job.strip()]
+    if len(jobs) <= held.get("ncpus", 0):
+        return held
+    listed: dict[str, int] = {}
+    for job in dict.fromkeys(jobs):
+        try:
+            placement = parse_exec_vnode(placement_of(job))
+        except PlacementError:
+            continue
+        for name, amounts, chunks in placement.spots:
+            if name == vnode:
+                for resource, amount in amounts:
+                    listed[resource] = listed.get(resource, 0) + amount * chunks
+    return {resource: max(held.get(resource, 0), listed.get(resource, 0)) for resource in {*held, *listed}}

@@ -1,0 +1,162 @@
+"""The PBS server through pbs_ifl: one connection that reads a picture and carries out requests.
+
+The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own. Its linked lists are
+walked and built by hand here and nowhere else. A refused request raises :class:`IflError` with the server's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+from hooks.jobs import is_subjob
+from hooks.picture import (
+    JOB_ATTRIBUTES,
+    NAME,
+    QUEUE_ATTRIBUTES,
+    RESERVATION_ATTRIBUTES,
+    SCHED_ATTRIBUTES,
+    SERVER_ATTRIBUTES,
+    VNODE_ATTRIBUTES,
+    Picture,
+)
+
+_UNKNOWN_ATTRIBUTE = 15002
+_UNKNOWN_VNODE = 15062
+_HOLDING_STATES = "RES"
+
+Texts = dict[str, str]
+
+
+class IflError(Exception):
+    """The server refused a request or did not answer; the message names the request and quotes the server."""
+
+
+class Connection:
+    """One connection to a server (the host's own if none is named). Use it in a ``with`` statement.
+
+    A call waits for the server's answer, and nothing in the process runs meanwhile.
+    """
+
+    def __init__(self, pbs_ifl: Any, server: str | None = None) -> None:
+        self._ifl = pbs_ifl
+        self._handle = pbs_ifl.pbs_connect(server)
+        if self._handle < 0:
+            raise IflError(f"cannot connect to {server or 'the PBS server'}: error {pbs_ifl.get_pbs_errno()}")
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ifl.pbs_disconnect(self._handle)
+
+    # Reading
+
+    def read_picture(self, time_s: float) -> Picture:
+        """The whole server as it is now, by named attributes; ``time_s`` is what the caller's clock says."""
+        ifl, handle = self._ifl, self._handle
+        servers = self._read("server", SERVER_ATTRIBUTES, lambda names: ifl.pbs_statserver(handle, names, None))
+        name, server = next(iter(servers.items()))
+        jobs = self._read("jobs", JOB_ATTRIBUTES, lambda names: ifl.pbs_statjob(handle, None, names, None))
+        if any(texts.get("job_state") == "B" for texts in jobs.values()):
+            held = self._select(_HOLDING_STATES)
+            jobs.update({job_id: texts for job_id, texts in held.items() if is_subjob(job_id)})
+        return Picture(
+            time_s,
+            {NAME: name, **server},
+            self._read("queues", QUEUE_ATTRIBUTES, lambda names: ifl.pbs_statque(handle, None, names, None)),
+            self._read("vnodes", VNODE_ATTRIBUTES, lambda names: ifl.pbs_statvnode(handle, None, names, None)),
+            jobs,
+            self._read("resources", (), lambda names: ifl.pbs_statrsc(handle, None, names, None)),
+            self._read("schedulers", SCHED_ATTRIBUTES, lambda names: ifl.pbs_statsched(handle, names, None)),
+            self._read(
+                "reservations", RESERVATION_ATTRIBUTES, lambda names: ifl.pbs_statresv(handle, None, names, None)
+            ),
+        )
+
+    def _select(self, states: str) -> dict[str, Texts]:
+        """Jobs, and subjobs each by itself, in one of these states."""
+        ifl = self._ifl
+        wanted = ifl.attropl()
+        wanted.name, wanted.resource, wanted.value, wanted.op = "job_state", "", states, ifl.EQ
+        return self._read("subjobs", JOB_ATTRIBUTES, lambda names: ifl.pbs_selstat(self._handle, wanted, names, "T"))
+
+    def _read(self, what: str, attributes: Sequence[str], ask: Any) -> dict[str, Texts]:
+        chain = _Chain(self._ifl, [(name, None, "") for name in attributes])
+        answer = ask(chain.head)
+        if not answer and attributes and self._errno() == _UNKNOWN_ATTRIBUTE:
+            answer = ask(None)
+        if not answer and self._errno() not in (0, _UNKNOWN_VNODE):
+            raise IflError(f"cannot read the {what}: {self._complaint()}")
+        try:
+            return {_clean(status.name): _texts_of(status) for status in _walk(answer)}
+        finally:
+            if answer:
+                self._ifl.pbs_statfree(answer)
+
+    # Acting
+
+    def start(self, job_id: str, exec_vnode: str) -> None:
+        """Start a job, or one subjob, exactly there. Returns once the server has taken it, not when it runs.
+
+        Servers before 2022 do not say whether they took it.
+        """
+        run = getattr(self._ifl, "pbs_asyrunjob_ack", None) or self._ifl.pbs_asyrunjob
+        self._demand(run(self._handle, job_id, exec_vnode, None), f"start {job_id} on {exec_vnode}")
+
+    def requeue(self, job_id: str) -> None:
+        """End a running job and queue it again. The server answers when the job has ended, which may take a minute."""
+        self._demand(self._ifl.pbs_rerunjob(self._handle, job_id, None), f"requeue {job_id}")
+
+    def set_comment(self, job_id: str, comment: str) -> None:
+        """Set the comment of a job or an array."""
+        chain = _Chain(self._ifl, [("comment", None, comment)])
+        self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), f"set the comment of {job_id}")
+
+    def _demand(self, status: int, what: str) -> None:
+        if status != 0:
+            raise IflError(f"cannot {what}: {self._complaint()}")
+
+    def _errno(self) -> int:
+        return int(self._ifl.get_pbs_errno())
+
+    def _complaint(self) -> str:
+        said = self._ifl.pbs_geterrmsg(self._handle)
+        return f"{_clean(said)} ({self._errno()})" if said else f"error {self._errno()}"
+
+
+class _Chain:
+    """A linked list of attributes for the server, kept alive as long as this object is."""
+
+    def __init__(self, pbs_ifl: Any, attributes: Sequence[tuple[str, str | None, str]]) -> None:
+        self.head: Any = None
+        self._links: list[Any] = []
+        for name, resource, value in reversed(attributes):
+            link = pbs_ifl.attrl()
+            link.name, link.resource, link.value, link.next = name, resource, value, self.head
+            self._links.append(link)
+            self.head = link
+
+
+def _walk(link: Any) -> Iterator[Any]:
+    while link:
+        yield link
+        link = link.next
+
+
+def _texts_of(status: Any) -> Texts:
+    """An object's attributes; what the server gives in several pieces is joined by commas."""
+    texts: Texts = {}
+    for attribute in _walk(status.attribs):
+        resource, value = attribute.resource, _clean(attribute.value or "")
+        key = f"{attribute.name}.{resource}" if resource else attribute.name
+        texts[key] = f"{texts[key]},{value}" if key in texts else value
+    return texts
+
+
+def _clean(text: str) -> str:
+    """The text with bytes that are no UTF-8 replaced, so that whoever writes it down can."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,172 @@
+"""Jobs: attribute texts to what waits and what runs.
+
+A job that must not start whatever is free (held, dependent, moving, suspended), and one of which something cannot be
+read, is blocked with the reason: it stays where it is, it is shown, and nobody acts on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from hooks.picture import Attributes
+from hooks.queues import Report, read_whole
+from policy.cluster import UNLIMITED_S, Job, Run
+from policy.placement import PlacementError, parse_exec_vnode
+from policy.request import Chunk, Request, RequestError, parse_request
+from policy.settings import Settings
+from policy.units import UnitError, parse_amount, parse_duration_s
+
+_WAITING = {
+    "T": "it is being moved or its files are being brought",
+    "S": "it is suspended: whoever suspended it has to resume it",
+    "U": "it is suspended, as the owner of its workstation is using it",
+}
+_HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
+_SUBJOB = re.compile(r"\[([0-9]+)\]")
+_SEQUENCE = re.compile(r"[0-9]+")
+_MOST_SUBJOBS = 1_000_000
+_parse_duration_s = lru_cache(maxsize=8192)(parse_duration_s)
+
+
+def is_subjob(job_id: str) -> bool:
+    """Whether the id names one subjob of an array, ``12[3].server``."""
+    return _SUBJOB.search(job_id) is not None
+
+
+def parent_of(job_id: str) -> str:
+    """The id of the array that a subjob belongs to."""
+    return _SUBJOB.sub("[]", job_id, count=1)
+
+
+def is_running(texts: Attributes) -> bool:
+    """Whether the job holds vnodes: it runs, starts, or exits."""
+    return texts.get("job_state", "") in ("R", "E")
+
+
+def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
+    """One job or job array as it was asked for. Never raises: what cannot be read blocks the job."""
+    queue = texts.get("queue", "")
+    unread: list[str] = []
+    request = _read_request(texts, consumables, unread)
+    estimate_s = _read_estimate(texts, unread)
+    subjobs = read_indices(texts.get("array_indices_remaining", ""), unread) if "[]" in job_id else None
+    if unread:
+        report(queue, f"job {job_id}: {'; '.join(unread)}")
+    not_before_s = _read_seconds(texts.get("Execution_Time", ""))
+    priority = read_whole(texts.get("Priority", ""), 0)
+    number = _SEQUENCE.match(job_id)
+    return Job(
+        job_id,
+        texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0],
+        request,
+        queue,
+        _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,
+        estimate_s,
+        group=texts.get("egroup", ""),
+        project=texts.get("project", ""),
+        priority=priority,
+        rerunable=texts.get("Rerunable", "True") == "True",
+        urgent=priority >= settings.quota.urgent_priority,
+        blocked=f"{unread[0]}, which cannot be read" if unread else _read_block(texts, not_before_s),
+        not_before_s=not_before_s,
+        subjobs=subjobs,
+        name=texts.get("Job_Name", ""),
+        sequence=int(number.group()) if number else 0,
+    )
+
+
+def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Report) -> Run | None:
+    """One job, or one subjob of the array ``job``, that holds vnodes; None where it cannot be read which."""
+    try:
+        placement = parse_exec_vnode(texts.get("exec_vnode", ""))
+    except PlacementError as error:
+        report(job.queue, f"job {job_id}: {error}; what it holds counts as held by others")
+        return None
+    start_s = _read_seconds(texts.get("stime", "")) or time_s
+    index = _SUBJOB.search(job_id)
+    return Run(
+        job_id,
+        job,
+        start_s,
+        placement,
+        start_s + job.estimate_s,
+        exiting=texts.get("job_state", "") == "E",
+        subjob=int(index.group(1)) if index else None,
+    )
+
+
+def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
+    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and nothing are none."""
+    indices: list[int] = []
+    for part in filter(None, text.strip().strip("-").split(",")):
+        bounds, _, step = part.partition(":")
+        first, _, last = bounds.partition("-")
+        numbers = [first, last or first, step or "1"]
+        if not all(n.isascii() and n.isdigit() for n in numbers) or int(numbers[2]) < 1:
+            unread.append(f"array_indices_remaining is {text[:80]!r}")
+            return ()
+        low, high, every = (int(n) for n in numbers)
+        if (high - low) // every + len(indices) > _MOST_SUBJOBS:
+            unread.append(f"array_indices_remaining {text[:80]!r} has more than {_MOST_SUBJOBS:,} subjobs")
+            return ()
+        indices.extend(range(low, high + 1, every))
+    return tuple(indices)
+
+
+def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
+    """The job's chunks: with the defaults that PBS put in where it says, else as asked for, else the old plain form."""
+    select = texts.get("schedselect", "") or texts.get("Resource_List.select", "")
+    if not select:
+        return _read_plain_request(texts, consumables, unread)
+    try:
+        return parse_request(select, texts.get("Resource_List.place", ""), consumables)
+    except RequestError as error:
+        unread.append(str(error))
+        return Request.of_cores(max(1, read_whole(texts.get("Resource_List.ncpus", ""), 1)))
+
+
+def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], unread: list[str]) -> Request:
+    """A job without ``select``: all it asks for on one vnode, as PBS converts ``-l ncpus=2,mem=1gb``."""
+    amounts = {"ncpus": 1}
+    for attribute, text in texts.items():
+        kind, _, resource = attribute.partition(".")
+        if kind == "Resource_List" and resource in consumables:
+            amount = parse_amount(text)
+            if amount is None:
+                unread.append(f"{attribute} is {text!r}")
+            else:
+                amounts[resource] = amount
+    return Request((Chunk(1, tuple(sorted((name, amount) for name, amount in amounts.items() if amount))),))
+
+
+def _read_estimate(texts: Attributes, unread: list[str]) -> float:
+    """The walltime, or for a shrink-to-fit job that waits the longest it may get; infinite without either."""
+    text = texts.get("Resource_List.walltime", "") or texts.get("Resource_List.max_walltime", "")
+    if not text:
+        return UNLIMITED_S
+    try:
+        return float(_parse_duration_s(text))
+    except UnitError as error:
+        unread.append(f"walltime {error}")
+        return UNLIMITED_S
+
+
+def _read_seconds(text: str) -> float | None:
+    """Seconds since 1970; None where the text is no such number, or 0."""
+    return float(text) if text.isascii() and text.isdigit() and text.strip("0") else None
+
+
+def _read_block(texts: Attributes, not_before_s: float | None) -> str:
+    state = texts.get("job_state", "")
+    if state in ("Q", "B", "R", "E"):
+        return ""
+    if state == "H":
+        if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
+            return f"it waits for other jobs ({texts['depend'][:200]})"
+        holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
+        return f"it is held by {' and '.join(holders) or 'somebody'}: releasing it lets it run"
+    if state == "W":
+        return "" if not_before_s is not None else "it waits, for its files or its start time"
+    return _WAITING.get(state, f"its state is {state!r}, which pbsteer does not know")

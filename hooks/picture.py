@@ -1,0 +1,72 @@
+"""One answer of a PBS server, raw: what its objects are called and what their attributes say, as text.
+
+A picture is what the reader sends, what a simulated server gives, and what :mod:`hooks.translate` makes a snapshot
+from. An attribute of a resource is named ``Resource_List.select``, ``resources_available.ncpus``. The attributes to
+ask a server for stand beside it: naming them is what makes reading thousands of jobs cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Attributes = Mapping[str, str]
+Objects = Mapping[str, Attributes]
+
+NAME = "name"
+"""Under this the server's own attributes have its name."""
+
+SERVER_ATTRIBUTES: tuple[str, ...] = (
+    "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
+    "max_run", "max_run_res", "max_running", "max_user_run", "max_group_run", "max_user_res", "max_group_res",
+    "node_group_enable", "node_group_key", "job_sort_formula",
+)  # fmt: skip
+QUEUE_ATTRIBUTES: tuple[str, ...] = (
+    "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",
+    "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
+    "max_group_res", "node_group_key",
+)  # fmt: skip
+VNODE_ATTRIBUTES: tuple[str, ...] = (
+    "state", "resources_available", "resources_assigned", "queue", "partition", "sharing", "jobs", "resv", "comment",
+)  # fmt: skip
+JOB_ATTRIBUTES: tuple[str, ...] = (
+    "job_state", "substate", "queue", "euser", "Job_Owner", "egroup", "project", "Priority", "Rerunable", "Job_Name",
+    "Resource_List", "schedselect", "exec_vnode", "stime", "qtime", "ctime", "Execution_Time", "Hold_Types", "depend",
+    "array_indices_remaining", "max_run_subjobs", "comment", "run_count",
+)  # fmt: skip
+SCHED_ATTRIBUTES: tuple[str, ...] = ("scheduling", "partition", "sched_priv", "job_sort_formula")
+RESERVATION_ATTRIBUTES: tuple[str, ...] = ("queue", "reserve_state", "reserve_start", "reserve_end", "resv_nodes")
+
+_PARTS = ("queues", "vnodes", "jobs", "resources", "scheds", "reservations")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The server at ``time_s`` (seconds since 1970): its own attributes, and its objects by name.
+
+    ``jobs`` has every job that has not ended, with job arrays as one entry and their subjobs that run each as its own.
+    ``resources`` says ``type`` and ``flag`` of each resource, as ``qmgr -c "list resource"`` does.
+    """
+
+    time_s: float
+    server: Attributes
+    queues: Objects
+    vnodes: Objects
+    jobs: Objects
+    resources: Objects
+    scheds: Objects = field(default_factory=dict)
+    reservations: Objects = field(default_factory=dict)
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return {
+            "time_s": self.time_s,
+            "server": dict(self.server),
+            **{part: {name: dict(texts) for name, texts in getattr(self, part).items()} for part in _PARTS},
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Picture:
+        """Read back what :meth:`to_data` gave. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(float(data["time_s"]), dict(data["server"]), **{part: dict(data[part]) for part in _PARTS})

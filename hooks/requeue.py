@@ -1,0 +1,91 @@
+"""Requeueing several victims side by side, each in a process of its own.
+
+The server answers a requeue only when the job has ended: two seconds when all goes well, most of a minute when its MoM
+is lost. Nobody else may wait for that, so child processes do. What has not ended when the pass does goes on by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Sequence
+from typing import Any, Callable
+
+from hooks.ifl import Connection, IflError
+
+_MOST_CHILDREN = 16
+
+
+class Requeues:
+    """Victims being requeued. ``release`` is called first in each child: there it lets go of what it must not keep.
+
+    A simulated server answers at once and lives in this very process: for that no children are made. (The module of a
+    real one is SWIG's, and carries its C half as ``_pbs_ifl``.)
+    """
+
+    def __init__(self, pbs_ifl: Any, victims: Sequence[str], release: Callable[[], None]) -> None:
+        self.failures: dict[str, str] = {}
+        self._pipes: dict[int, int] = {}
+        self._said: dict[int, bytes] = {}
+        if not hasattr(pbs_ifl, "_pbs_ifl"):
+            self.failures.update(_requeue(pbs_ifl, victims))
+            return
+        children = min(_MOST_CHILDREN, len(victims))
+        for share in (victims[first::children] for first in range(children)):
+            self._start_child(pbs_ifl, share, release)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the children, no longer than this; afterwards ``failures`` has what those that ended said."""
+        deadline = time.monotonic() + seconds
+        while self._pipes:
+            left_s = deadline - time.monotonic()
+            readable = select.select(list(self._pipes), [], [], max(0.0, left_s))[0]
+            for pipe in readable:
+                self._read(pipe)
+            if left_s <= 0 and not readable:
+                return
+
+    def _start_child(self, pbs_ifl: Any, victims: Sequence[str], release: Callable[[], None]) -> None:
+        readable, writable = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(writable)
+            self._pipes[readable] = pid
+            self._said[readable] = b""
+            return
+        try:
+            release()
+            lines = [f"{job_id}\t{error}" for job_id, error in _requeue(pbs_ifl, victims).items()]
+            os.write(writable, "\n".join(lines).encode("utf-8", "replace"))
+        finally:
+            # The child is a copy of a process that is the server's: it must not run anything of that.
+            os._exit(0)
+
+    def _read(self, pipe: int) -> None:
+        piece = os.read(pipe, 65536)
+        if piece:
+            self._said[pipe] += piece
+            return
+        os.close(pipe)
+        os.waitpid(self._pipes.pop(pipe), 0)
+        for line in self._said.pop(pipe).decode("utf-8", "replace").splitlines():
+            job_id, _, error = line.partition("\t")
+            self.failures[job_id] = error
+
+
+def _requeue(pbs_ifl: Any, victims: Sequence[str]) -> dict[str, str]:
+    try:
+        with Connection(pbs_ifl) as connection:
+            answers = {job_id: _requeue_one(connection, job_id) for job_id in victims}
+    except IflError as error:
+        return dict.fromkeys(victims, str(error))
+    return {job_id: error for job_id, error in answers.items() if error}
+
+
+def _requeue_one(connection: Connection, job_id: str) -> str:
+    try:
+        connection.requeue(job_id)
+    except IflError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,122 @@
+"""A picture becomes a snapshot: the one place where PBS's words meet the policy's values.
+
+Never raises on odd data. A job that cannot be read is blocked and says so, a vnode that cannot be read takes no job, a
+limit that cannot be read makes its queue one that nobody may act for; each is listed among the problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
+from hooks.picture import NAME, Attributes, Picture
+from hooks.queues import is_reservation_queue, read_consumables, read_modes, read_queue, read_server, read_whole
+from hooks.vnodes import read_vnode
+from policy.cluster import Job, Run
+from policy.settings import Settings
+from policy.snapshot import Snapshot
+
+_ENDED = ("F", "M", "X")
+
+
+class Translation(NamedTuple):
+    """``modes`` has the managed queues. ``problems`` are sentences; ``unread`` tells for a queue, or for all under the
+    empty name, what of its limits could not be read."""
+
+    snapshot: Snapshot
+    modes: Mapping[str, str]
+    problems: tuple[str, ...]
+    unread: Mapping[str, str]
+
+
+def translate(picture: Picture, settings: Settings) -> Translation:
+    """The snapshot of a picture, with all that was found on the way."""
+    problems: list[str] = []
+    unread: dict[str, str] = {}
+
+    def report(_queue: str, sentence: str) -> None:
+        problems.append(sentence)
+
+    def report_limit(queue: str, sentence: str) -> None:
+        problems.append(sentence)
+        unread.setdefault(queue, sentence)
+
+    consumables = read_consumables(picture.resources)
+    everywhere = read_consumables(picture.resources, "nfq")
+    modes = read_modes(picture, settings)
+    counted = settings.quota.counted
+    queues = [
+        read_queue(name, texts, managed=name in modes, counted=counted, consumables=everywhere, report=report_limit)
+        for name, texts in picture.queues.items()
+    ]
+    server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
+    waiting: list[Job] = []
+    runs: list[Run] = []
+    arrays: dict[str, Job] = {}
+    outside = {texts.get("queue", "") for texts in picture.reservations.values()}
+    subjobs: list[str] = []
+    for job_id, texts in picture.jobs.items():
+        if texts.get("queue", "") in outside or is_reservation_queue(texts.get("queue", "")):
+            continue
+        if is_subjob(job_id):
+            subjobs.append(job_id)
+            continue
+        job = read_job(job_id, texts, consumables, settings, report)
+        if job.subjobs is not None:
+            arrays[job_id] = job
+        if is_running(texts):
+            run = read_run(job_id, texts, job, picture.time_s, report)
+            if run is not None:
+                runs.append(run)
+        elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
+            waiting.append(job)
+    for job_id in subjobs:
+        texts = picture.jobs[job_id]
+        if is_running(texts):
+            array = arrays.get(parent_of(job_id)) or read_job(parent_of(job_id), texts, consumables, settings, report)
+            run = read_run(job_id, texts, array, picture.time_s, report)
+            if run is not None:
+                runs.append(run)
+    waiting = [_limit_subjobs(job, picture.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
+    held = _sum_held(runs)
+    vnodes = [read_vnode(name, texts, consumables, held, report) for name, texts in picture.vnodes.items()]
+    snapshot = Snapshot.build(picture.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server)
+    return Translation(snapshot, modes, tuple(problems), unread)
+
+
+def snapshot_of(picture: Picture, settings: Settings) -> Snapshot:
+    """The snapshot of a picture."""
+    return translate(picture, settings).snapshot
+
+
+def modes_of(picture: Picture, settings: Settings) -> Mapping[str, str]:
+    """The mode of each queue that pbsteer manages."""
+    return read_modes(picture, settings)
+
+
+def problems_of(picture: Picture, settings: Settings) -> tuple[str, ...]:
+    """What in the picture could not be read or had to be left alone, one sentence each."""
+    return translate(picture, settings).problems
+
+
+def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
+    """The array with no more waiting subjobs than its own ``max_run_subjobs`` lets run beside those that do."""
+    most = read_whole(texts.get("max_run_subjobs", ""), 0)
+    if most <= 0 or array.subjobs is None or array.blocked:
+        return array
+    room = most - sum(1 for run in runs if run.job.id == array.id)
+    if room <= 0:
+        return replace(array, blocked=f"max_run_subjobs = {most} of its subjobs are running")
+    return replace(array, subjobs=array.subjobs[:room])
+
+
+def _sum_held(runs: list[Run]) -> dict[str, dict[str, int]]:
+    held: dict[str, dict[str, int]] = {}
+    for run in runs:
+        for vnode, amounts, chunks in run.placement.spots:
+            mine = held.setdefault(vnode, {})
+            for resource, amount in amounts:
+                mine[resource] = mine.get(resource, 0) + amount * chunks
+    return held

@@ -1,0 +1,126 @@
+"""The facts a decision is made from: vnodes, queues, waiting jobs and runs.
+
+Plain frozen values without behaviour beyond what follows from their own fields. A job that waits is a :class:`Job`; one
+that runs is a :class:`Run` around the same job, so that a requeue gives back exactly what was asked for, with its age.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping, NamedTuple, Optional, Tuple
+
+from policy.limits import Limits
+from policy.placement import Placement
+from policy.request import Request
+
+UNLIMITED_S = float("inf")
+
+
+@dataclass(frozen=True)
+class Vnode:
+    """A vnode: what it has, what others than the snapshot's runs hold of it, and whether it takes jobs.
+
+    ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB); ``attributes`` are its other
+    ``resources_available`` as texts (a list of strings is comma separated); ``state`` is PBS's, ``""`` unknown;
+    ``usable`` is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set.
+    """
+
+    name: str
+    available: Mapping[str, int]
+    host: str = ""
+    state: str = "free"
+    usable: bool = True
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    queue: Optional[str] = None
+    partition: Optional[str] = None
+    sharing: str = "default_shared"
+
+
+@dataclass(frozen=True)
+class HardLimits:
+    """PBS's own hard limits of a queue or of the server: on the number of running jobs and on what they hold."""
+
+    max_run: Limits = field(default_factory=Limits)
+    max_run_res: Mapping[str, Limits] = field(default_factory=dict)
+
+    def by_resource(self) -> Mapping[str, Limits]:
+        """All of them, by resource; the number of running jobs under the empty name."""
+        limits = {resource: limits for resource, limits in self.max_run_res.items() if limits}
+        return {"": self.max_run, **limits} if self.max_run else limits
+
+
+@dataclass(frozen=True)
+class Server:
+    """What binds every queue: the server's hard limits, and job-wide consumables such as licences (what is left)."""
+
+    name: str = ""
+    hard: HardLimits = field(default_factory=HardLimits)
+    left: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """An execution queue: whether it starts jobs, its soft quotas, hard limits, and the partition it belongs to.
+
+    ``quotas`` are the soft limits on the counted resource (P1). ``managed`` is False for queues that pbsteer must
+    leave alone.
+    """
+
+    name: str
+    started: bool = True
+    enabled: bool = True
+    managed: bool = True
+    quotas: Limits = field(default_factory=Limits)
+    hard: HardLimits = field(default_factory=HardLimits)
+    partition: Optional[str] = None
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it was asked for.
+
+    ``submit_s`` is when it entered the queue and survives requeues; ``estimate_s`` the walltime, infinite without one.
+    ``blocked`` is empty, or says why it may not start whatever is free (``held``, ``waits for other jobs``, ...), with
+    ``not_before_s`` for a start time set by the user. A job array is one entry: ``subjobs`` are the indices still
+    waiting. ``urgent`` lets it preempt without delay.
+    """
+
+    id: str
+    user: str
+    request: Request
+    queue: str
+    submit_s: float
+    estimate_s: float = UNLIMITED_S
+    group: str = ""
+    project: str = ""
+    priority: int = 0
+    rerunable: bool = True
+    urgent: bool = False
+    blocked: str = ""
+    not_before_s: Optional[float] = None
+    subjobs: Optional[Tuple[int, ...]] = None
+    name: str = ""
+    sequence: int = 0
+
+    @property
+    def cores(self) -> int:
+        """Cores the job (one subjob of an array) asks for."""
+        return self.request.cores
+
+    def subjob_id(self, index: int) -> str:
+        """The id of one subjob: ``12[].server`` and 3 give ``12[3].server``."""
+        return self.id.replace("[]", f"[{index}]", 1)
+
+
+class Run(NamedTuple):
+    """A job that holds resources: since when, where, until when it is expected to; ``subjob`` for one of an array."""
+
+    id: str
+    job: Job
+    start_s: float
+    placement: Placement
+    end_s: float
+    exiting: bool = False
+    subjob: Optional[int] = None

@@ -1,0 +1,175 @@
+"""Where a request fits in what is free: the first placement in a fixed order, or none.
+
+Pieces go to the fewest vnodes: one vnode that holds all of them, the tightest such; else the emptiest vnodes first and
+the tightest for what is left over. Ties go by name, so that the same capacity always gives the same placement.
+"""
+
+from __future__ import annotations
+
+from typing import Iterable, List, Optional
+
+from policy.capacity import Capacity, each_bit, lowest
+from policy.placement import Placement, Share, count_vnodes
+from policy.request import Chunk, Request
+
+
+def fit(capacity: Capacity, request: Request, vnodes: int) -> Optional[Placement]:
+    """A placement of the request on the open ones of these vnodes, or None where it does not fit now."""
+    allowed = vnodes & capacity.open_to(request)
+    if request.group is not None:
+        return next(
+            filter(None, (_arranged(capacity, request, allowed & g) for g in capacity.grouped_by(request.group))), None
+        )
+    return _arranged(capacity, request, allowed)
+
+
+def _arranged(capacity: Capacity, request: Request, allowed: int) -> Optional[Placement]:
+    if request.place == "pack":
+        shares = _packed(capacity, request, allowed)
+    else:
+        shares = _spread(capacity, request, allowed)
+    return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
+
+
+def _spread(capacity: Capacity, request: Request, allowed: int) -> Optional[List[Share]]:
+    """All chunks, each set on what the sets before it left."""
+    if len(request.chunks) == 1 and request.place == "free":
+        return _pieces(capacity, request.chunks[0], allowed)
+    found: List[Share] = []
+    for chunk in request.chunks:
+        if request.place == "free":
+            shares = _pieces(capacity, chunk, allowed)
+        else:
+            shares = _one_each(capacity, chunk, allowed, request.place == "scatter")
+        if shares is None:
+            break
+        capacity.take(shares, _SHARED)
+        found += shares
+        if request.place != "free":
+            for share in shares:
+                allowed &= ~(capacity.hosts_of(share.mask) if request.place == "scatter" else share.mask)
+    else:
+        capacity.give(found, _SHARED)
+        return found
+    capacity.give(found, _SHARED)
+    return None
+
+
+_SHARED = Request((), sharing="shared")
+
+
+def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> Optional[List[Share]]:
+    """``chunk.count`` pieces anywhere: on one vnode if one holds all, else the emptiest first."""
+    others = len(chunk.amounts) > 1 or not chunk.cores
+    if chunk.wants:
+        allowed &= capacity.matching(chunk)
+    if others:
+        for resource, amount in chunk.amounts:
+            if resource != "ncpus":
+                allowed &= capacity.at_least(resource, amount)
+    if not allowed:
+        return None
+    levels = sorted(capacity.levels)
+    one = _tightest(capacity, chunk, chunk.count, allowed, levels, others)
+    if one:
+        return [Share(one, chunk.amounts, chunk.count)]
+    if others:
+        return _pieces_by_vnode(capacity, chunk, allowed, levels)
+    shares: List[Share] = []
+    left, cores = chunk.count, chunk.cores
+    for level in reversed(levels):
+        each = level // cores
+        if each <= 0:
+            return None
+        here = capacity.levels[level] & allowed
+        if not here:
+            continue
+        if left >= each:
+            full = min(count_vnodes(here), left // each)
+            taken = lowest(here, full)
+            shares.append(Share(taken, chunk.amounts, each))
+            left -= full * each
+            allowed &= ~taken
+        if left < each:
+            rest = left and _tightest(capacity, chunk, left, allowed, levels, others=False)
+            if rest:
+                shares.append(Share(rest, chunk.amounts, left))
+            if not left or rest:
+                return shares
+    return None
+
+
+def _tightest(
+    capacity: Capacity, chunk: Chunk, count: int, allowed: int, levels: List[int], others: bool
+) -> int:
+    """The one vnode with the fewest idle cores that still holds ``count`` pieces; 0 if none does."""
+    need = chunk.cores * count
+    for level in levels:
+        if level >= need:
+            here = capacity.levels[level] & allowed
+            if here and not others:
+                return here & -here
+            for bit in each_bit(here):
+                if capacity.could_hold(chunk, bit, level) >= count:
+                    return bit
+    return 0
+
+
+def _pieces_by_vnode(capacity: Capacity, chunk: Chunk, allowed: int, levels: List[int]) -> Optional[List[Share]]:
+    """The same where other consumables bind too, so that each vnode holds its own number of pieces."""
+    shares: List[Share] = []
+    left = chunk.count
+    for level in reversed(levels):
+        for bit in each_bit(capacity.levels[level] & allowed):
+            each = min(left, capacity.could_hold(chunk, bit, level))
+            if each:
+                shares.append(Share(bit, chunk.amounts, each))
+                left -= each
+                if not left:
+                    return shares
+    return None
+
+
+def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> Optional[List[Share]]:
+    """Each piece on a vnode (or host) of its own, the tightest first."""
+    allowed &= capacity.matching(chunk)
+    shares: List[Share] = []
+    left = chunk.count
+    bulk = len(chunk.amounts) == 1 and chunk.cores > 0 and (not by_host or capacity.one_vnode_per_host)
+    for level in sorted(capacity.levels):
+        if level < chunk.cores:
+            continue
+        here = capacity.levels[level] & allowed
+        if bulk and here:
+            taken = lowest(here, min(left, count_vnodes(here)))
+            shares.append(Share(taken, chunk.amounts, 1))
+            left -= count_vnodes(taken)
+        elif here:
+            for bit in each_bit(here):
+                if left and bit & allowed and capacity.could_hold(chunk, bit, level):
+                    shares.append(Share(bit, chunk.amounts, 1))
+                    left -= 1
+                    allowed &= ~(capacity.hosts_of(bit) if by_host else bit)
+        if not left:
+            return shares
+    return None
+
+
+def _packed(capacity: Capacity, request: Request, allowed: int) -> Optional[List[Share]]:
+    """All chunks on one host: the one with the fewest idle cores that holds them."""
+    spread = Request(request.chunks)
+    for host in _hosts_by_idle(capacity, request.cores, allowed):
+        shares = _spread(capacity, spread, host & allowed)
+        if shares is not None:
+            return shares
+    return None
+
+
+def _hosts_by_idle(capacity: Capacity, cores: int, allowed: int) -> Iterable[int]:
+    if capacity.one_vnode_per_host:
+        for level in sorted(capacity.levels):
+            if level >= cores:
+                yield from each_bit(capacity.levels[level] & allowed)
+        return
+    idle = [(capacity.idle(host & allowed), index, host) for index, host in enumerate(capacity.hosts())]
+    yield from (host for free, _, host in sorted(idle) if free >= cores and host & allowed)

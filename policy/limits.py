@@ -1,0 +1,113 @@
+"""PBS's limits: ``[u:alice=128],[g:chem=512],[u:PBS_GENERIC=32]`` read, asked and counted.
+
+The same syntax carries soft quotas (``max_run_res_soft.ncpus``), hard limits (``max_run_res.ncpus``, ``max_run``) and
+priorities, on a queue or on the server. A user's own entry beats the generic one; entries of a group, a project or of
+all bind as well, each over the use of everyone it counts (PBS Administrator's Guide, "Managing Resource Usage").
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterator, Mapping, NamedTuple, Tuple
+
+ALL = ("o", "PBS_ALL")
+GENERIC = "PBS_GENERIC"
+_KINDS = {"u": "user", "g": "group", "p": "project", "o": "overall"}
+_ENTRY = re.compile(r"\s*\[\s*(?:\"([^\"\]]*)\"|([^\]\"]*?))\s*=\s*([^\]=]*)\]\s*(,|$)")
+
+EntityKey = Tuple[str, str]
+"""``(kind, name)``: kind ``u``, ``g``, ``p`` or ``o``; the overall entity is ``("o", "PBS_ALL")``."""
+
+
+class LimitError(ValueError):
+    """A limit that cannot be read; the message quotes the entry and says what is allowed."""
+
+
+class Bound(NamedTuple):
+    """One entry as it binds a job: whose use is counted, and the limit."""
+
+    entity: EntityKey
+    limit: int
+
+
+class Limits:
+    """One limit attribute of one queue or server: entity to number. A value; empty means no limit at all."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: Mapping[EntityKey, int] = {}) -> None:  # noqa: B006 - never written to
+        self.entries: Dict[EntityKey, int] = dict(entries)
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Limits) and self.entries == other.entries
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.entries.items()))
+
+    def __repr__(self) -> str:
+        return f"Limits({show_limits(self)!r})"
+
+    def bounds(self, user: str, group: str, project: str) -> Iterator[Bound]:
+        """The entries that bind a job of this user, group and project: the user's first, then the wider ones."""
+        entries = self.entries
+        for kind, name in (("u", user), ("g", group), ("p", project)):
+            limit = entries.get((kind, name))
+            if limit is None:
+                limit = entries.get((kind, GENERIC))
+            if limit is not None:
+                yield Bound((kind, name), limit)
+        overall = entries.get(ALL)
+        if overall is not None:
+            yield Bound(ALL, overall)
+
+    def with_entry(self, entity: EntityKey, limit: int) -> Limits:
+        """These limits with one entry set to another number."""
+        return Limits({**self.entries, entity: limit})
+
+    def without_entry(self, entity: EntityKey) -> Limits:
+        """These limits with one entry taken away."""
+        return Limits({key: limit for key, limit in self.entries.items() if key != entity})
+
+
+def parse_limits(text: str, where: str) -> Limits:
+    """Read PBS's entity syntax; ``where`` names the attribute in errors. Raises :class:`LimitError`."""
+    entries: Dict[EntityKey, int] = {}
+    position = 0
+    while position < len(text):
+        match = _ENTRY.match(text, position)
+        if not match:
+            raise LimitError(
+                f"{where}: cannot read {text[position : position + 60]!r}; allowed is [u:NAME=NUMBER], [g:..], [p:..], [o:PBS_ALL=..]"
+            )
+        entity = parse_entity(match.group(1) if match.group(1) is not None else match.group(2), where)
+        number = match.group(3).strip()
+        if not (number.isascii() and number.isdigit()):
+            raise LimitError(f"{where}: {show_entity(entity)} has {number!r}; allowed is a whole number, 0 or more")
+        if entity in entries:
+            raise LimitError(f"{where}: {show_entity(entity)} is given twice")
+        entries[entity] = int(number)
+        position = match.end()
+    return Limits(entries)
+
+
+def parse_entity(text: str, where: str) -> EntityKey:
+    """Read ``u:alice``, ``g:chem``, ``p:x`` or ``o:PBS_ALL``. Raises :class:`LimitError`."""
+    kind, colon, name = text.strip().partition(":")
+    name = name.strip().strip('"')
+    if not colon or kind not in _KINDS or not name or (kind == "o" and name != "PBS_ALL"):
+        raise LimitError(f"{where}: {text!r} is no entity; allowed is u:USER, g:GROUP, p:PROJECT or o:PBS_ALL")
+    return (kind, name)
+
+
+def show_entity(entity: EntityKey) -> str:
+    """The entity as PBS writes it, quoted where PBS needs quotes."""
+    kind, name = entity
+    return f"{kind}:{name}" if re.fullmatch(r"[\w.@+-]+", name) else f'"{kind}:{name}"'
+
+
+def show_limits(limits: Limits) -> str:
+    """The limits as PBS writes them."""
+    return ",".join(f"[{show_entity(entity)}={limit}]" for entity, limit in sorted(limits.entries.items()))

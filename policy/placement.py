@@ -1,0 +1,184 @@
+"""Where a job's chunks are: vnodes, what each chunk holds there, and how many chunks.
+
+A placement is PBS's ``exec_vnode`` as a value. The engine makes placements as sets of vnodes (bit masks over one
+:class:`Directory` of names), so that a job over a thousand vnodes costs no thousand steps until somebody wants names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from policy.request import Amounts
+from policy.units import parse_amount
+
+_PIECE = re.compile(r"\(([^()]*)\)")
+_SIZES = frozenset({"mem", "vmem", "accelerator_memory"})
+
+
+class PlacementError(ValueError):
+    """An ``exec_vnode`` that cannot be read."""
+
+
+_bit_count: Optional[Callable[[int], int]] = getattr(int, "bit_count", None)
+
+
+def _count_bits_39(mask: int) -> int:
+    return bin(mask).count("1")
+
+
+count_vnodes: Callable[[int], int] = _bit_count or _count_bits_39
+"""How many vnodes a set has (``int.bit_count`` is there from Python 3.10 on)."""
+
+
+class Directory:
+    """The vnodes' names in order, and the bit of each; one per set of names, shared by all placements over it."""
+
+    __slots__ = ("bits", "names")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names: Tuple[str, ...] = tuple(sorted(names))
+        self.bits: Dict[str, int] = {name: 1 << index for index, name in enumerate(self.names)}
+
+    def named(self, mask: int) -> List[str]:
+        """The names of a set of vnodes, in order."""
+        names, found = self.names, []
+        while mask:
+            low = mask & -mask
+            found.append(names[low.bit_length() - 1])
+            mask ^= low
+        return found
+
+
+class Spot(NamedTuple):
+    """``chunks`` equal chunks on one vnode, each holding ``amounts``."""
+
+    vnode: str
+    amounts: Amounts
+    chunks: int
+
+
+class Share(NamedTuple):
+    """The same on a set of vnodes: ``chunks`` equal chunks on each vnode of ``mask``."""
+
+    mask: int
+    amounts: Amounts
+    chunks: int
+
+
+class Placement:
+    """Spots in the order of the job's chunks. Equal when they name the same spots."""
+
+    __slots__ = ("_cores", "_directory", "_shares", "_spots")
+
+    def __init__(
+        self,
+        spots: Optional[Tuple[Spot, ...]] = None,
+        shares: Tuple[Share, ...] = (),
+        directory: Optional[Directory] = None,
+    ) -> None:
+        self._spots = spots
+        self._shares = shares
+        self._directory = directory
+        self._cores: Optional[int] = None
+
+    @property
+    def spots(self) -> Tuple[Spot, ...]:
+        """Vnode by vnode, in the order of the job's chunks."""
+        if self._spots is None:
+            directory = self._directory
+            assert directory is not None  # noqa: S101 - one of the two is always given
+            self._spots = tuple(
+                Spot(name, share.amounts, share.chunks)
+                for share in self._shares
+                for name in directory.named(share.mask)
+            )
+        return self._spots
+
+    def shares(self, directory: Directory) -> Tuple[Share, ...]:
+        """The same as sets of vnodes of a directory; spots on vnodes that it does not know are left out."""
+        if self._directory is directory:
+            return self._shares
+        masks: Dict[Tuple[Amounts, int], int] = {}
+        shares: List[Share] = []
+        bits = directory.bits
+        for spot in self.spots:
+            bit = bits.get(spot.vnode, 0)
+            kind = (spot.amounts, spot.chunks)
+            if masks.get(kind, 0) & bit:
+                shares.append(Share(bit, spot.amounts, spot.chunks))
+            elif bit:
+                masks[kind] = masks.get(kind, 0) | bit
+        shares += [Share(mask, amounts, chunks) for (amounts, chunks), mask in masks.items()]
+        self._directory, self._shares, self._cores = directory, tuple(shares), None
+        return self._shares
+
+    def cores_on(self, vnodes: int, directory: Directory) -> int:
+        """The cores held on a set of vnodes of a directory."""
+        shares = self.shares(directory)
+        if self._cores is not None and all(not share.mask & ~vnodes for share in shares):
+            return self._cores
+        cores = whole = 0
+        for mask, amounts, chunks in shares:
+            each = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
+            cores += each * count_vnodes(mask & vnodes)
+            whole += each * count_vnodes(mask)
+        self._cores = whole
+        return cores
+
+    @property
+    def vnodes(self) -> Tuple[str, ...]:
+        """The vnodes used, each once, in order of first use."""
+        return tuple(dict.fromkeys(spot.vnode for spot in self.spots))
+
+    def total(self, resource: str) -> int:
+        """The amount of a consumable over all chunks."""
+        return sum(spot.chunks * dict(spot.amounts).get(resource, 0) for spot in self.spots)
+
+    def exec_vnode(self) -> str:
+        """As PBS writes it: ``(v1:ncpus=2)+(v2:ncpus=2:mem=1024kb)``, a pair of parentheses for each chunk."""
+        return "+".join(
+            "(" + ":".join([spot.vnode, *(_show(name, amount) for name, amount in spot.amounts)]) + ")"
+            for spot in self.spots
+            for _ in range(spot.chunks)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Placement) and self.spots == other.spots
+
+    def __hash__(self) -> int:
+        return hash(self.spots)
+
+    def __repr__(self) -> str:
+        return f"Placement({self.exec_vnode()!r})"
+
+
+def _show(name: str, amount: int) -> str:
+    return f"{name}={amount}kb" if name in _SIZES else f"{name}={amount}"
+
+
+def parse_exec_vnode(text: str) -> Placement:
+    """Read PBS's ``exec_vnode``. Raises :class:`PlacementError`.
+
+    Pieces of one chunk that PBS spread over several vnodes of a host, ``(v1:ncpus=2+v2:ncpus=1)``, become spots of
+    their own; what is no whole amount (a string resource) holds nothing and is left out.
+    """
+    spots: List[Spot] = []
+    pieces: Sequence[str] = _PIECE.findall(text) or ([text] if text and "(" not in text else [])
+    if text and not pieces:
+        raise PlacementError(f"cannot read exec_vnode {text[:80]!r}")
+    for piece in pieces:
+        for part in piece.split("+"):
+            vnode, *assignments = part.split(":")
+            amounts = []
+            for assignment in assignments:
+                name, _, value = assignment.partition("=")
+                amount = parse_amount(value)
+                if amount:
+                    amounts.append((name, amount))
+            held = tuple(sorted(amounts))
+            if spots and spots[-1].vnode == vnode and spots[-1].amounts == held:
+                spots[-1] = Spot(vnode, held, spots[-1].chunks + 1)
+            else:
+                spots.append(Spot(vnode, held, 1))
+    return Placement(tuple(spots))

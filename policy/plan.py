@@ -1,0 +1,78 @@
+"""What a pass decides: starts, preemptions, estimates, one reason for each job left alone, and the next ledger.
+
+A plan is data. Nothing in it has happened yet; whoever carries it out checks again before acting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, NamedTuple, Optional, Sequence, Tuple
+
+from policy.cluster import Job, Run
+from policy.ledger import Ledger
+from policy.placement import Placement
+from policy.reasons import Reason
+
+if TYPE_CHECKING:
+    from policy.snapshot import Snapshot
+
+
+class Start(NamedTuple):
+    """Start this job (``id`` names the subjob of an array) exactly there. ``backfilled`` tells how it got in."""
+
+    id: str
+    job: Job
+    placement: Placement
+    backfilled: bool = False
+    subjob: Optional[int] = None
+
+
+class Preempt(NamedTuple):
+    """Take this run off its vnodes and requeue its job, for the beneficiary, by the reason's rule.
+
+    ``again`` is True where an earlier plan already asked and the run still holds its vnodes.
+    """
+
+    run: Run
+    beneficiary: str
+    reason: Reason
+    again: bool = False
+
+    @property
+    def id(self) -> str:
+        """The victim's id."""
+        return self.run.id
+
+
+class Estimate(NamedTuple):
+    """The job at the head of its partition is reserved to start at ``at_s``; ``promised_s`` is the first such time."""
+
+    id: str
+    at_s: float
+    promised_s: float
+
+
+class Wait(NamedTuple):
+    """Jobs left alone for one reason."""
+
+    reason: Reason
+    jobs: Sequence[Job]
+
+
+class Plan(NamedTuple):
+    """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out."""
+
+    time_s: float
+    starts: Tuple[Start, ...]
+    preempts: Tuple[Preempt, ...]
+    estimates: Tuple[Estimate, ...]
+    waits: Tuple[Wait, ...]
+    ledger: Ledger
+    started: Snapshot
+
+    def reasons(self) -> Dict[str, Tuple[Job, Reason]]:
+        """Each job left alone, by id, with its reason."""
+        return {job.id: (job, wait.reason) for wait in self.waits for job in wait.jobs}
+
+    def reason_of(self, job_id: str) -> Optional[Reason]:
+        """Why this job was left alone; None where it was not."""
+        return next((wait.reason for wait in self.waits for job in wait.jobs if job.id == job_id), None)

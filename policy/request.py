@@ -1,0 +1,198 @@
+"""What a job asks for: chunks of resources and how they are to be placed.
+
+A request is PBS's ``select`` and ``place`` read once: a tuple of chunks, each so many copies of the same amounts of
+consumables and of the same wishes about a vnode, and the arrangement. Requests are values: equal ones are one shape,
+which is what lets a pass decide a shape once (PBS Professional User's Guide, "Allocating Resources & Placing Jobs").
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Dict, FrozenSet, List, NamedTuple, Optional, Tuple
+
+from policy.units import UnitError, parse_amount
+
+Amounts = Tuple[Tuple[str, int], ...]
+"""Amounts of consumables, ``(resource, amount)`` sorted by resource; sizes in KiB."""
+
+ARRANGEMENTS = ("free", "pack", "scatter", "vscatter")
+SHARINGS = ("", "shared", "excl", "exclhost")
+DEFAULT_CONSUMABLES: FrozenSet[str] = frozenset({"ncpus", "mem", "vmem", "ngpus", "naccelerators", "accelerator_memory"})
+_RANKS = ("mpiprocs", "ompthreads")
+
+
+class RequestError(ValueError):
+    """A select or place that cannot be read; the message quotes the part that is wrong."""
+
+
+class Chunk(NamedTuple):
+    """``count`` equal pieces, each on one vnode: consumables, wishes about the vnode, and the ranks it carries."""
+
+    count: int
+    amounts: Amounts
+    wants: Tuple[Tuple[str, str], ...] = ()
+    mpiprocs: Optional[int] = None
+    ompthreads: Optional[int] = None
+
+    @property
+    def cores(self) -> int:
+        """Cores of one piece."""
+        return next((amount for name, amount in self.amounts if name == "ncpus"), 0)
+
+
+class Request:
+    """Chunks in the order of ``select``, the arrangement, the sharing, and the resource to group by, if any.
+
+    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores`` says that nothing but
+    cores is asked for, by pieces of one core each, on any vnode: the shape for which counting is exact.
+    """
+
+    __slots__ = ("_hash", "chunks", "cores", "group", "only_cores", "place", "sharing", "totals")
+
+    def __init__(
+        self, chunks: Tuple[Chunk, ...], place: str = "free", sharing: str = "", group: Optional[str] = None
+    ) -> None:
+        self.chunks = chunks
+        self.place = place
+        self.sharing = sharing
+        self.group = group
+        sums: Dict[str, int] = {}
+        for chunk in chunks:
+            for name, amount in chunk.amounts:
+                sums[name] = sums.get(name, 0) + amount * chunk.count
+        self.totals: Amounts = tuple(sorted(sums.items()))
+        self.cores = sums.get("ncpus", 0)
+        self.only_cores = (
+            len(chunks) == 1
+            and chunks[0].amounts == (("ncpus", 1),)
+            and not chunks[0].wants
+            and place == "free"
+            and sharing in ("", "shared")
+            and group is None
+        )
+        self._hash = hash((chunks, place, sharing, group))
+
+    @classmethod
+    def of_cores(cls, cores: int) -> Request:
+        """So many single cores on any vnodes, as workload traces ask."""
+        return cls((Chunk(cores, (("ncpus", 1),)),))
+
+    def amount(self, resource: str) -> int:
+        """The total of one consumable; 0 where it is not asked for."""
+        if resource == "ncpus":
+            return self.cores
+        return next((amount for name, amount in self.totals if name == resource), 0)
+
+    @property
+    def exclusive(self) -> bool:
+        """True where the job asks for its vnodes alone."""
+        return self.sharing in ("excl", "exclhost")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Request)
+            and self._hash == other._hash
+            and (self.chunks, self.place, self.sharing, self.group)
+            == (other.chunks, other.place, other.sharing, other.group)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Request({self.select!r}, place={self.place!r}, sharing={self.sharing!r}, group={self.group!r})"
+
+    @property
+    def select(self) -> str:
+        """The request as PBS's ``select`` (sizes in kb)."""
+        return "+".join(_show_chunk(chunk) for chunk in self.chunks)
+
+
+def _show_chunk(chunk: Chunk) -> str:
+    parts = [str(chunk.count)]
+    parts += [f"{name}={amount}kb" if name in ("mem", "vmem") else f"{name}={amount}" for name, amount in chunk.amounts]
+    parts += [f"{name}={value}" for name, value in chunk.wants]
+    parts += [f"{name}={value}" for name, value in zip(_RANKS, (chunk.mpiprocs, chunk.ompthreads)) if value is not None]
+    return ":".join(parts)
+
+
+@lru_cache(maxsize=65536)
+def parse_request(
+    select: str, place: str = "", consumables: FrozenSet[str] = DEFAULT_CONSUMABLES
+) -> Request:
+    """Read PBS's ``select`` and ``place``; which resources are consumable is the server's to say.
+
+    Raises :class:`RequestError` naming the part that cannot be read.
+    """
+    chunks = tuple(_parse_chunk(part, consumables) for part in _split(select, "+"))
+    arrangement, sharing, group = "free", "", None
+    for word in filter(None, place.split(":")):
+        if word in ARRANGEMENTS:
+            arrangement = word
+        elif word in SHARINGS:
+            sharing = word
+        elif word.startswith("group=") and len(word) > len("group="):
+            group = word[len("group=") :]
+        else:
+            raise RequestError(f"place {place!r}: {word!r} is not one of {', '.join(ARRANGEMENTS)}, shared, excl, exclhost, group=RESOURCE")
+    return Request(chunks, arrangement, sharing, group)
+
+
+def _parse_chunk(text: str, consumables: FrozenSet[str]) -> Chunk:
+    parts = _split(text, ":")
+    count = 1
+    if parts and parts[0].isascii() and parts[0].isdigit():
+        count = int(parts.pop(0))
+    if count < 1 or count > 10**9:
+        raise RequestError(f"select chunk {text!r}: the count {count} must be from 1 to 1,000,000,000")
+    amounts: Dict[str, int] = {}
+    wants: List[Tuple[str, str]] = []
+    ranks: Dict[str, int] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if not equals or not name:
+            raise RequestError(f"select chunk {text!r}: {part!r} is not RESOURCE=VALUE")
+        if name in _RANKS:
+            ranks[name] = _whole(text, part, value)
+        elif name in consumables:
+            amounts[name] = _whole(text, part, value)
+        else:
+            wants.append((name, value.strip("\"'")))
+    amounts.setdefault("ncpus", 1)
+    return Chunk(
+        count,
+        tuple(sorted((name, amount) for name, amount in amounts.items() if amount)),
+        tuple(sorted(wants)),
+        ranks.get("mpiprocs"),
+        ranks.get("ompthreads"),
+    )
+
+
+def _whole(chunk: str, part: str, value: str) -> int:
+    try:
+        amount = parse_amount(value)
+    except UnitError as error:
+        raise RequestError(f"select chunk {chunk!r}: {error}") from error
+    if amount is None:
+        raise RequestError(f"select chunk {chunk!r}: {part!r} has no amount (allowed: a whole number, or a size like 4gb)")
+    return amount
+
+
+def _split(text: str, separator: str) -> List[str]:
+    """Split outside quotes; PBS quotes string values that hold a separator."""
+    if '"' not in text and "'" not in text:
+        return [part.strip() for part in text.split(separator)]
+    parts, current, quote = [], "", ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == separator:
+            parts.append(current.strip())
+            current = ""
+            continue
+        current += character
+    if quote:
+        raise RequestError(f"select {text!r}: the quote {quote} is not closed")
+    return [*parts, current.strip()]

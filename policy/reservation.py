@@ -1,0 +1,173 @@
+"""When the first job that does not fit will: its reserved time, and what may run beside it.
+
+Runs are taken to end when their estimates say. The reserved time is the first at which the head fits what is free by
+then; the time until it is the backfill window. A job that passes the window may still start if the head fits beside it
+at the reserved time: EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995), with vnodes instead of a
+count of processors. Where the head asks for single cores anywhere, counting is exact and is all that is done.
+"""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional, Sequence, Tuple
+
+from policy.capacity import Capacity
+from policy.cluster import Job
+from policy.fitting import fit
+from policy.placement import Directory, Placement, Share
+from policy.request import Request
+from policy.world import World
+
+
+class Pending(NamedTuple):
+    """A beneficiary that will run as soon as its victims let go: where, until when, and what it still misses."""
+
+    job: Job
+    placement: Placement
+    end_s: float
+    victims: Tuple[str, ...]
+    missing: Tuple[Share, ...]
+    inside: Tuple[Share, ...]
+
+
+class Release(NamedTuple):
+    """Resources that come free at ``end_s``."""
+
+    end_s: float
+    placement: Placement
+    request: Request
+
+
+class Reservation:
+    """The head of a region, the time it is reserved for, and what is spare beside it at that time."""
+
+    __slots__ = ("_allowed", "_directory", "_then", "at_s", "head", "spare_cores")
+
+    def __init__(
+        self,
+        head: Job,
+        at_s: float,
+        allowed: int,
+        spare_cores: int,
+        then: Optional[Capacity],
+        directory: Directory,
+    ) -> None:
+        self.head = head
+        self.at_s = at_s
+        self.spare_cores = spare_cores
+        self._allowed = allowed
+        self._then = then
+        self._directory = directory
+
+    def admits(self, placement: Placement, end_s: float) -> bool:
+        """True where a job so placed leaves the head its start; it then counts as started."""
+        if end_s <= self.at_s:
+            return True
+        then = self._then
+        if then is None:
+            cores = placement.cores_on(self._allowed, self._directory)
+            if cores > self.spare_cores:
+                return False
+            self.spare_cores -= cores
+            return True
+        shares = placement.shares(then.directory)
+        then.take(shares, _ANY)
+        if fit(then, self.head.request, self._allowed) is None:
+            then.give(shares, _ANY)
+            return False
+        self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
+        return True
+
+    def counts_out(self, job: Job, end_s: float) -> bool:
+        """True where no placement at all can be admitted, known without looking for one."""
+        return end_s > self.at_s and self._then is None and job.request.only_cores and job.cores > self.spare_cores
+
+    def head_vnodes(self) -> int:
+        """The vnodes the head would take at the reserved time; 0 where any will do."""
+        if self._then is None:
+            return 0
+        placement = fit(self._then, self.head.request, self._allowed)
+        mask = 0
+        for share in placement.shares(self._then.directory) if placement else ():
+            mask |= share.mask
+        return mask
+
+
+_ANY = Request((), sharing="shared")
+
+
+def reserve(
+    world: World, head: Job, allowed: int, now_s: float, pending: Sequence[Pending] = ()
+) -> Optional[Reservation]:
+    """The reservation of a job that does not fit now; None where it would not fit even when all runs have ended.
+
+    ``at_s`` is infinite where it depends on a run without a walltime.
+    """
+    capacity = world.capacity
+    if head.request.only_cores and not pending and not capacity.exclusive and min(capacity.levels, default=0) >= 0:
+        return _reserve_by_count(world, head, allowed & capacity.usable, now_s)
+    then = capacity.copy()
+    victims = {victim for hold in pending for victim in hold.victims}
+    releases = [Release(hold.end_s, hold.placement, _ANY) for hold in pending]
+    for hold in pending:
+        for victim in hold.victims:
+            run = world.runs.get(victim)
+            if run is not None:
+                then.give(run.placement.shares(then.directory), run.job.request)
+        then.take(hold.missing, _ANY)
+    for end_s, run_id in world.ends:
+        if run_id not in victims:
+            run = world.runs[run_id]
+            releases.append(Release(end_s, run.placement, run.job.request))
+    if pending:
+        releases.sort(key=lambda release: release.end_s)
+    return _reserve_by_fit(then, head, allowed, now_s, releases)
+
+
+def _reserve_by_count(world: World, head: Job, allowed: int, now_s: float) -> Optional[Reservation]:
+    idle = world.capacity.idle(allowed)
+    directory = world.capacity.directory
+    need = head.cores
+    at_s = now_s
+    runs = world.runs
+    for end_s, run_id in world.ends:
+        if idle >= need and end_s > at_s:
+            break
+        idle += runs[run_id].placement.cores_on(allowed, directory)
+        if end_s > at_s:
+            at_s = end_s
+    return Reservation(head, at_s, allowed, idle - need, None, directory) if idle >= need else None
+
+
+def _reserve_by_fit(
+    free: Capacity, head: Job, allowed: int, now_s: float, releases: List[Release]
+) -> Optional[Reservation]:
+    """Apply releases in growing steps until the head fits, then find the first release that was enough."""
+    start = stop = 0
+    step = 1
+    before, after = free, free.copy()
+    while fit(after, head.request, allowed) is None:
+        if stop == len(releases):
+            return None
+        before, start = after.copy(), stop
+        stop = min(stop + step, len(releases))
+        step *= 2
+        _give(after, releases[start:stop])
+    low, high = start, stop
+    while high - low > 1:
+        middle = (low + high) // 2
+        trial = before.copy()
+        _give(trial, releases[start:middle])
+        if fit(trial, head.request, allowed) is None:
+            low = middle
+        else:
+            high = middle
+    at_s = max(now_s, releases[high - 1].end_s) if high else now_s
+    last = next((index for index in range(high, len(releases)) if releases[index].end_s > at_s), len(releases))
+    then = before.copy()
+    _give(then, releases[start:last])
+    return Reservation(head, at_s, allowed, max(0, then.idle(allowed) - head.cores), then, free.directory)
+
+
+def _give(capacity: Capacity, releases: Sequence[Release]) -> None:
+    for release in releases:
+        capacity.give(release.placement.shares(capacity.directory), release.request)

@@ -1,0 +1,230 @@
+"""What the site wants: typed settings, checked key by key.
+
+Every number has its place in one of a few tables; each field states its default, its meaning and what is allowed, and
+that statement is also the check. An error names the key, the value, what is allowed and the file it was read from.
+Quotas and priorities of a real cluster live in PBS, not here; ``queues`` describes the queues of a simulated one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+
+from policy.limits import LimitError, Limits, parse_limits
+
+VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
+BACKFILL_KINDS = ("none", "easy")
+BACKFILL_ORDERS = ("first-come", "shortest-first")
+MODES = ("observe", "advise", "drive")
+
+T = TypeVar("T")
+Check = Callable[[Any], Optional[Any]]
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used. ``problems`` has one line for each thing that is wrong."""
+
+    def __init__(self, problems: List[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def _setting(default: Any, allowed: str, check: Check) -> Any:
+    """A field with what it allows; ``check`` gives the value to keep, or None for one that is not allowed."""
+    return field(default=default, metadata={"allowed": allowed, "check": check})
+
+
+def _number(default: float, low: float, high: float = math.inf, unit: str = "") -> Any:
+    allowed = f"a number from {low:g}" + ("" if high == math.inf else f" to {high:g}") + (f" ({unit})" if unit else "")
+    return _setting(default, allowed, lambda value: value if _is_number(value) and low <= value <= high else None)
+
+
+def _whole(default: int, low: int, high: int) -> Any:
+    def check(value: Any) -> Optional[int]:
+        return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
+
+    return _setting(default, f"a whole number from {low} to {high}", check)
+
+
+def _choice(default: str, choices: Tuple[str, ...]) -> Any:
+    return _setting(default, "one of " + ", ".join(choices), lambda value: value if value in choices else None)
+
+
+def _flag(default: bool) -> Any:
+    return _setting(default, "true or false", lambda value: value if isinstance(value, bool) else None)
+
+
+def _text(default: str, allowed: str) -> Any:
+    return _setting(default, allowed, lambda value: value if isinstance(value, str) and value else None)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class BackfillSettings:
+    """P3: whether and how jobs behind the first waiting one may start before it.
+
+    ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; without a factor estimates are
+    taken as they are. In ``advise`` the shrunk estimate becomes the job's ``soft_walltime``.
+    """
+
+    kind: str = _choice("easy", BACKFILL_KINDS)
+    order: str = _choice("first-come", BACKFILL_ORDERS)
+    shrink_factor: Optional[float] = _setting(
+        None,
+        "a number greater than 0 and less than 1",
+        lambda value: value if _is_number(value) and 0 < value < 1 else None,
+    )
+    shrink_threshold_s: float = _number(3600, 0, unit="seconds")
+
+
+@dataclass(frozen=True)
+class QuotaSettings:
+    """P1: whether soft quotas preempt, which victims come first, and how long everyone is left in peace.
+
+    ``delay_s`` plus ``delay_per_core_s`` times its cores is how long a beneficiary waits before it preempts; a job whose
+    PBS priority is at least ``urgent_priority`` does not wait. A victim has run ``exempt_s`` and was preempted fewer
+    than ``max_preemptions`` times. A preemption that has not freed its cores after ``give_up_s`` is given up.
+    """
+
+    preempt: bool = _flag(True)
+    counted: str = _text("ncpus", "the name of a consumable resource")
+    victim_order: str = _choice("smallest-sufficient", VICTIM_ORDERS)
+    delay_s: float = _number(0, 0, unit="seconds")
+    delay_per_core_s: float = _number(0, 0, unit="seconds per core")
+    urgent_priority: int = _whole(1024, -1024, 1024)
+    exempt_s: float = _number(0, 0, unit="seconds")
+    max_preemptions: int = _whole(3, 0, 1_000_000)
+    give_up_s: float = _number(600, 1, unit="seconds")
+
+
+@dataclass(frozen=True)
+class PassSettings:
+    """How a pass in the server behaves: its interval, its time budget, and how many jobs it starts at most."""
+
+    interval_s: int = _whole(15, 1, 9999)
+    budget_s: float = _number(10, 0.1, 9999, unit="seconds")
+    max_starts: int = _whole(500, 1, 1_000_000)
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How pbsteer sits in the server: the mode where a queue names none, and the group that may read the
+    journal (none where it is empty)."""
+
+    mode: str = _choice("observe", MODES)
+    journal_group: str = _text("", "the name of a group on the server host")
+    journal_days: int = _whole(14, 1, 3650)
+
+
+@dataclass(frozen=True)
+class QueueSettings:
+    """A queue of a simulated cluster: its soft quotas and hard limits on the counted resource."""
+
+    name: str
+    quotas: Limits = field(default_factory=Limits)
+    max_run_res: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings. ``Settings()`` is what a fresh installation has."""
+
+    backfill: BackfillSettings = field(default_factory=BackfillSettings)
+    quota: QuotaSettings = field(default_factory=QuotaSettings)
+    schedule: PassSettings = field(default_factory=PassSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
+    queues: Tuple[QueueSettings, ...] = ()
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], where: str) -> Settings:
+        """Settings from parsed TOML or JSON; ``where`` names the file. Raises :class:`SettingsError` with all problems."""
+        problems: List[str] = []
+        tables: Dict[str, Any] = {name: _table(kind, data.get(name, {}), name, where, problems) for name, kind in _TABLES}
+        tables["queues"] = _queues(data.get("queue", []), where, problems)
+        for key in data:
+            if key not in tables and key != "queue":
+                allowed = ", ".join([*(name for name, _ in _TABLES), "queue"])
+                problems.append(f"{where}: unknown key {key!r}; allowed are {allowed}")
+        if problems:
+            raise SettingsError(problems)
+        return cls(**tables)
+
+    def to_data(self) -> Dict[str, Any]:
+        """As plain data that :meth:`from_data` reads back; what is at its default is left out."""
+        data: Dict[str, Any] = {}
+        for name, kind in _TABLES:
+            table = getattr(self, name)
+            changed = {f.name: getattr(table, f.name) for f in fields(kind) if getattr(table, f.name) != f.default}
+            if changed:
+                data[name] = changed
+        return data
+
+
+_TABLES: Tuple[Tuple[str, Type[Any]], ...] = (
+    ("backfill", BackfillSettings),
+    ("quota", QuotaSettings),
+    ("schedule", PassSettings),
+    ("server", ServerSettings),
+)
+
+
+def _table(kind: Type[T], data: Any, name: str, where: str, problems: List[str]) -> Optional[T]:
+    if not isinstance(data, Mapping):
+        problems.append(f"{where}: {name} = {data!r}; allowed is a table, [{name}]")
+        return None
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    values: Dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in known:
+            problems.append(f"{where}: unknown key {name}.{key}; allowed are {', '.join(known)}")
+            continue
+        kept = known[key].metadata["check"](value)
+        if kept is None:
+            problems.append(f"{where}: {name}.{key} = {value!r}; allowed is {known[key].metadata['allowed']}")
+        values[key] = kept
+    return kind(**values)
+
+
+def _queues(data: Any, where: str, problems: List[str]) -> Tuple[QueueSettings, ...]:
+    if not isinstance(data, (list, tuple)) or not all(isinstance(item, Mapping) for item in data):
+        problems.append(f"{where}: queue = {data!r}; allowed is a list of tables, [[queue]]")
+        return ()
+    queues: List[QueueSettings] = []
+    known = [f.name for f in fields(QueueSettings)]
+    for number, item in enumerate(data, start=1):
+        name = item.get("name")
+        if not isinstance(name, str) or not name:
+            problems.append(f"{where}: queue {number}: name = {name!r}; allowed is the queue's name")
+            continue
+        if any(queue.name == name for queue in queues):
+            problems.append(f"{where}: queue {number}: two queues are named {name!r}; a name is allowed once")
+        for key in item:
+            if key not in known:
+                problems.append(f"{where}: queue {name!r}: unknown key {key!r}; allowed are {', '.join(known)}")
+        limits = {key: _limits(item.get(key, ""), f"{where}: queue {name!r}: {key}", problems) for key in known[1:]}
+        queues.append(QueueSettings(name, **limits))
+    return tuple(queues)
+
+
+def _limits(text: Any, where: str, problems: List[str]) -> Limits:
+    if not isinstance(text, str):
+        problems.append(f"{where} = {text!r}; allowed is a text like '[u:alice=128],[u:PBS_GENERIC=32]'")
+        return Limits()
+    try:
+        return parse_limits(text, where)
+    except LimitError as error:
+        problems.append(str(error))
+        return Limits()
+
+
+def describe_settings() -> List[Tuple[str, str, str]]:
+    """Every key with its default and what is allowed, for documentation and ``pbsteer check``."""
+    return [
+        (f"{name}.{f.name}", "none" if f.default in (None, "", MISSING) else str(f.default), f.metadata["allowed"])
+        for name, kind in _TABLES
+        for f in fields(kind)
+    ]

@@ -1,0 +1,145 @@
+"""The cluster at one moment, and how it becomes the cluster at the next.
+
+A snapshot is a value: changes give a new one and leave it as it was. All versions of one cluster share a single
+:class:`~policy.world.World` of orders and counts, which belongs to the version used last; using another version first
+carries it there by the changes between the two (Baker's rerooting, "Shallow binding makes functional arrays fast",
+1991). Going forward, which is what servers and simulators do, costs no more than the changes themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
+
+from policy.cluster import Job, Queue, Run, Server, Vnode
+from policy.limits import EntityKey
+from policy.world import Op, World
+
+
+class Changes(NamedTuple):
+    """What happened until ``time_s``: jobs that wait now (new, altered or requeued), runs that run now (started or
+    altered), ids that are gone for good, vnodes and queues as they are now, and vnodes that are no longer there."""
+
+    time_s: float
+    queued: Sequence[Job] = ()
+    running: Sequence[Run] = ()
+    gone: Sequence[str] = ()
+    vnodes: Sequence[Vnode] = ()
+    gone_vnodes: Sequence[str] = ()
+    queues: Sequence[Queue] = ()
+    server: Optional[Server] = None
+
+
+class Snapshot:
+    """Vnodes, queues, waiting jobs and runs at ``time_s`` (seconds, any epoch). Make one with :meth:`build`."""
+
+    __slots__ = ("_delta", "_next", "_world", "time_s")
+
+    def __init__(self, time_s: float, world: World) -> None:
+        self.time_s = time_s
+        self._world = world
+        self._next: Optional[Snapshot] = None
+        self._delta: List[Op] = []
+
+    @classmethod
+    def build(
+        cls,
+        time_s: float,
+        vnodes: Iterable[Vnode] = (),
+        queues: Iterable[Queue] = (),
+        jobs: Iterable[Job] = (),
+        runs: Iterable[Run] = (),
+        server: Server = Server(),  # noqa: B008 - a frozen value
+    ) -> Snapshot:
+        """A snapshot from its parts, in any order."""
+        return cls(time_s, World(vnodes, queues, jobs, runs, server))
+
+    def world(self) -> World:
+        """The shared orders and counts, carried to this version. Valid until another version is used."""
+        if self._next is not None:
+            path: List[Snapshot] = [self]
+            while path[-1]._next is not None:
+                path.append(path[-1]._next)
+            world = self._world
+            for newer, older in zip(path[::-1], path[-2::-1]):
+                newer._delta = world.perform(older._delta)
+                newer._next = older
+                older._next, older._delta = None, []
+        return self._world
+
+    def changed(self, time_s: float, ops: Sequence[Op]) -> Snapshot:
+        """The version after some changes of single entries."""
+        world = self.world()
+        newer = Snapshot(time_s, world)
+        self._delta = world.perform(ops)
+        self._next = newer
+        return newer
+
+    def after(self, undo: List[Op]) -> Snapshot:
+        """The version that the world, changed in place since :meth:`world`, is now; ``undo`` leads back to this one."""
+        newer = Snapshot(self.time_s, self._world)
+        self._delta = undo
+        self._next = newer
+        return newer
+
+    def apply(self, changes: Changes) -> Snapshot:
+        """The snapshot after the changes; this one stays what it is."""
+        ops: List[Op] = [("server", "", changes.server)] if changes.server is not None else []
+        ops += [("vnodes", name, None) for name in changes.gone_vnodes]
+        ops += [("vnodes", vnode.name, vnode) for vnode in changes.vnodes]
+        ops += [("queues", queue.name, queue) for queue in changes.queues]
+        for gone in changes.gone:
+            ops.append(("jobs", gone, None))
+            ops.append(("runs", gone, None))
+        for job in changes.queued:
+            ops.append(("runs", job.id, None))
+            ops.append(("jobs", job.id, job))
+        for run in changes.running:
+            if run.subjob is None:
+                ops.append(("jobs", run.id, None))
+            ops.append(("runs", run.id, run))
+        return self.changed(changes.time_s, ops)
+
+    @property
+    def server(self) -> Server:
+        """The server's own limits and consumables."""
+        return self.world().server
+
+    @property
+    def vnodes(self) -> Dict[str, Vnode]:
+        """Vnodes by name (a copy)."""
+        return dict(self.world().vnodes)
+
+    @property
+    def queues(self) -> Dict[str, Queue]:
+        """Queues by name (a copy)."""
+        return dict(self.world().queues)
+
+    @property
+    def jobs(self) -> Dict[str, Job]:
+        """Waiting jobs by id (a copy)."""
+        return dict(self.world().jobs)
+
+    @property
+    def runs(self) -> Dict[str, Run]:
+        """Runs by id (a copy)."""
+        return dict(self.world().runs)
+
+    def use(self, queue: str, counted: str = "ncpus") -> Dict[EntityKey, int]:
+        """What the queue's runs hold of the counted resource, by user, group and project, and in all."""
+        return dict(self.world().use_in(queue, counted))
+
+    def idle_cores(self) -> int:
+        """Idle cores on the vnodes that take jobs."""
+        world = self.world()
+        return world.capacity.idle(-1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        mine = (self.time_s, self.server, self.vnodes, self.queues, self.jobs, self.runs)
+        return mine == (other.time_s, other.server, other.vnodes, other.queues, other.jobs, other.runs)
+
+    __hash__ = None  # type: ignore[assignment]  # a cluster is no key
+
+    def __repr__(self) -> str:
+        return f"Snapshot(time_s={self.time_s}, {len(self.vnodes)} vnodes, {len(self.runs)} runs, {len(self.jobs)} jobs)"

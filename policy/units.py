@@ -1,0 +1,73 @@
+"""Numbers as PBS writes them: sizes, durations and plain amounts.
+
+Sizes become KiB and durations seconds, so that everything behind this module counts in one unit. A text that is none
+of these is refused with the text and what would be allowed (PBS Professional Reference Guide, "Resource Formats").
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+_SIZE = re.compile(r"^([0-9]+)([kmgtp]?)([bw]?)$", re.IGNORECASE)
+_KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
+_WORD_BYTES = 8
+
+
+class UnitError(ValueError):
+    """A text that is no number of the expected kind; the message names it and what is allowed."""
+
+
+def parse_size_kib(text: str) -> int:
+    """A PBS size (``4gb``, ``512mb``, ``100`` bytes, ``2kw`` words) in KiB, rounded up to a whole one."""
+    match = _SIZE.match(text.strip())
+    if not match:
+        raise UnitError(f"{text!r} is no size: allowed is a whole number with b, kb, mb, gb, tb, pb (or w for words)")
+    number, prefix, unit = match.groups()
+    amount = int(number) * (_WORD_BYTES if unit.lower() == "w" else 1)
+    shift = _KIB_SHIFT[prefix.lower()]
+    return amount << shift if shift >= 0 else -(-amount >> -shift)
+
+
+def parse_duration_s(text: str) -> int:
+    """A PBS duration, ``[[hours:]minutes:]seconds``, in seconds; a fraction of a second counts as a whole one."""
+    parts = text.strip().split(":")
+    whole, dot, fraction = parts[-1].partition(".")
+    numbers = [*parts[:-1], whole]
+    if len(parts) > 3 or not all(n.isascii() and n.isdigit() for n in numbers) or (dot and not fraction.isdigit()):
+        raise UnitError(f"{text!r} is no duration: allowed is [[hours:]minutes:]seconds")
+    seconds = 0
+    for number in numbers:
+        seconds = seconds * 60 + int(number)
+    return seconds + (1 if fraction.strip("0") else 0)
+
+
+def parse_amount(text: str) -> Optional[int]:
+    """A consumable amount: a whole number, or a size in KiB; None where the text is neither."""
+    stripped = text.strip()
+    if stripped.isascii() and stripped.isdigit():
+        return int(stripped)
+    if _SIZE.match(stripped):
+        return parse_size_kib(stripped)
+    try:
+        number = float(stripped)
+    except ValueError:
+        return None
+    return int(number) if number >= 0 and number == number and number < 1e18 else None
+
+
+def show_duration(seconds: float) -> str:
+    """Seconds as an administrator reads them: ``45 s``, ``18 min``, ``1 h 08``, ``3 d 4 h``."""
+    if seconds < 0:
+        return "0 s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d}"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h"

@@ -1,0 +1,218 @@
+"""The orders and counts that make a pass cheap, kept up to date entry by entry.
+
+Four tables (vnodes, queues, jobs, runs) and what follows from them: the queue order, the runs by expected end, what is
+free, and what each user, group and project holds per queue. Every change of an entry returns the change that undoes it;
+what follows from the tables depends on nothing but the tables.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
+
+from policy.capacity import Capacity
+from policy.cluster import Job, Queue, Run, Server, Vnode
+from policy.limits import ALL, EntityKey
+
+Op = Tuple[str, str, Any]
+"""Put a value in a table under a key; None takes the entry away."""
+
+OrderKey = Tuple[int, float, int, str]
+
+
+def order_key(job: Job) -> OrderKey:
+    """The queue order: PBS priority, highest first; then the longest waiting; then the number of the job."""
+    return (-job.priority, job.submit_s, job.sequence, job.id)
+
+
+class World:
+    """The tables and what follows from them. Mutable: only :class:`~policy.snapshot.Snapshot` hands it out."""
+
+    __slots__ = (
+        "_capacity", "_counted", "_regions", "_setters", "_use", "_use_scopes", "_vnodes_of_queue", "ends", "jobs", "order",
+        "queues", "runs", "server", "vnodes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        vnodes: Iterable[Vnode],
+        queues: Iterable[Queue],
+        jobs: Iterable[Job],
+        runs: Iterable[Run],
+        server: Server,
+    ) -> None:
+        self.server = server
+        self.vnodes: Dict[str, Vnode] = {vnode.name: vnode for vnode in vnodes}
+        self.queues: Dict[str, Queue] = {queue.name: queue for queue in queues}
+        self.jobs: Dict[str, Job] = {job.id: job for job in jobs}
+        self.runs: Dict[str, Run] = {run.id: run for run in runs}
+        self.order: List[Tuple[OrderKey, Job]] = sorted((order_key(job), job) for job in self.jobs.values())
+        self.ends: List[Tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
+        self._counted: List[str] = []
+        self._regions: Dict[str, int] | None = None
+        self._capacity: Capacity | None = None
+        self._use: Dict[Tuple[str, str], Dict[EntityKey, int]] | None = None
+        self._use_scopes: Dict[str, List[Tuple[str, str]]] = {}
+        self._vnodes_of_queue: Dict[str, int] = {}
+        self._setters: Dict[str, Callable[[str, Any], Any]] = {
+            "jobs": self.set_job,
+            "runs": self.set_run,
+            "vnodes": self._set_vnode,
+            "queues": self._set_queue,
+            "server": self._set_server,
+        }
+
+    def perform(self, ops: Sequence[Op]) -> List[Op]:
+        """Carry out changes in order; gives the changes that undo them."""
+        undo: List[Op] = []
+        for table, key, value in ops:
+            undo.append((table, key, self._setters[table](key, value)))
+        undo.reverse()
+        return undo
+
+    # Entries
+
+    def set_job(self, key: str, job: Job | None) -> Job | None:
+        """Put a waiting job in its place in the order, or take it out; gives what was there."""
+        old = self.jobs.get(key)
+        if old is not None:
+            del self.order[bisect_left(self.order, (order_key(old),))]
+            del self.jobs[key]
+        if job is not None:
+            self.jobs[key] = job
+            insort(self.order, (order_key(job), job))
+        return old
+
+    def set_run(self, key: str, run: Run | None) -> Run | None:
+        """Let a run take its resources, or give them back; gives what was there."""
+        old = self.runs.get(key)
+        capacity = self._capacity
+        if old is not None:
+            del self.runs[key]
+            del self.ends[bisect_left(self.ends, (old.end_s, key))]
+            if capacity is not None:
+                capacity.give(old.placement.shares(capacity.directory), old.job.request)
+            if self._use is not None:
+                self._count(old, -1)
+        if run is not None:
+            self.runs[key] = run
+            insort(self.ends, (run.end_s, key))
+            if capacity is not None:
+                capacity.take(run.placement.shares(capacity.directory), run.job.request)
+            if self._use is not None:
+                self._count(run, 1)
+        return old
+
+    def _set_vnode(self, key: str, vnode: Vnode | None) -> Vnode | None:
+        old = self.vnodes.pop(key, None)
+        if vnode is not None:
+            self.vnodes[key] = vnode
+        if old is None or vnode is None or self._capacity is None or not self._capacity.replace(old, vnode):
+            self._capacity = None
+            self._forget_regions()
+        return old
+
+    def _set_queue(self, key: str, queue: Queue | None) -> Queue | None:
+        old = self.queues.pop(key, None)
+        if queue is not None:
+            self.queues[key] = queue
+        self._forget_regions()
+        self._forget_use()
+        return old
+
+    def _set_server(self, _key: str, server: Server) -> Server:
+        old, self.server = self.server, server
+        self._forget_use()
+        return old
+
+    # What follows
+
+    @property
+    def capacity(self) -> Capacity:
+        """What is free."""
+        if self._capacity is None:
+            capacity = Capacity(self.vnodes)
+            for run in self.runs.values():
+                capacity.take(run.placement.shares(capacity.directory), run.job.request)
+            self._capacity = capacity
+        return self._capacity
+
+    def vnodes_of(self, queue: str) -> int:
+        """The vnodes that jobs of a queue may use: those bound to it, else the unbound ones of its partition."""
+        mask = self._vnodes_of_queue.get(queue)
+        if mask is None:
+            of = self.queues.get(queue) or Queue(queue)
+            bits = self.capacity.directory.bits
+            bound = [v for v in self.vnodes.values() if v.queue is not None and queue in v.queue.split(",")]
+            open_to = bound or [v for v in self.vnodes.values() if v.queue is None and v.partition == of.partition]
+            mask = sum(bits[vnode.name] for vnode in open_to)
+            self._vnodes_of_queue[queue] = mask
+        return mask
+
+    def regions(self) -> Dict[str, int]:
+        """Each queue's region: all vnodes it shares with queues that share vnodes with it, directly or by a chain."""
+        if self._regions is None:
+            regions = {queue: self.vnodes_of(queue) for queue in self.queues}
+            merged = True
+            while merged:
+                merged = False
+                for queue, mask in regions.items():
+                    wide = mask
+                    for other in regions.values():
+                        wide |= other if other & mask else 0
+                    if wide != mask:
+                        regions[queue] = wide
+                        merged = True
+            self._regions = regions
+        return self._regions
+
+    def _forget_regions(self) -> None:
+        self._vnodes_of_queue.clear()
+        self._regions = None
+
+    def use_in(self, queue: str, resource: str) -> Dict[EntityKey, int]:
+        """What the runs of a queue hold of a resource, by entity; all of them under ``("o", "PBS_ALL")``."""
+        if resource not in self._counted:
+            self._counted.append(resource)
+            self._forget_use()
+        return self.used((queue, resource))
+
+    def used(self, scope: Tuple[str, str]) -> Dict[EntityKey, int]:
+        """The same for any scope: (queue, or "" for the server; resource, or "" for the number of running jobs).
+
+        Counted are the resources of some limit and those that :meth:`use_in` was asked for.
+        """
+        if self._use is None:
+            self._use = {}
+            for run in self.runs.values():
+                self._count(run, 1)
+        return self._use.setdefault(scope, {})
+
+    def _forget_use(self) -> None:
+        self._use = None
+        self._use_scopes.clear()
+
+    def _scopes(self, name: str) -> List[Tuple[str, str]]:
+        scopes = self._use_scopes.get(name)
+        if scopes is None:
+            queue = self.queues.get(name)
+            scopes = [(name, resource) for resource in self._counted]
+            scopes += [("", resource) for resource in self.server.hard.by_resource()]
+            if queue is not None:
+                scopes += [(name, resource) for resource in queue.hard.by_resource() if resource not in self._counted]
+            self._use_scopes[name] = scopes
+        return scopes
+
+    def _count(self, run: Run, sign: int) -> None:
+        job = run.job
+        use = self._use
+        for scope in self._scopes(job.queue):
+            amount = sign * (job.request.amount(scope[1]) if scope[1] else 1)
+            if use is not None and amount:
+                counts = use.setdefault(scope, {})
+                for entity in (("u", job.user), ("g", job.group), ("p", job.project), ALL):
+                    left = counts.get(entity, 0) + amount
+                    if left:
+                        counts[entity] = left
+                    else:
+                        del counts[entity]

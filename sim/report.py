@@ -1,0 +1,123 @@
+"""Writes replays out: a table for a terminal, one JSON line a policy, one CSV row a job.
+
+Names come from traces and from users' files, so they are data here: `printable` takes control characters out of what a
+terminal shows, and the csv module quotes what a spreadsheet reads.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from sim.metrics import Metrics
+from sim.record import JobRecord
+from sim.workload import Workload
+
+CSV_COLUMNS = ("job", "submit", "start", "end", "cores", "user", "preemptions", "vnodes")
+_LONGEST_NAME = 24
+
+
+def printable(text: str) -> str:
+    """The text with every character that a terminal would not show as itself replaced by a question mark."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def to_json(metrics: Metrics) -> str:
+    """One line: an object with the fields of `Metrics`, in their order. What there is no figure for is null."""
+    return json.dumps(asdict(metrics), allow_nan=False)
+
+
+def to_table(workload: Workload, cluster_text: str, measured: Sequence[Metrics]) -> str:
+    """A line for each figure and a column for each policy, numbers to the right."""
+    left_out = sum(workload.skipped.values())
+    title = f"{printable(workload.name)}: {len(workload.jobs):,} jobs on {cluster_text}"
+    rows = [["", *(_short(metrics.policy) for metrics in measured)]]
+    rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
+    label_width = max(len(row[0]) for row in rows)
+    widths = [max(len(row[column]) for row in rows) for column in range(1, len(rows[0]))]
+    lines = [f"{title}, {left_out:,} left out" if left_out else title, ""]
+    lines += [
+        "  ".join((row[0].ljust(label_width), *(cell.rjust(width) for cell, width in zip(row[1:], widths))))
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def csv_paths(path: Path, policies: Sequence[str]) -> list[Path]:
+    """Where each policy's jobs go: `path` itself for one; for several, `jobs.csv` becomes `jobs-easy.csv` and so on.
+
+    Characters of a policy's name that are awkward in file names become underscores; a name that then exists already
+    gets a number, `jobs-easy-2.csv`.
+    """
+    if len(policies) == 1:
+        return [path]
+    paths: list[Path] = []
+    for policy in policies:
+        stem = f"{path.stem}-{re.sub(r'[^A-Za-z0-9._-]', '_', policy)}"
+        candidate, again = path.with_name(stem + path.suffix), 2
+        while candidate in paths:
+            candidate, again = path.with_name(f"{stem}-{again}{path.suffix}"), again + 1
+        paths.append(candidate)
+    return paths
+
+
+def write_jobs_csv(path: Path, records: Iterable[JobRecord]) -> None:
+    """One row a job, in the replay's order: first start and last end in seconds, the last run's vnodes joined by `+`.
+
+    Raises OSError if the file cannot be written.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        for record in records:
+            job = record.job
+            writer.writerow(
+                (
+                    job.number,
+                    job.submit_s,
+                    record.start_s,
+                    record.end_s,
+                    job.cores,
+                    job.user,
+                    record.preemptions,
+                    "+".join(record.vnodes),
+                )
+            )
+
+
+def _short(name: str) -> str:
+    shown = printable(name)
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f} s"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %"
+
+
+def _core_hours(core_s: float) -> str:
+    return f"{core_s / 3600:,.1f} core-h"
+
+
+_FIGURES: tuple[tuple[str, Callable[[Metrics], str]], ...] = (
+    ("mean wait", lambda m: _seconds(m.mean_wait_s)),
+    ("95 % waited at most", lambda m: _seconds(m.p95_wait_s)),
+    ("mean bounded slowdown", lambda m: f"{m.mean_bounded_slowdown:,.2f}"),
+    ("utilization", lambda m: _percent(m.utilization)),
+    ("idle, hourly samples", lambda m: _percent(m.idle_ratio)),
+    ("makespan", lambda m: f"{m.makespan_s / 86400:,.2f} days"),
+    ("jobs preempted", lambda m: f"{m.preempted_jobs:,}"),
+    ("preemptions", lambda m: f"{m.preemptions:,}"),
+    ("charged for checkpoints", lambda m: _core_hours(m.checkpoint_core_s)),
+    ("work repeated", lambda m: _core_hours(m.lost_core_s)),
+    ("latest head after promise", lambda m: _seconds(m.max_head_delay_s)),
+    ("replay, CPU time", lambda m: f"{m.cpu_s:,.2f} s"),
+    ("jobs a CPU second", lambda m: "-" if m.jobs_per_cpu_s is None else f"{m.jobs_per_cpu_s:,.0f}"),
+)

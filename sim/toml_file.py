@@ -1,0 +1,34 @@
+"""Reading a TOML file: what is wrong with it is one line that names the file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Dict
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_MOST_BYTES = 4 << 20
+
+
+class TomlFileError(ValueError):
+    """A file that cannot be read as TOML."""
+
+
+def read_toml(path: Path) -> Dict[str, Any]:
+    """The file's content. Raises :class:`TomlFileError`."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise TomlFileError(f"{path}: larger than {_MOST_BYTES >> 20} MiB; no settings file is")
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise TomlFileError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TomlFileError(f"{path}: not UTF-8 text: {error}") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TomlFileError(f"{path}: not TOML: {error}") from error

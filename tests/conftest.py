@@ -1,0 +1,20 @@
+"""What all tests share: the word at the end on tests of a real PBS server that could not run, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+REAL_SERVER_TESTS = Path(__file__).parent / "pbs"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        place, _, _ = report.nodeid.partition("::")
+        if REAL_SERVER_TESTS in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
+            reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"real PBS server: {count} tests skipped: {reason}", yellow=True)

@@ -1,0 +1,76 @@
+"""``pbsteer testbed`` says what is wrong in one line and never guesses; nothing here needs root or PBS."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from container import cli
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder without testbeds; whoever runs the tests counts as root."""
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    return tmp_path.resolve()
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(cli.testbed, list(words))
+
+
+def test_nobody_but_root_can_do_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    for words in (["up"], ["down"], ["status"], ["exec", "server", "--", "true"]):
+        result = invoke(words[0], "--state", str(tmp_path), *words[1:])
+        assert result.exit_code == 1
+        assert "needs root" in result.output
+
+
+def test_status_of_no_testbed_says_so_and_fails(state: Path) -> None:
+    result = invoke("status", "--state", str(state), "--name", "absent")
+    assert (result.exit_code, result.output) == (1, "there is no testbed absent\n")
+
+
+def test_status_as_json_is_one_object(state: Path) -> None:
+    found = json.loads(invoke("status", "--json", "--state", str(state), "--name", "absent").output)
+    assert (found["name"], found["exists"], found["is_up"], found["vnodes"]) == ("absent", False, False, [])
+
+
+def test_down_of_no_testbed_is_no_error_and_touches_nothing(state: Path) -> None:
+    precious = state / "absent" / "file"
+    precious.parent.mkdir()
+    precious.touch()
+    result = invoke("down", "--state", str(state), "--name", "absent")
+    assert (result.exit_code, result.output) == (0, "there is no testbed absent\n")
+    assert precious.exists()
+
+
+def test_down_removes_a_folder_that_was_left_half_made(state: Path) -> None:
+    left = state / "pbsteer-testbed" / "broken"
+    left.mkdir(parents=True)
+    (left / "spec.json").write_text("{")
+    assert invoke("down", "--state", str(state), "--name", "broken").exit_code == 0
+    assert list(state.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["status"], ["down"], ["exec", "server", "true"]])
+def test_a_name_that_would_leave_the_folder_is_refused(state: Path, words: list[str]) -> None:
+    result = invoke(words[0], "--state", str(state), "--name", "../..", *words[1:])
+    assert result.exit_code == 1
+    assert "testbed name '../..'" in result.output
+
+
+def test_exec_on_no_testbed_says_how_to_start_one(state: Path) -> None:
+    result = invoke("exec", "--state", str(state), "--name", "absent", "server", "--", "true")
+    assert result.exit_code == 1
+    assert "pbsteer testbed up --name absent" in result.output
+
+
+def test_an_unknown_engine_is_refused_with_the_known_ones() -> None:
+    result = invoke("up", "--engine", "tents")
+    assert result.exit_code == 2
+    assert "'netns'" in result.output

@@ -1,0 +1,57 @@
+"""The hooks put into a testbed's server, and what they leave there, for the tests that run on a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hooks.deploy import Deployment, Reply
+from hooks.state import LAST_PASS, State, state_folder
+from policy.settings import PassSettings, ServerSettings, Settings
+from tests.pbs.cluster import PbsCluster
+
+INTERVAL_S = 2
+
+
+def quick_settings(mode: str = "observe", **tables: Any) -> Settings:
+    """Settings with passes that follow each other quickly."""
+    schedule = PassSettings(interval_s=INTERVAL_S, budget_s=1.5)
+    return Settings(schedule=schedule, server=ServerSettings(mode=mode), **tables)
+
+
+def make_deployment(pbs: PbsCluster) -> Deployment:
+    def qmgr(line: str) -> Reply:
+        done = pbs.run(["qmgr", "-c", line])
+        return Reply(done.status, done.stdout, done.stderr)
+
+    return Deployment(str(pbs.server_home), qmgr)
+
+
+def deploy(pbs: PbsCluster, settings: Settings) -> Deployment:
+    """Apply the hooks and wait for the first pass."""
+    deployment = make_deployment(pbs)
+    deployment.apply(settings, lambda _: None)
+    wait_for_pass(pbs)
+    return deployment
+
+
+def state_of(pbs: PbsCluster) -> State:
+    return State(state_folder(str(pbs.server_home)))
+
+
+def last_pass(pbs: PbsCluster) -> Mapping[str, Any]:
+    return state_of(pbs).read_published(LAST_PASS)
+
+
+def wait_for_pass(pbs: PbsCluster) -> None:
+    """Wait until a pass that began after now is over."""
+    seen_s = last_pass(pbs).get("time_s", 0.0)
+    pbs.wait_until(lambda: last_pass(pbs).get("time_s", 0.0) > seen_s, 30.0, "a pass")
+    begun_s = last_pass(pbs)["time_s"]
+    pbs.wait_until(lambda: last_pass(pbs)["time_s"] > begun_s, 30.0, "one more pass")
+
+
+def drive(pbs: PbsCluster, queue: str = "workq") -> None:
+    """Let pbsteer start the queue's jobs, and nobody else."""
+    pbs.qmgr("set server scheduling = False", f"set queue {queue} resources_available.pbsteer_mode = drive")
+    pbs.wait_until(lambda: queue in last_pass(pbs).get("acted", ()), 30.0, f"a pass that drives {queue}")

@@ -1,0 +1,86 @@
+"""A server that understands the qmgr lines of deploying, keeps what they set, and can be told to refuse one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hooks.deploy import Reply
+
+_HOOK_DEFAULTS = {"type": "site", "enabled": "true", "user": "pbsadmin", "alarm": "30", "order": "1"}
+_SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
+
+
+class FakeQmgr:
+    """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once."""
+
+    def __init__(self, home: Path) -> None:
+        self.files = home / "server_priv" / "hooks"
+        self.files.mkdir(parents=True)
+        self.hooks: dict[str, dict[str, str]] = {"other": {**_HOOK_DEFAULTS, "event": "queuejob"}}
+        self.resources: dict[str, str] = {"licences": "type=long,flag=q"}
+        self.settings: list[str] = ["set server flatuid = True", "set queue workq started = True"]
+        self.scheduling = {"default": "True"}
+        self.lines: list[str] = []
+        self.refuse = ""
+
+    def __call__(self, line: str) -> Reply:
+        if line.partition(" ")[0] in ("list", "print"):
+            return Reply(0, self._show(line), "Max open servers: 49")
+        self.lines.append(line)
+        if self.refuse and re.search(self.refuse, line):
+            self.refuse = ""
+            return Reply(1, "", "qmgr obj= svr=default: refused\n")
+        self._change(line)
+        return Reply(0, "", "")
+
+    def everything(self) -> object:
+        """All that the server has, to be compared."""
+        files = {path.name: path.read_text() for path in self.files.iterdir()}
+        return self.hooks, self.resources, self.settings, self.scheduling, files
+
+    def _change(self, line: str) -> None:
+        verb, kind, rest = line.split(" ", 2)
+        name, _, what = rest.partition(" ")
+        if (verb, kind) == ("create", "resource"):
+            assert name not in self.resources
+            self.resources[name] = what
+        elif (verb, kind) == ("delete", "resource"):
+            assert not [setting for setting in self.settings if f".{name} " in setting], "the resource is in use"
+            del self.resources[name]
+        elif (verb, kind) == ("create", "hook"):
+            assert name not in self.hooks
+            self.hooks[name] = {**_HOOK_DEFAULTS, **dict(pair.split("=") for pair in what.split(","))}
+        elif (verb, kind) == ("delete", "hook"):
+            del self.hooks[name]
+            for suffix in _SUFFIXES.values():
+                (self.files / (name + suffix)).unlink(missing_ok=True)
+        elif (verb, kind) == ("import", "hook"):
+            content_type, _, path = what.split(" ")
+            (self.files / (name + _SUFFIXES[content_type])).write_text(Path(path).read_text())
+        elif (verb, kind) == ("set", "hook"):
+            attribute, _, value = what.partition(" = ")
+            self.hooks[name][attribute] = value
+        elif (verb, kind) == ("set", "sched"):
+            self.scheduling[name] = what.partition(" = ")[2]
+        elif verb == "set":
+            self.settings.append(line)
+        elif verb == "unset":
+            self.settings = [setting for setting in self.settings if not setting.startswith(f"set {line[6:]} ")]
+        else:
+            raise AssertionError(f"a line that this server does not know: {line}")
+
+    def _show(self, line: str) -> str:
+        if line == "list hook @default":
+            return "\n\n".join(
+                f"Hook {name}\n" + "\n".join(f"    {key} = {value}" for key, value in texts.items())
+                for name, texts in self.hooks.items()
+            )
+        if line == "list resource":
+            lines = "\n\n".join(f"Resource {name}\n    type = x" for name in self.resources)
+            return f"#\n# Create resources and set their properties.\n#\n{lines}"
+        if line == "list sched":
+            return "\n".join(f"Sched {name}\n    scheduling = {value}" for name, value in self.scheduling.items())
+        if line == "print server":
+            return "#\n# Set server attributes.\n#\n" + "\n".join(self.settings)
+        raise AssertionError(f"a question that this server does not know: {line}")

@@ -1,0 +1,152 @@
+"""A server of plain dictionaries behind the part of pbs_ifl that the hooks use, with linked lists like the real one.
+
+``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+EQ = 4
+
+WORLD: dict[str, Any] = {}
+CALLS: list[list[str]] = []
+REFUSALS: dict[str, str] = {}
+UNKNOWN_ATTRIBUTES: set[str] = set()
+FREED: list[Any] = []
+
+_error: list[Any] = [0, None]
+
+
+class attrl:  # noqa: N801 - PBS's own name
+    def __init__(self) -> None:
+        self.name: str = ""
+        self.resource: str | None = None
+        self.value: str = ""
+        self.next: Any = None
+
+
+class attropl(attrl):  # noqa: N801 - PBS's own name
+    def __init__(self) -> None:
+        super().__init__()
+        self.op = 0
+
+
+class batch_status:  # noqa: N801 - PBS's own name
+    def __init__(self, name: str, attribs: Any) -> None:
+        self.name = name
+        self.attribs = attribs
+        self.text = None
+        self.next: Any = None
+
+
+def pbs_connect(server: str | None) -> int:
+    CALLS.append(["connect", server or ""])
+    return -1 if WORLD.get("away") else 7
+
+
+def pbs_disconnect(handle: int) -> int:
+    CALLS.append(["disconnect"])
+    return 0
+
+
+def get_pbs_errno() -> int:
+    return int(_error[0])
+
+
+def pbs_geterrmsg(handle: int) -> str | None:
+    text: str | None = _error[1]
+    return text
+
+
+def pbs_statfree(answer: Any) -> None:
+    FREED.append(answer)
+
+
+def pbs_statserver(handle: int, names: Any, extend: str | None) -> Any:
+    server = {key: value for key, value in WORLD["server"].items() if key != "name"}
+    return _answer({WORLD["server"]["name"]: server}, names)
+
+
+def pbs_statjob(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
+    return _answer({job: texts for job, texts in WORLD["jobs"].items() if not _is_subjob(job)}, names)
+
+
+def pbs_selstat(handle: int, wanted: attropl, names: Any, extend: str | None) -> Any:
+    assert (wanted.name, wanted.op, extend) == ("job_state", EQ, "T")
+    found = {job: texts for job, texts in WORLD["jobs"].items() if texts["job_state"] in wanted.value}
+    return _answer(found, names)
+
+
+def pbs_statque(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
+    return _answer(WORLD["queues"], names)
+
+
+def pbs_statvnode(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
+    if not WORLD["vnodes"]:
+        _error[:] = [15062, "Server has no node list"]
+        return None
+    return _answer(WORLD["vnodes"], names)
+
+
+def pbs_statrsc(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
+    return _answer(WORLD["resources"], names)
+
+
+def pbs_statsched(handle: int, names: Any, extend: str | None) -> Any:
+    return _answer(WORLD["scheds"], names)
+
+
+def pbs_statresv(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
+    return _answer(WORLD["reservations"], names)
+
+
+def pbs_asyrunjob_ack(handle: int, job: str, exec_vnode: str, extend: str | None) -> int:
+    return _act(["start", job, exec_vnode])
+
+
+def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
+    return _act(["requeue", job])
+
+
+def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> int:
+    return _act(["alter", job, changes.name, changes.value])
+
+
+def _act(call: list[str]) -> int:
+    CALLS.append(call)
+    refusal = REFUSALS.get(call[1])
+    _error[:] = [15004, refusal] if refusal else [0, None]
+    return int(_error[0])
+
+
+def _answer(objects: Mapping[str, Mapping[str, str]], names: Any) -> Any:
+    wanted = set()
+    while names is not None:
+        wanted.add(names.name)
+        names = names.next
+    if wanted & UNKNOWN_ATTRIBUTES:
+        _error[:] = [15002, "Undefined attribute"]
+        return None
+    _error[:] = [0, None]
+    head = None
+    for name, texts in reversed(list(objects.items())):
+        status = batch_status(name, _attributes(texts, wanted))
+        status.next, head = head, status
+    return head
+
+
+def _attributes(texts: Mapping[str, str], wanted: set[str]) -> Any:
+    head = None
+    for key, value in reversed(list(texts.items())):
+        name, _, resource = key.partition(".")
+        if not wanted or name in wanted:
+            link = attrl()
+            link.name, link.resource, link.value, link.next = name, resource or None, value, head
+            head = link
+    return head
+
+
+def _is_subjob(job: str) -> bool:
+    return "[" in job and "[]" not in job

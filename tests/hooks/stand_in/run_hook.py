@@ -1,0 +1,55 @@
+"""Run one hook file as PBS does, several events in one interpreter, and print what came of it as one line of JSON.
+
+Usage: python -I -S -OO run_hook.py HOOK_FILE SCENARIO_FILE. The scenario's events each name the job's attributes; the
+rest of it is what the server has.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import pbs  # type: ignore[import-not-found, unused-ignore]
+import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
+
+
+def main() -> None:
+    scenario = json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
+    pbs.pbs_conf["PBS_HOME"] = scenario["home"]
+    pbs.hook_config_filename = scenario.get("config")
+    pbs_ifl.WORLD.update(scenario.get("world", {}))
+    pbs_ifl.REFUSALS.update(scenario.get("refusals", {}))
+    for name, vnode in scenario.get("vnodes", {}).items():
+        amounts = {part: pbs.Resources(vnode[part]) for part in ("resources_available", "resources_assigned")}
+        pbs.VNODES[name] = pbs.Record(state=vnode.get("state", 0), jobs=vnode.get("jobs"), **amounts)
+    for name, job in scenario.get("jobs", {}).items():
+        pbs.JOBS[name] = pbs.Record(job_state=0, **job)
+    hook = compile(Path(sys.argv[1]).read_text(encoding="utf-8"), "<embedded code object>", "exec")
+    events = []
+    for given in scenario["events"]:
+        resources = pbs.Resources(given.pop("Resource_List", {}))
+        pbs.event().job = pbs.Record(Resource_List=resources, **given)
+        ended = None
+        try:
+            # PBS gives each event fresh globals without a file name.
+            exec(hook, {"__builtins__": __builtins__, "__name__": "builtins"})  # noqa: S102
+        except SystemExit as error:
+            ended = str(error)
+        events.append({"ended": ended, "resources": {key: str(value) for key, value in resources.items()}})
+    loaded = sorted(name for name in sys.modules if name.startswith("pbsteer_"))
+    answer = {
+        "events": events,
+        "verdicts": pbs.VERDICTS,
+        "logged": pbs.LOGGED,
+        "calls": pbs_ifl.CALLS,
+        "modules": loaded,
+        "optimize": sys.flags.optimize,
+        "python": list(sys.version_info[:2]),
+    }
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+main()

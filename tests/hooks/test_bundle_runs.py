@@ -1,0 +1,242 @@
+"""The bundled files run as PBS runs them: isolated, optimised, without a name, several events in one interpreter.
+
+Each test is done by this Python, and by a Python 3.9 where the host has one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.bundle import build, source_digest
+from hooks.state import SUMMARY, State
+from tests.hooks.pictures import job, picture, queue, running, vnode
+
+RUNNER = Path(__file__).parent / "stand_in" / "run_hook.py"
+HALF = {"backfill": {"shrink_factor": 0.5}}
+SUMMARY_DATA = {
+    "queues": {"workq": {"mode": "advise", "together": {"ncpus": 16}, "largest": {"ncpus": 8}}},
+    "default_queue": "workq",
+    "consumables": ["ncpus", "mem"],
+}
+
+
+def find_pythons() -> list[str]:
+    """This Python, and a 3.9 that runs."""
+    floor = shutil.which("python3.9")
+    runs = floor and not subprocess.run([floor, "-c", ""], capture_output=True, check=False).returncode
+    return [sys.executable, *([floor] if floor and runs else [])]
+
+
+class Hook:
+    """Runs bundles in PBS_HOME ``home``."""
+
+    def __init__(self, python: str, home: Path) -> None:
+        self.python = python
+        self.home = home
+        self.state = State(home / "pbsteer")
+        with self.state.locked():
+            pass
+
+    def run(self, event: str, *, text: str = "", settings: dict[str, Any] | None = None, **scenario: Any) -> Any:
+        files = {"hook.py": text or build(event), "config.json": json.dumps(settings or {})}
+        for name, content in files.items():
+            (self.home / name).write_text(content, encoding="utf-8")
+        scenario = {"home": str(self.home), "config": str(self.home / "config.json"), "events": [{}], **scenario}
+        (self.home / "scenario.json").write_text(json.dumps(scenario))
+        argv = [
+            self.python,
+            "-I",
+            "-S",
+            "-OO",
+            str(RUNNER),
+            str(self.home / "hook.py"),
+            str(self.home / "scenario.json"),
+        ]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["optimize"] == 2
+        return answer
+
+
+@pytest.fixture(params=find_pythons(), ids=lambda python: Path(python).name)
+def hook(request: pytest.FixtureRequest, tmp_path: Path) -> Hook:
+    return Hook(request.param, tmp_path)
+
+
+def submit(**resources: str) -> dict[str, Any]:
+    return {"queue": "workq", "Resource_List": resources}
+
+
+def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    events = [
+        submit(select="1:ncpus=9"),
+        submit(select="1:ncpus=8", walltime="10:00:00"),
+        {"queue": None, "Resource_List": {"ncpus": "9"}},
+        submit(),
+    ]
+    answer = hook.run("queuejob", events=events, settings=HALF)
+    refused = [
+        verdict is not None and verdict.startswith("pbsteer: this job can never") for verdict in answer["verdicts"]
+    ]
+    assert refused == [True, False, True, False]
+    assert [event["ended"] for event in answer["events"]] == ["255", "0", "255", "0"]
+    assert answer["events"][1]["resources"]["soft_walltime"] == "05:00:00"
+    assert answer["logged"] == []
+
+
+def test_queuejob_does_nothing_before_the_first_pass_and_in_observe(hook: Hook) -> None:
+    observing = {**SUMMARY_DATA, "queues": {"workq": {**SUMMARY_DATA["queues"]["workq"], "mode": "observe"}}}  # type: ignore[index]
+    for summary in (None, observing):
+        if summary:
+            hook.state.publish(SUMMARY, summary, shared=False)
+        answer = hook.run("queuejob", events=[submit(select="1:ncpus=99", walltime="10:00:00")], settings=HALF)
+        assert answer["verdicts"] == [None]
+        assert "soft_walltime" not in answer["events"][0]["resources"]
+
+
+def test_runjob_refuses_what_does_not_fit(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 4}, "jobs": "9.s/0"}}
+    events = [
+        {"queue": queue, "exec_vnode": f"(v1:ncpus={cores})"}
+        for queue, cores in (("workq", 4), ("workq", 5), ("R9", 5))
+    ]
+    answer = hook.run("runjob", events=events, vnodes=vnodes)
+    assert answer["verdicts"] == [
+        None,
+        "pbsteer: vnode v1 has ncpus=8, of which 4 are in use: there is no room for 5 more",
+        None,
+    ]
+
+
+def test_runjob_counts_starts_that_are_under_way(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {}, "jobs": "9.s/0, 9.s/1, 9.s/2"}}
+    jobs = {"9.s": {"exec_vnode": "(v1:ncpus=3)"}}
+    events = [{"queue": "workq", "exec_vnode": f"(v1:ncpus={cores})"} for cores in (5, 6)]
+    answer = hook.run("runjob", events=events, vnodes=vnodes, jobs=jobs)
+    assert [verdict is None for verdict in answer["verdicts"]] == [True, False]
+
+
+def run_pass(hook: Hook, mode: str, **parts: Any) -> Any:
+    world = picture({"1.s": job()}, queues={"workq": queue(mode)}, **parts).to_data()
+    answer = hook.run("periodic", world=world)
+    assert answer["verdicts"] == [None]
+    return answer
+
+
+def acts_of(answer: Any) -> list[list[str]]:
+    return [call for call in answer["calls"] if call[0] in ("start", "requeue", "alter")]
+
+
+def test_a_pass_in_drive_starts_the_job_where_it_fits(hook: Hook) -> None:
+    answer = run_pass(hook, "drive", vnodes={"v1": vnode(8, 8), "v2": vnode()})
+    assert acts_of(answer) == [["start", "1.s", "(v2:ncpus=2)"]]
+    (entry,) = hook.state.read_journal(9)
+    assert (entry["acted"], entry["started"], entry["failures"]) == (["workq"], ["1.s"], [])
+    assert hook.state.load_ledger()[1] == ""
+
+
+@pytest.mark.parametrize("mode", ["observe", "advise"])
+def test_a_pass_in_other_modes_only_writes_down_what_it_would_do(hook: Hook, mode: str) -> None:
+    assert acts_of(run_pass(hook, mode)) == []
+    (entry,) = hook.state.read_journal(9)
+    assert [start["job"] for start in entry["starts"]] == ["1.s"]
+    assert (entry["acted"], entry["started"]) == ([], [])
+    assert not (hook.state.path / "ledger.json").exists()
+
+
+def test_a_pass_does_not_drive_beside_a_scheduler_that_schedules(hook: Hook) -> None:
+    answer = run_pass(hook, "drive", scheds={"default": {"scheduling": "True", "partition": "pbs-default"}})
+    assert acts_of(answer) == []
+    (entry,) = hook.state.read_journal(9)
+    assert "queue workq is not driven: scheduler default starts jobs too" in entry["notes"][0]
+
+
+def test_a_pass_tells_the_other_hooks_the_modes(hook: Hook) -> None:
+    run_pass(hook, "drive")
+    answer = hook.run("queuejob", events=[submit(select="17:ncpus=1"), submit(select="16:ncpus=1")])
+    assert [verdict is None for verdict in answer["verdicts"]] == [False, True]
+
+
+def test_a_pass_leaves_the_folder_to_one_that_is_still_busy(hook: Hook) -> None:
+    with hook.state.locked():
+        answer = run_pass(hook, "drive")
+    assert acts_of(answer) == []
+    assert "another pass" in answer["logged"][0]
+
+
+def test_a_pass_starts_anew_with_a_ledger_that_cannot_be_read_and_says_so(hook: Hook) -> None:
+    (hook.state.path / "ledger.json").write_text('{"version": 99}')
+    answer = run_pass(hook, "drive")
+    assert acts_of(answer) != []
+    assert "version 99" in answer["logged"][0]
+
+
+def test_a_pass_that_cannot_remember_does_nothing(hook: Hook) -> None:
+    (hook.state.path / ".ledger.json.new").mkdir()
+    answer = run_pass(hook, "drive")
+    assert acts_of(answer) == []
+    assert "IsADirectoryError" in answer["logged"][0]
+
+
+def test_no_name_of_a_job_disturbs_a_pass(hook: Hook) -> None:
+    names = ["[/red]", "[@click=app.quit]x[/]", "\x1b[2J", "a\nb", "\U0001f600", "'\"\\", "\udcff"]
+    jobs = {f"{number}.s": job(Job_Name=name, comment=name) for number, name in enumerate(names)}
+    jobs["9.s"] = running(Job_Name="\x00")
+    answer = hook.run("periodic", world=picture(jobs, queues={"workq": queue("drive")}).to_data())
+    assert len([call for call in acts_of(answer) if call[0] == "start"]) == len(names)
+    assert len(hook.state.read_journal(9)) == 1
+
+
+@pytest.mark.parametrize("event", ["queuejob", "runjob", "periodic"])
+def test_an_error_of_ours_lets_pbs_go_on_and_leaves_its_traceback(hook: Hook, event: str) -> None:
+    raising = build(event).replace(
+        "def handle(pbs: Any) -> str | None:", "def handle(pbs: Any) -> str | None:\n    1 / 0", 1
+    )
+    answer = hook.run(event, text=raising, events=[{}, {}])
+    assert (answer["verdicts"], [each["ended"] for each in answer["events"]]) == ([None, None], ["0", "0"])
+    for message in answer["logged"]:
+        assert f"the {event} hook failed and lets PBS go on" in message
+        assert f"<pbsteer {source_digest()}: hooks/entries/{event}.py>" in message
+        assert "1 / 0" in message
+        assert "ZeroDivisionError" in message
+
+
+@pytest.mark.parametrize("event", ["queuejob", "runjob", "periodic"])
+def test_a_bundle_that_cannot_even_be_loaded_lets_pbs_go_on_and_is_tried_again(hook: Hook, event: str) -> None:
+    broken = build(event).replace("def handle(pbs: Any)", "raise ValueError('broken')\ndef handle(pbs: Any)", 1)
+    answer = hook.run(event, text=broken, events=[{}, {}])
+    assert answer["verdicts"] == [None, None]
+    assert len([message for message in answer["logged"] if "ValueError: broken" in message]) == 2
+
+
+def test_settings_that_cannot_be_used_let_pbs_go_on(hook: Hook) -> None:
+    answer = hook.run("periodic", settings={"nonsense": 1}, world=picture().to_data())
+    assert answer["verdicts"] == [None]
+    assert "unknown key 'nonsense'" in answer["logged"][0]
+
+
+def test_a_verdict_is_not_swallowed_inside_an_entry(hook: Hook) -> None:
+    ending = build("runjob").replace(
+        "def handle(pbs: Any) -> str | None:", "def handle(pbs: Any) -> str | None:\n    pbs.event().reject('mine')", 1
+    )
+    answer = hook.run("runjob", text=ending)
+    assert (answer["verdicts"], answer["logged"]) == (["mine"], [])
+
+
+def test_an_update_meets_nothing_of_the_version_before(hook: Hook) -> None:
+    old = build("queuejob").replace(source_digest(), "0" * 12).partition("import pbs\n\n_refusal")[0]
+    first = f"import pbs\nexec(compile({old + '_handle(pbs)'!r}, 'old', 'exec'), {{**globals(), 'pbs': pbs}})\n"
+    answer = hook.run("queuejob", text=first + build("queuejob"))
+    assert answer["verdicts"] == [None]
+    assert {name.split(".")[0] for name in answer["modules"]} == {f"pbsteer_{source_digest()}"}

@@ -1,0 +1,131 @@
+"""The connection: linked lists walked and built, the server's words in the errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+
+from hooks import reader
+from hooks.ifl import Connection, IflError
+from hooks.picture import Picture
+from hooks.requeue import Requeues
+from hooks.translate import snapshot_of
+from policy.settings import Settings
+from tests.hooks.pictures import NOW_S, job, picture, running
+from tests.hooks.stand_in import pbs_ifl
+
+
+@pytest.fixture(autouse=True)
+def fresh_server() -> Iterator[None]:
+    pbs_ifl.WORLD.clear()
+    pbs_ifl.WORLD.update(
+        picture(
+            {"12.server": running(), "8[].server": job("B"), "8[2].server": running(1), "8[3].server": job()}
+        ).to_data()
+    )
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.UNKNOWN_ATTRIBUTES, pbs_ifl.FREED):
+        log.clear()
+    yield
+
+
+def test_a_picture_has_all_jobs_and_of_arrays_the_subjobs_that_run() -> None:
+    with Connection(pbs_ifl) as connection:
+        seen = connection.read_picture(NOW_S)
+    assert list(seen.jobs) == ["12.server", "8[].server", "8[2].server"]
+    assert seen.jobs["12.server"]["exec_vnode"] == "(v1:ncpus=2)"
+    assert seen.jobs["12.server"]["Resource_List.select"] == "1:ncpus=2"
+    assert seen.vnodes["v1"]["resources_available.mem"] == "32gb"
+    assert seen.server["name"] == "server"
+    assert snapshot_of(seen, Settings()).idle_cores() == 13
+    assert pbs_ifl.CALLS[-1] == ["disconnect"]
+
+
+def test_every_answer_is_given_back() -> None:
+    with Connection(pbs_ifl) as connection:
+        connection.read_picture(NOW_S)
+    assert len(pbs_ifl.FREED) == 7
+
+
+def test_attributes_that_nobody_asked_for_do_not_come() -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"]["Variable_List"] = "HOME=/home/alice"
+    with Connection(pbs_ifl) as connection:
+        assert "Variable_List" not in connection.read_picture(NOW_S).jobs["12.server"]
+
+
+def test_a_server_that_does_not_know_an_attribute_is_asked_for_all() -> None:
+    pbs_ifl.UNKNOWN_ATTRIBUTES.add("max_run_subjobs")
+    with Connection(pbs_ifl) as connection:
+        assert "12.server" in connection.read_picture(NOW_S).jobs
+
+
+def test_a_server_without_vnodes_has_none() -> None:
+    pbs_ifl.WORLD["vnodes"] = {}
+    with Connection(pbs_ifl) as connection:
+        assert connection.read_picture(NOW_S).vnodes == {}
+
+
+def test_bytes_that_are_no_text_can_be_written_down_again() -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"]["Job_Name"] = b"x\xff\xf0\x9f\x98\x80".decode("utf-8", "surrogateescape")
+    with Connection(pbs_ifl) as connection:
+        name = connection.read_picture(NOW_S).jobs["12.server"]["Job_Name"]
+    assert name.encode("utf-8").decode("utf-8") == "x\ufffd\U0001f600"
+
+
+def test_a_start_names_job_and_place() -> None:
+    with Connection(pbs_ifl) as connection:
+        connection.start("8[3].server", "(v2:ncpus=1)")
+    assert ["start", "8[3].server", "(v2:ncpus=1)"] in pbs_ifl.CALLS
+
+
+def test_a_refusal_quotes_the_server() -> None:
+    pbs_ifl.REFUSALS["12.server"] = "Request invalid for state of job"
+    with (
+        Connection(pbs_ifl) as connection,
+        pytest.raises(IflError, match=r"start 12\.server .*Request invalid .*15004"),
+    ):
+        connection.start("12.server", "(v2:ncpus=1)")
+
+
+def test_a_server_that_is_away_is_named() -> None:
+    pbs_ifl.WORLD["away"] = True
+    with pytest.raises(IflError, match="cannot connect to the PBS server"):
+        Connection(pbs_ifl)
+
+
+def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
+    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
+    requeues = Requeues(pbs_ifl, ["12.server", "8[2].server"], lambda: None)
+    requeues.wait(0)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
+        ["requeue", "12.server"],
+        ["requeue", "8[2].server"],
+    ]
+    assert list(requeues.failures) == ["8[2].server"]
+    assert "not rerunable" in requeues.failures["8[2].server"]
+
+
+def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
+    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
+    requeues = Requeues(pbs_ifl, ["12.server", "8[2].server"], lambda: None)
+    requeues.wait(30)
+    assert pbs_ifl.CALLS == []
+    assert list(requeues.failures) == ["8[2].server"]
+
+
+def test_the_reader_answers_line_by_line() -> None:
+    answers = StringIO()
+    reader.serve(pbs_ifl, StringIO('{"want": "picture"}\n{"want": "x"}\nnonsense\n[]\n'), answers)
+    first, *others = [json.loads(line) for line in answers.getvalue().splitlines()]
+    assert Picture.from_data(first["picture"]).jobs["12.server"]["euser"] == "alice"
+    assert [list(other) for other in others] == [["error"]] * 3
+
+
+def test_the_reader_says_when_the_server_is_away_and_goes_on() -> None:
+    pbs_ifl.WORLD["away"] = True
+    answers = StringIO()
+    reader.serve(pbs_ifl, StringIO('{"want": "picture"}\n' * 2), answers)
+    assert all("cannot connect" in json.loads(line)["error"] for line in answers.getvalue().splitlines())

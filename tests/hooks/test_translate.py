@@ -1,0 +1,274 @@
+"""What a server says becomes what the policy sees, also where it says odd things."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.jobs import read_indices
+from hooks.picture import Picture
+from hooks.translate import modes_of, problems_of, snapshot_of, translate
+from policy.cluster import Job, Run, Vnode
+from policy.limits import ALL, Limits
+from policy.settings import ServerSettings, Settings
+from tests.hooks.pictures import NOW_S, job, picture, queue, running, vnode
+
+SETTINGS = Settings()
+
+
+def only_job(texts: dict[str, str], job_id: str = "12.server") -> Job:
+    return snapshot_of(picture({job_id: texts}), SETTINGS).jobs[job_id]
+
+
+def only_vnode(texts: dict[str, str], **more: Any) -> Vnode:
+    return snapshot_of(picture(vnodes={"v1": texts}, **more), SETTINGS).vnodes["v1"]
+
+
+def test_a_waiting_job_is_what_was_asked_for() -> None:
+    seen = only_job(job(Priority="7", Resource_List__select="2:ncpus=3:mem=1gb+1:ncpus=1", Rerunable="False"))
+    assert (seen.user, seen.group, seen.queue, seen.name, seen.sequence) == ("alice", "chem", "workq", "STDIN", 12)
+    assert (seen.cores, seen.request.amount("mem"), seen.estimate_s, seen.submit_s) == (7, 2 << 20, 600, 1795207000)
+    assert (seen.priority, seen.rerunable, seen.blocked, seen.subjobs) == (7, False, "", None)
+
+
+def test_the_select_with_the_servers_defaults_counts_before_the_users() -> None:
+    assert only_job(job(schedselect="1:ncpus=4:Qlist=workq")).request.chunks[0].wants == (("Qlist", "workq"),)
+
+
+def test_a_job_without_select_asks_for_all_on_one_vnode() -> None:
+    texts = job(Resource_List__ncpus="5", Resource_List__mem="2gb", Resource_List__licences="3")
+    del texts["Resource_List.select"]
+    (chunk,) = only_job(texts).request.chunks
+    assert (chunk.count, chunk.amounts) == (1, (("mem", 2 << 20), ("ncpus", 5)))
+
+
+def test_a_job_without_walltime_never_ends_by_itself() -> None:
+    texts = running()
+    del texts["Resource_List.walltime"]
+    run = snapshot_of(picture({"12.server": texts}), SETTINGS).runs["12.server"]
+    assert (run.job.estimate_s, run.end_s) == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (job("H", Hold_Types="u"), "held by its owner"),
+        (job("H", Hold_Types="so"), "held by an operator and a manager or the system"),
+        (
+            job("H", Hold_Types="s", depend="afterok:11.server@server"),
+            "waits for other jobs (afterok:11.server@server)",
+        ),
+        (job("T"), "being moved"),
+        (job("S"), "suspended"),
+        (job("W"), "waits"),
+        (job("?"), "'?'"),
+        (job(Resource_List__select="1:ncpus=lots"), "ncpus=lots"),
+        (job(Resource_List__select="one:ncpus"), "cannot be read"),
+        (job(Resource_List__place="everywhere"), "everywhere"),
+        (job(Resource_List__walltime="noon"), "noon"),
+    ],
+)
+def test_a_job_that_must_not_start_says_why(texts: dict[str, str], words: str) -> None:
+    assert words in only_job(texts).blocked
+
+
+def test_a_job_with_a_start_time_waits_for_it() -> None:
+    seen = only_job(job("W", Execution_Time="1795210000"))
+    assert (seen.not_before_s, seen.blocked) == (1795210000, "")
+
+
+def test_what_cannot_be_read_is_listed_with_the_job() -> None:
+    (problem,) = problems_of(picture({"12.server": job(Resource_List__walltime="noon")}), SETTINGS)
+    assert "job 12.server" in problem
+    assert "noon" in problem
+
+
+def test_an_array_is_one_job_with_the_indices_that_wait_and_runs_for_the_others() -> None:
+    snapshot = snapshot_of(
+        picture(
+            {
+                "8[].server": job("B", 1, array_indices_remaining="1,3-5"),
+                "8[2].server": running(1),
+                "8[6].server": running(1, job_state="E"),
+            }
+        ),
+        SETTINGS,
+    )
+    assert snapshot.jobs["8[].server"].subjobs == (1, 3, 4, 5)
+    runs = snapshot.runs
+    assert {run_id: (run.subjob, run.exiting) for run_id, run in runs.items()} == {
+        "8[2].server": (2, False),
+        "8[6].server": (6, True),
+    }
+    assert {run.job.id for run in runs.values()} == {"8[].server"}
+
+
+def test_an_array_of_which_nothing_waits_is_no_waiting_job() -> None:
+    snapshot = snapshot_of(
+        picture({"8[].server": job("B", array_indices_remaining="-"), "8[2].server": running()}), SETTINGS
+    )
+    assert (list(snapshot.jobs), list(snapshot.runs)) == ([], ["8[2].server"])
+
+
+@pytest.mark.parametrize(("most", "subjobs"), [("3", (1, 3)), ("9", (1, 3, 4, 5)), ("0", (1, 3, 4, 5))])
+def test_an_array_shows_no_more_subjobs_than_its_own_limit_lets_run(most: str, subjobs: tuple[int, ...]) -> None:
+    jobs = {"8[].server": job("B", array_indices_remaining="1,3-5", max_run_subjobs=most), "8[2].server": running()}
+    assert snapshot_of(picture(jobs), SETTINGS).jobs["8[].server"].subjobs == subjobs
+
+
+def test_an_array_at_its_own_limit_says_so() -> None:
+    jobs = {"8[].server": job("B", array_indices_remaining="3", max_run_subjobs="1"), "8[2].server": running()}
+    assert "max_run_subjobs = 1" in snapshot_of(picture(jobs), SETTINGS).jobs["8[].server"].blocked
+
+
+@pytest.mark.parametrize(
+    ("text", "indices"), [("", ()), ("-", ()), ("7", (7,)), ("1,3-5", (1, 3, 4, 5)), ("2-8:3", (2, 5, 8))]
+)
+def test_indices_are_read_as_pbs_writes_them(text: str, indices: tuple[int, ...]) -> None:
+    unread: list[str] = []
+    assert read_indices(text, unread) == indices
+    assert unread == []
+
+
+@pytest.mark.parametrize("text", ["x", "1-x", "1-5:0", "0-99999999", "1,,x"])
+def test_indices_that_make_no_sense_block_the_array(text: str) -> None:
+    assert "array_indices_remaining" in only_job(job("B", array_indices_remaining=text), "8[].server").blocked
+
+
+def test_a_run_is_where_pbs_put_it_until_its_walltime_is_over() -> None:
+    run: Run = snapshot_of(
+        picture({"12.server": running(exec_vnode="(v1:ncpus=2:mem=1048576kb)+(v2:ncpus=2)")}), SETTINGS
+    ).runs["12.server"]
+    assert (run.placement.vnodes, run.placement.total("ncpus"), run.start_s) == (("v1", "v2"), 4, 1795207100)
+    assert run.end_s == 1795207700
+
+
+def test_a_job_that_is_just_starting_starts_now() -> None:
+    texts = running()
+    del texts["stime"]
+    assert snapshot_of(picture({"12.server": texts}), SETTINGS).runs["12.server"].start_s == NOW_S
+
+
+def test_jobs_in_reservations_are_left_to_pbs() -> None:
+    seen = picture(
+        {"12.server": running(queue="R11"), "13.server": job(queue="lunch")},
+        {"v1": vnode(used=2)},
+        {"workq": queue(), "R11": queue(), "lunch": queue()},
+        reservations={"S14.server": {"queue": "lunch"}},
+    )
+    translation = translate(seen, SETTINGS)
+    assert (translation.snapshot.jobs, translation.snapshot.runs) == ({}, {})
+    assert list(translation.modes) == ["workq"]
+    assert translation.snapshot.vnodes["v1"].elsewhere == {"ncpus": 2}
+
+
+def test_what_others_hold_of_a_vnode_is_what_the_server_counts_beyond_the_runs() -> None:
+    seen = snapshot_of(picture({"12.server": running(2)}, {"v1": vnode(used=5)}), SETTINGS)
+    assert seen.vnodes["v1"].elsewhere == {"ncpus": 3}
+
+
+def test_a_start_that_the_server_does_not_count_yet_takes_its_cores_all_the_same() -> None:
+    seen = snapshot_of(picture({"12.server": running(2)}, {"v1": vnode(8, used=0)}), SETTINGS)
+    assert seen.vnodes["v1"].elsewhere == {}
+    assert seen.idle_cores() == 6
+
+
+@pytest.mark.parametrize(
+    ("state", "usable"),
+    [
+        ("free", True), ("job-busy", True), ("job-exclusive", True), ("resv-exclusive", False), ("offline", False),
+        ("down", False), ("down,offline", False), ("state-unknown,down", False), ("stale", False), ("busy", False),
+        ("maintenance", False), ("provisioning", False), ("job-busy,offline", False), ("", False), ("new-word", False),
+    ],
+)  # fmt: skip
+def test_only_a_vnode_that_is_simply_up_takes_jobs(state: str, usable: bool) -> None:
+    assert only_vnode(vnode(state=state)).usable is usable
+
+
+def test_a_vnode_held_alone_by_a_job_nobody_sees_has_nothing_left() -> None:
+    seen = only_vnode(vnode(8, used=1, state="job-exclusive"))
+    assert seen.elsewhere["ncpus"] == 8
+
+
+def test_a_vnode_whose_cores_cannot_be_read_takes_no_job_and_is_listed() -> None:
+    seen = picture(vnodes={"v1": vnode(resources_available__ncpus="many")})
+    assert not snapshot_of(seen, SETTINGS).vnodes["v1"].usable
+    assert "'many'" in problems_of(seen, SETTINGS)[0]
+
+
+def test_a_vnode_with_a_reservation_takes_no_job() -> None:
+    assert not only_vnode(vnode(resv="R11.server")).usable
+
+
+def test_a_vnodes_other_resources_are_its_attributes() -> None:
+    seen = only_vnode(
+        vnode(resources_available__host="h1", resources_available__Qlist="a,b", partition="P1", queue="q")
+    )
+    assert (seen.host, seen.attributes["Qlist"], seen.partition, seen.queue) == ("h1", "a,b", "P1", "q")
+    assert seen.available == {"ncpus": 8, "mem": 32 << 20}
+
+
+def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:
+    texts = queue(
+        max_run_res_soft__ncpus="[u:alice=4],[u:PBS_GENERIC=8]",
+        max_run_res__mem="[g:chem=100]",
+        max_user_run="3",
+        resources_available__ncpus="20",
+    )
+    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
+    assert seen.quotas == Limits({("u", "alice"): 4, ("u", "PBS_GENERIC"): 8})
+    assert seen.hard.max_run == Limits({("u", "PBS_GENERIC"): 3})
+    assert seen.hard.max_run_res == {"mem": Limits({("g", "chem"): 100}), "ncpus": Limits({ALL: 20})}
+
+
+def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:
+    translation = translate(picture(queues={"workq": queue(max_run="[u:alice=few]"), "b": queue()}), SETTINGS)
+    assert list(translation.unread) == ["workq"]
+    assert "few" in translation.unread["workq"]
+
+
+def test_what_is_left_of_the_servers_own_resources() -> None:
+    server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
+    assert snapshot_of(picture(server=server), SETTINGS).server.left == {"licences": 3}
+
+
+def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:
+    seen = picture(
+        queues={"a": queue("drive"), "b": queue(), "c": queue("off"), "route": {"queue_type": "Route"}, "R12": queue()}
+    )
+    settings = Settings(server=ServerSettings(mode="advise"))
+    assert modes_of(seen, settings) == {"a": "drive", "b": "advise", "c": "observe"}
+    assert "'off'" in problems_of(seen, settings)[0]
+    managed = {name: each.managed for name, each in snapshot_of(seen, settings).queues.items()}
+    assert managed == {"a": True, "b": True, "c": True, "route": False, "R12": False}
+
+
+def test_what_a_user_wrote_is_kept_as_it_is() -> None:
+    name = "[/red][@click=app.quit]x[/]\x1b[2J\n\U0001f600"
+    assert only_job(job(Job_Name=name)).name == name
+
+
+_texts = st.dictionaries(
+    st.sampled_from(sorted(job() | running() | vnode() | {"Execution_Time": "", "depend": "", "Hold_Types": ""})),
+    st.text(max_size=20),
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["1.s", "2[].s", "2[3].s", "x"]), _texts),
+    st.dictionaries(st.sampled_from(["v1", "v2"]), _texts),
+    st.dictionaries(st.sampled_from(["workq", "R1"]), _texts),
+)
+def test_no_text_whatever_makes_it_raise(
+    jobs: dict[str, dict[str, str]], vnodes: dict[str, dict[str, str]], queues: dict[str, dict[str, str]]
+) -> None:
+    snapshot_of(picture(jobs, vnodes, queues), SETTINGS)
+
+
+def test_a_picture_survives_the_way_to_the_console() -> None:
+    seen = picture({"12.server": running()})
+    assert Picture.from_data(seen.to_data()) == seen

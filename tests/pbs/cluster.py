@@ -1,0 +1,198 @@
+"""A running PBS testbed as tests speak to it: submit, look, change, wait, and put everything back as it was.
+
+Commands are argument lists and scripts go in by standard input, so any job name a test invents arrives as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Callable, Union
+
+from container import testbed as testbeds
+from container.run import Finished
+from container.testbed import Testbed
+
+Command = Union[str, Sequence[str]]
+"""A job's script, or the program and its arguments."""
+
+Setting = tuple[str, str]
+"""An object as qmgr names it ("queue workq", "server") and one of its attributes."""
+
+
+class PbsCluster:
+    """One testbed under test. Jobs are named by the ids that qsub prints, hosts ``server``, ``m1``, ``m2``, ..."""
+
+    def __init__(self, testbed: Testbed) -> None:
+        self.testbed = testbed
+        self.spec = testbed.spec
+        self.server_home = testbed.pbs_home(testbed.spec.server)
+        self._clean_settings = self._read_settings()
+        self._clean_home = set(self.server_home.iterdir())
+
+    @property
+    def mom_names(self) -> list[str]:
+        return [mom.name for mom in self.spec.mom_hosts]
+
+    def run(
+        self, argv: Sequence[str], *, host: str = "server", user: str | None = None, stdin: str = "",
+        timeout_s: float = 60.0,
+    ) -> Finished:  # fmt: skip
+        """Run a command on a host to its end, whatever its exit status."""
+        return testbeds.run_on(self.testbed, host, argv, user=user, stdin=stdin, timeout_s=timeout_s)
+
+    def qsub(
+        self, user: str, command: Command = ("/bin/sleep", "600"), *, select: str | None = "1:ncpus=1",
+        walltime: str | None = "00:10:00", queue: str | None = None, name: str | None = None,
+        options: Sequence[str] = (),
+    ) -> str:  # fmt: skip
+        """Submit a job and return its id; `TestbedError` with qsub's words if PBS refuses it."""
+        done = self.try_qsub(user, command, select=select, walltime=walltime, queue=queue, name=name, options=options)
+        return done.demand_success().stdout.strip()
+
+    def try_qsub(
+        self, user: str, command: Command = ("/bin/sleep", "600"), *, select: str | None = "1:ncpus=1",
+        walltime: str | None = "00:10:00", queue: str | None = None, name: str | None = None,
+        options: Sequence[str] = (),
+    ) -> Finished:  # fmt: skip
+        """Submit a job and return what qsub said, refused or not."""
+        argv = ["qsub", "-f"]
+        for option, value in (("-q", queue), ("-N", name)):
+            argv += [option, value] if value is not None else []
+        for resource, value in (("select", select), ("walltime", walltime)):
+            argv += ["-l", f"{resource}={value}"] if value is not None else []
+        argv += options
+        if isinstance(command, str):
+            return self.run(argv, user=user, stdin=command)
+        return self.run([*argv, "--", *command], user=user)
+
+    def qstat_json(self) -> dict[str, dict[str, Any]]:
+        """All jobs with all attributes, ended ones and subjobs too: job id -> attributes."""
+        answer = self.run(["qstat", "-x", "-t", "-f", "-F", "json"]).demand_success()
+        jobs: dict[str, dict[str, Any]] = json.loads(answer.stdout, strict=False).get("Jobs", {})
+        return jobs
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """One job's attributes, also after its end."""
+        answer = self.run(["qstat", "-x", "-f", "-F", "json", job_id]).demand_success()
+        attributes: dict[str, Any] = json.loads(answer.stdout, strict=False)["Jobs"][job_id]
+        return attributes
+
+    def job_state(self, job_id: str) -> str:
+        """One letter: Q, R, H, W, S, E, B, or F after its end."""
+        return str(self.job(job_id)["job_state"])
+
+    def wait_for_state(self, job_id: str, states: str, timeout_s: float = 60.0) -> dict[str, Any]:
+        """Wait until the job is in one of ``states`` ("RF": running or ended) and return its attributes."""
+        self.wait_until(lambda: self.job_state(job_id) in states, timeout_s, f"job {job_id} in state {states}")
+        return self.job(job_id)
+
+    def read_output(self, user: str, job_id: str, name: str = "STDIN") -> str:
+        """What an ended job wrote to its standard output, from the user's home."""
+        return self._output_path(user, job_id, name).read_text(encoding="utf-8", errors="replace")
+
+    def qmgr(self, *commands: str) -> str:
+        """Run qmgr commands as root on the server host; `TestbedError` with qmgr's words if one fails."""
+        return "".join(self.run(["qmgr", "-c", command]).demand_success().stdout for command in commands)
+
+    def pbsnodes(self) -> dict[str, dict[str, Any]]:
+        """All vnodes: name -> attributes."""
+        answer = self.run(["pbsnodes", "-a", "-v", "-F", "json"]).demand_success()
+        nodes: dict[str, dict[str, Any]] = json.loads(answer.stdout, strict=False)["nodes"]
+        return nodes
+
+    def server_log(self) -> str:
+        """The server's log since the testbed came up."""
+        logs = sorted((self.server_home / "server_logs").iterdir())
+        return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
+
+    def wait_until(self, predicate: Callable[[], object], timeout_s: float, what: str) -> None:
+        """Return when ``predicate`` holds; an AssertionError that says ``what`` was awaited if it does not in time."""
+        deadline = time.monotonic() + timeout_s
+        while not predicate():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited {timeout_s:g} s in vain for: {what}")
+            time.sleep(0.2)
+
+    def stop_server(self) -> None:
+        testbeds.stop_server(self.testbed)
+
+    def start_server(self) -> None:
+        testbeds.start_server(self.testbed)
+
+    def reset(self) -> None:
+        """Put the testbed back as it came up: no jobs nor history, only PBS's own hooks, settings, vnodes and files."""
+        if self.run(["qstat", "-B"], timeout_s=20.0).status != 0:
+            self.start_server()
+        settings = self._read_settings()
+        self._delete_new(settings, "hook")
+        self._delete_jobs()
+        self._restore_settings(settings)
+        for kind in ("queue", "sched", "resource"):
+            self._delete_new(settings, kind)
+        for path in set(self.server_home.iterdir()) - self._clean_home:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for vnode, attributes in self.pbsnodes().items():
+            if "offline" in attributes["state"]:
+                self.run(["pbsnodes", "-r", vnode]).demand_success()
+            if "comment" in attributes:
+                self.run(["pbsnodes", "-C", "", vnode]).demand_success()
+        self.wait_until(self._is_idle, 60.0, "all vnodes free and without jobs")
+
+    def _delete_jobs(self) -> None:
+        ids = self.run(["qselect", "-x"]).demand_success().stdout.split()
+        for first in range(0, len(ids), 100):
+            # A job may end between the two commands, and qdel then complains: the wait below is what counts.
+            self.run(["qdel", "-W", "force", "-x", *ids[first : first + 100]])
+        self.wait_until(lambda: not self.run(["qselect", "-x"]).stdout.strip(), 60.0, "no jobs left")
+
+    def _delete_new(self, settings: list[str], kind: str) -> None:
+        for line in settings:
+            if line.startswith(f"create {kind} ") and line not in self._clean_settings:
+                self.qmgr(f"delete {kind} {line.split()[2]}")
+
+    def _restore_settings(self, settings: list[str]) -> None:
+        """Unset what was set since, and set again what has changed or gone."""
+        changed = {
+            _split_setting(line) for line in set(settings) ^ set(self._clean_settings) if line.startswith("set ")
+        }
+        new_objects = tuple(
+            line[7:] for line in settings if line.startswith("create ") and line not in self._clean_settings
+        )
+        clean = {_split_setting(line) for line in self._clean_settings if line.startswith("set ")}
+        for target, attribute in sorted(changed - clean):
+            if target not in new_objects:
+                self.qmgr(f"unset {target} {attribute}")
+        for line in self._clean_settings:
+            if line.startswith("set ") and _split_setting(line) in changed:
+                self.qmgr(line)
+
+    def _read_settings(self) -> list[str]:
+        """The qmgr lines that make server, queues, vnodes, schedulers, resources and hooks, but for vnodes' states."""
+        printed = self.qmgr("print server", "print node @default")
+        lines = [
+            line for line in printed.splitlines() if line.startswith(("set ", "create ")) and " state = " not in line
+        ]
+        for kind in ("sched", "hook"):
+            listed = self.qmgr(f"list {kind}").splitlines()
+            lines += [f"create {kind} {line.split()[1]}" for line in listed if line.lower().startswith(f"{kind} ")]
+        scheduling = self.qmgr("list sched default scheduling").split("=")[-1].strip()
+        return [*lines, f"set sched default scheduling = {scheduling}"]
+
+    def _is_idle(self) -> bool:
+        vnodes = self.pbsnodes().values()
+        return all(vnode["state"] == "free" and not vnode.get("jobs") for vnode in vnodes)
+
+    def _output_path(self, user: str, job_id: str, name: str) -> Path:
+        return self.testbed.home(user) / f"{name}.o{job_id.partition('.')[0]}"
+
+
+def _split_setting(line: str) -> Setting:
+    """("queue workq", "max_run") of "set queue workq max_run = [u:alice=2]"."""
+    words = line.split()
+    if words[1] == "server":
+        return "server", words[2]
+    return f"{words[1]} {words[2]}", words[3]

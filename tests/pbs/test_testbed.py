@@ -1,0 +1,230 @@
+"""The testbed itself: PBS on it runs jobs on several hosts; it goes without a trace, also after a crash part-way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from container import testbed as testbeds
+from container.spec import TestbedError, TestbedSpec
+from tests.pbs.cluster import PbsCluster
+
+
+@pytest.fixture
+def second(testbed: PbsCluster) -> Iterator[TestbedSpec]:
+    """A testbed of one MoM to be, beside the session's; taken down whatever the test did."""
+    spec = TestbedSpec(name=f"{testbed.spec.name}-b", moms=1, cores=2, pbs_exec=testbed.spec.pbs_exec)
+    yield spec
+    testbeds.down(spec.name)
+
+
+def list_traces(spec: TestbedSpec) -> dict[str, list[str]]:
+    """All that the machine shows of a testbed, by kind; every list is empty when it is down."""
+    folder = str(testbeds.find_folder(spec.name, testbeds.DEFAULT_STATE))
+    return {
+        "processes": [
+            path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if folder in read_if_alive(path)
+        ],
+        "files": [folder] if Path(folder).exists() else [],
+        "mounts": [line for line in Path("/proc/self/mounts").read_text().splitlines() if folder in line],
+    }
+
+
+def read_if_alive(path: Path) -> str:
+    """A file of a process that may have ended meanwhile."""
+    try:
+        return os.fsdecode(path.read_bytes())
+    except OSError:
+        return ""
+
+
+def list_namespaces(spec: TestbedSpec) -> set[str]:
+    """The namespaces of a running testbed's hosts, apart from those they share with the machine."""
+    pids = [host.pid for host in testbeds.status(spec.name).hosts]
+    kinds = ("net", "uts", "ipc", "mnt", "pid")
+    return {str(Path(f"/proc/{pid}/ns/{kind}").readlink()) for pid in pids for kind in kinds}
+
+
+def list_all_namespaces() -> str:
+    """All namespaces on the machine that something holds."""
+    return subprocess.run(["lsns", "--output", "NS"], capture_output=True, check=True, text=True).stdout
+
+
+def list_machine() -> dict[str, object]:
+    """What of the machine itself a testbed might have touched and left changed."""
+    return {
+        "links": sorted(path.name for path in Path("/sys/class/net").iterdir()),
+        "accounts": [Path(f"/etc/{name}").read_text() for name in ("passwd", "group", "shadow", "hosts")],
+        "etc": sorted(path.name for path in Path("/etc").iterdir()),
+        "mounts": Path("/proc/self/mounts").read_text(),
+        "shared memory": sorted(path.name for path in Path("/dev/shm").iterdir()),  # noqa: S108
+        "scratch": sorted(path.name for path in Path("/var/tmp").iterdir()),  # noqa: S108
+    }
+
+
+def start_up_command(spec: TestbedSpec) -> subprocess.Popen[bytes]:
+    code = "from container.cli import testbed; testbed()"
+    words = [
+        "up",
+        "--name",
+        spec.name,
+        "--moms",
+        str(spec.moms),
+        "--cores",
+        str(spec.cores),
+        "--pbs-exec",
+        spec.pbs_exec,
+    ]
+    project = Path(testbeds.__file__).parents[1]
+    return subprocess.Popen([sys.executable, "-c", code, *words], cwd=project, stderr=subprocess.PIPE)
+
+
+def test_all_vnodes_are_free_with_their_cores(pbs: PbsCluster) -> None:
+    vnodes = pbs.pbsnodes()
+    assert sorted(vnodes) == sorted(pbs.mom_names)
+    for vnode in vnodes.values():
+        assert vnode["state"] == "free"
+        assert vnode["resources_available"]["ncpus"] == pbs.spec.cores
+
+
+def test_a_users_job_runs_on_a_mom_as_that_user(pbs: PbsCluster) -> None:
+    job_id = pbs.qsub("alice", "hostname; id -un; id -gn; exit 7")
+    ended = pbs.wait_for_state(job_id, "F")
+    host, user, group = pbs.read_output("alice", job_id).split()
+    assert ended["Exit_status"] == 7
+    assert host in pbs.mom_names
+    assert host in ended["exec_vnode"]
+    assert (user, group) == ("alice", "chem")
+
+
+def test_two_jobs_that_fill_a_vnode_each_run_on_two_hosts(pbs: PbsCluster) -> None:
+    jobs = [pbs.qsub(user, select=f"1:ncpus={pbs.spec.cores}") for user in ("alice", "bob")]
+    vnodes = [pbs.wait_for_state(job_id, "R")["exec_vnode"] for job_id in jobs]
+    assert vnodes[0] != vnodes[1]
+
+
+def test_hosts_have_their_own_names_and_processes(pbs: PbsCluster) -> None:
+    names = [pbs.run(["hostname"], host=host).stdout.strip() for host in ("server", "m1", "m3")]
+    assert names == [pbs.spec.server.name, pbs.mom_names[0], pbs.mom_names[2]]
+    assert pbs.run(["pgrep", "-x", "pbs_mom"], host="m1").status == 0
+    assert pbs.run(["pgrep", "-x", "pbs_mom"], host="server").status == 1
+
+
+def test_a_command_that_does_not_end_is_ended_and_named(pbs: PbsCluster) -> None:
+    with pytest.raises(TestbedError, match="sleep 3333 did not end within 1 s"):
+        pbs.run(["sleep", "3333"], host="m1", timeout_s=1.0)
+    pbs.wait_until(lambda: pbs.run(["pgrep", "-f", "sleep 3333"], host="m1").status == 1, 10.0, "the command's end")
+
+
+def test_a_running_job_survives_a_restart_of_the_server(pbs: PbsCluster) -> None:
+    job_id = pbs.qsub("alice")
+    pbs.wait_for_state(job_id, "R")
+    pbs.stop_server()
+    assert pbs.run(["qstat", "-B"]).status != 0
+    pbs.start_server()
+    pbs.wait_for_state(job_id, "R")
+    assert pbs.job(job_id)["run_count"] == 1
+
+
+def test_reset_leaves_nothing_of_a_test(pbs: PbsCluster) -> None:
+    clean = pbs.qmgr("print server", "print node @default", "list hook")
+    pbs.qmgr(
+        "create queue short queue_type=execution,enabled=true,started=true",
+        "set queue workq max_run_res_soft.ncpus = '[u:alice=2],[u:bob=3]'",
+        "set server scheduling = false",
+        f"set node {pbs.mom_names[0]} resources_available.ncpus = 1",
+        "create hook noise",
+    )
+    pbs.qsub("alice", queue="short")
+    pbs.run(["pbsnodes", "-o", "-C", "broken", pbs.mom_names[1]]).demand_success()
+    pbs.reset()
+    assert pbs.qmgr("print server", "print node @default", "list hook") == clean
+    assert pbs.qstat_json() == {}
+    assert not any("comment" in vnode for vnode in pbs.pbsnodes().values())
+
+
+def test_up_of_a_running_testbed_says_so_and_leaves_it(pbs: PbsCluster) -> None:
+    before = testbeds.status(pbs.spec.name)
+    again, came_up = testbeds.up(pbs.spec)
+    assert not came_up
+    assert again == pbs.testbed
+    assert testbeds.status(pbs.spec.name) == before
+
+
+def test_up_of_a_running_testbed_with_another_shape_is_refused(pbs: PbsCluster) -> None:
+    other = TestbedSpec(name=pbs.spec.name, moms=1, pbs_exec=pbs.spec.pbs_exec)
+    with pytest.raises(TestbedError, match="take it down first"):
+        testbeds.up(other)
+    assert testbeds.status(pbs.spec.name).is_up
+
+
+def test_a_second_testbed_stands_beside_the_first_and_goes_without_a_trace(
+    pbs: PbsCluster, second: TestbedSpec
+) -> None:
+    machine = list_machine()
+    built, came_up = testbeds.up(second)
+    assert came_up
+    other = PbsCluster(built)
+    job_id = other.qsub("dave", "id -un; sleep 600", select="1:ncpus=2")
+    other.wait_for_state(job_id, "R")
+    assert pbs.qstat_json() == {}
+    namespaces = list_namespaces(second)
+    assert len(namespaces) == 10
+    assert testbeds.down(second.name)
+    assert not [name for name in namespaces if name.partition("[")[2].rstrip("]") in list_all_namespaces()]
+    assert list_traces(second) == {"processes": [], "files": [], "mounts": []}
+    assert list_machine() == machine
+    assert not testbeds.down(second.name)
+    assert testbeds.status(pbs.spec.name).is_up
+
+
+@pytest.mark.parametrize("step", ["starting", "making", "waiting"])
+def test_an_up_that_was_killed_is_cleaned_by_down(pbs: PbsCluster, second: TestbedSpec, step: str) -> None:
+    machine = list_machine()
+    command = start_up_command(second)
+    assert command.stderr is not None
+    for line in command.stderr:
+        if line.decode().startswith(step):
+            break
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    with pytest.raises(TestbedError, match="not whole"):
+        testbeds.up(second)
+    assert testbeds.down(second.name)
+    assert list_traces(second) == {"processes": [], "files": [], "mounts": []}
+    assert list_machine() == machine
+    assert testbeds.status(pbs.spec.name).is_up
+
+
+def test_down_needs_no_record_of_what_up_did(pbs: PbsCluster, second: TestbedSpec) -> None:
+    command = start_up_command(second)
+    folder = testbeds.find_folder(second.name, testbeds.DEFAULT_STATE)
+    pbs.wait_until((folder / second.mom_hosts[0].name).exists, 30.0, "the second testbed's MoM host")
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    (folder / "spec.json").write_text("{")
+    assert testbeds.status(second.name).exists
+    assert testbeds.down(second.name)
+    assert list_traces(second) == {"processes": [], "files": [], "mounts": []}
+
+
+def test_an_up_that_fails_takes_down_what_it_made(second: TestbedSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TestbedError("no cable")
+
+    monkeypatch.setattr("container.netns.connect_hosts", fail)
+    with pytest.raises(TestbedError, match="no cable"):
+        testbeds.up(second)
+    assert list_traces(second) == {"processes": [], "files": [], "mounts": []}
+
+
+def test_status_of_a_stopped_server_says_that_it_does_not_answer(pbs: PbsCluster) -> None:
+    pbs.stop_server()
+    found = testbeds.status(pbs.spec.name)
+    assert (found.exists, found.is_up, found.server_answers) == (True, False, False)

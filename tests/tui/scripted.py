@@ -1,0 +1,197 @@
+"""A server that tests write the script of: small real pictures, qmgr lines that it takes, and failures on demand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hooks.picture import NAME, Picture
+from policy import Ledger, Settings
+from tui.core.source import Reply, SourceError
+
+NOON_S = 1_790_000_000.0
+HOSTILE_NAMES = (
+    "[/red]",
+    "[@click=app.quit]x[/]",
+    "\x1b[2J\x1b]0;owned\x07",
+    "two\nlines\tand\rmore",
+    "𝔉𝔬𝔲𝔯🚀字",
+    "\u202egnp.exe",
+    "\ud800half",
+)
+_SET = re.compile(r"set queue (\S+) max_run_res_soft\.(\w+) (\+=|-=) \[(\w:[^=]+)=(\d+)\]")
+_ENTRY = re.compile(r"\[([^=\]]+)=(\d+)\]")
+
+Attributes = dict[str, str]
+
+
+def a_job(
+    user: str, cores: int, state: str = "Q", *, queue: str = "workq", name: str = "sim", **more: str
+) -> Attributes:
+    attributes = {
+        "Job_Name": name,
+        "Job_Owner": f"{user}@host",
+        "euser": user,
+        "egroup": "users",
+        "project": "_pbs_project_default",
+        "job_state": state,
+        "queue": queue,
+        "Priority": "0",
+        "Rerunable": "True",
+        "Resource_List.ncpus": str(cores),
+        "Resource_List.select": f"1:ncpus={cores}",
+        "Resource_List.place": "free",
+        "Resource_List.walltime": "02:00:00",
+        "schedselect": f"1:ncpus={cores}",
+        "ctime": str(int(NOON_S - 3600)),
+        "qtime": str(int(NOON_S - 3600)),
+    }
+    return {**attributes, **more}
+
+
+def running(user: str, cores: int, vnode: str, **more: str) -> Attributes:
+    return a_job(
+        user, cores, "R", exec_vnode=f"({vnode}:ncpus={cores})", stime=str(int(NOON_S - 1800)), run_count="1", **more
+    )
+
+
+def a_vnode(cores: int, used: int = 0, state: str = "free", **more: str) -> Attributes:
+    return {
+        "state": state,
+        "resources_available.ncpus": str(cores),
+        "resources_assigned.ncpus": str(used),
+        "resources_available.mem": "64gb",
+        "resources_available.host": "h",
+        "sharing": "default_shared",
+        **more,
+    }
+
+
+def a_picture() -> Picture:
+    """Three vnodes of 8 cores: alice runs 12 of a quota of 4, bob waits for 8 of his 8, one vnode is offline."""
+    return Picture(
+        NOON_S,
+        {NAME: "hpc1", "pbs_version": "23.06.06", "scheduling": "False", "server_state": "Active"},
+        {
+            "workq": {
+                "queue_type": "Execution",
+                "enabled": "True",
+                "started": "True",
+                "max_run_res_soft.ncpus": "[u:alice=4],[u:bob=8],[u:PBS_GENERIC=2]",
+                "resources_available.pbsteer_mode": "drive",
+            },
+            "gpu": {"queue_type": "Execution", "enabled": "True", "started": "True"},
+        },
+        {
+            "v1": a_vnode(8, 8, jobs="11.hpc1/0"),
+            "v2": a_vnode(8, 4, jobs="12.hpc1/0"),
+            "v3": a_vnode(8, 0, "offline"),
+        },
+        {
+            "11.hpc1": running("alice", 8, "v1"),
+            "12.hpc1": running("alice", 4, "v2", name="post"),
+            "13.hpc1": a_job("bob", 8, name="render"),
+            "14.hpc1": a_job("carol", 64, name="huge"),
+            "15.hpc1": a_job("carol", 2, "H", Hold_Types="u"),
+            "16[].hpc1": a_job("dave", 1, "Q", array_indices_remaining="0-9", array="True"),
+        },
+        {"ncpus": {"type": "long", "flag": "hn"}, "mem": {"type": "size", "flag": "hn"}},
+    )
+
+
+def many_jobs(count: int) -> Picture:
+    """The same cluster with so many jobs waiting."""
+    picture = a_picture()
+    jobs = {f"{100 + n}.hpc1": a_job(f"user{n % 50}", 1 + n % 64, name=f"job{n}") for n in range(count)}
+    return changed(picture, jobs={**picture.jobs, **jobs})
+
+
+def changed(picture: Picture, **parts: Any) -> Picture:
+    return replace(picture, **parts)
+
+
+def with_job(picture: Picture, job_id: str, attributes: Attributes) -> Picture:
+    return changed(picture, jobs={**picture.jobs, job_id: attributes})
+
+
+@dataclass
+class ScriptedSource:
+    """Answers polls from ``picture``, takes quota lines, and raises ``failure`` where it is set."""
+
+    picture: Picture = field(default_factory=a_picture)
+    failure: str = ""
+    refusal: str = ""
+    lines: list[str] = field(default_factory=list)
+    before_read: Callable[[], None] = lambda: None
+    polls: int = 0
+    closed: bool = False
+    name: str = "hpc1"
+    simulated: bool = False
+
+    def poll(self) -> Picture:
+        self._demand_up()
+        self.polls += 1
+        return self.picture
+
+    def settings(self) -> Settings:
+        return Settings()
+
+    def ledger(self) -> Ledger:
+        return Ledger()
+
+    def read_queue(self, queue: str) -> Mapping[str, str]:
+        self._demand_up()
+        self.before_read()
+        return self.picture.queues[queue]
+
+    def write(self, line: str) -> Reply:
+        self._demand_up()
+        self.lines.append(line)
+        if self.refusal:
+            return Reply(False, self.refusal)
+        match = _SET.fullmatch(line)
+        assert match, line
+        queue, resource, sign, entity, number = match.groups()
+        name = f"max_run_res_soft.{resource}"
+        entries = dict(_ENTRY.findall(self.picture.queues[queue].get(name, "")))
+        entries.pop(entity, None)
+        if sign == "+=":
+            entries[entity] = number
+        self.set_queue(queue, **{name: ",".join(f"[{key}={value}]" for key, value in entries.items())})
+        return Reply(True, "")
+
+    def set_queue(self, queue: str, **attributes: str) -> None:
+        queues = {**self.picture.queues, queue: {**self.picture.queues[queue], **attributes}}
+        self.picture = changed(self.picture, queues=queues)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _demand_up(self) -> None:
+        if self.failure:
+            raise SourceError(self.failure)
+
+
+@dataclass
+class ScriptedSimulation(ScriptedSource):
+    """The same with a clock that can be steered."""
+
+    simulated: bool = True
+    paused: bool = False
+    speed: int = 60
+    steps: int = 0
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+
+    def step(self) -> None:
+        self.steps += 1
+        self.paused = True
+
+    def set_speed(self, speed: int) -> None:
+        self.speed = speed

@@ -1,0 +1,101 @@
+"""A console under test: on a scripted server, with clocks that stand still, and ways to wait for what it shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.tui.scripted import NOON_S, ScriptedSimulation, ScriptedSource
+from tui.app import Console
+from tui.core.audit import Actor
+from tui.screen import MainScreen
+
+PATIENCE_S = 10.0
+
+
+@dataclass
+class Steered:
+    """A running console and the hands on it."""
+
+    console: Console
+    pilot: Pilot[None]
+    elapsed_s: float = 0.0
+
+    @property
+    def main(self) -> MainScreen:
+        return self.console.main
+
+    @property
+    def screen_lines(self) -> list[str]:
+        """What is on the screen, line by line."""
+        strips = self.console.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip) for strip in strips]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in self.screen_lines)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str, end: str = "enter") -> None:
+        names = {" ": "space", ":": "colon", "/": "slash"}
+        await self.pilot.press(*(names.get(character, character) for character in text), end)
+        await self.pilot.pause()
+
+    async def command(self, text: str) -> None:
+        await self.press("colon")
+        await self.type(text)
+
+    async def until(self, holds: Callable[[], object], what: str = "") -> None:
+        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        while not holds():
+            await self.pilot.pause(0.01)
+            if asyncio.get_running_loop().time() > deadline:
+                raise AssertionError(f"waited in vain for {what or 'the screen'}; it shows:\n{self.text}")
+
+    async def until_shown(self, *texts: str) -> None:
+        for text in texts:
+            await self.until(lambda text=text: text in self.text, repr(text))  # type: ignore[misc]
+
+    async def repoll(self) -> None:
+        """Poll once more and wait until it is shown."""
+        world = self.main.world
+        self.main.poller.ask()
+        await self.until(lambda: self.main.world is not world, "another poll")
+
+
+def a_console(source: ScriptedSource, audit: Path, steered: list[Steered], **options: bool) -> Console:
+    simulation = source if isinstance(source, ScriptedSimulation) else None
+    return Console(
+        source,
+        audit,
+        Actor("root", "10.0.0.7"),
+        simulation=simulation,
+        interval_s=0.05 if source.failure else 3600.0,
+        clock=lambda: NOON_S,
+        elapsed=lambda: steered[0].elapsed_s if steered else 0.0,
+        **options,
+    )
+
+
+@asynccontextmanager
+async def open_console(
+    source: ScriptedSource, audit: Path, size: tuple[int, int] = (100, 30), **options: bool
+) -> AsyncIterator[Steered]:
+    """A console that has seen its first plan."""
+    found: list[Steered] = []
+    console = a_console(source, audit, found, **options)
+    async with console.run_test(size=size) as pilot:
+        steered = Steered(console, pilot)
+        found.append(steered)
+        if not source.failure:
+            await steered.until(lambda: console.main.world is not None and console.main.world.decision is not None)
+        await pilot.pause()
+        yield steered

@@ -1,0 +1,217 @@
+"""The command line: what each command prints, and that every error is one clear line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.tui.scripted import ScriptedSource
+from tui.cli import COMMANDS, Part, main
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSource:
+    """Every command looks at a scripted server."""
+    scripted = ScriptedSource()
+    for module in ("tui.status_cli", "tui.quota_cli"):
+        monkeypatch.setattr(f"{module}.open_source", lambda **_: scripted)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return scripted
+
+
+def run(*arguments: str, typed: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(arguments), input=typed)
+
+
+def test_help_lists_every_command_without_loading_any() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from tui.cli import main;"
+        "print(CliRunner().invoke(main, ['--help']).output);"
+        "print([m for m in ('textual', 'policy', 'hooks', 'sim', 'container') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith("[]"), done.stdout[-200:]
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
+
+
+@pytest.mark.parametrize("command", [["status"], ["explain"], ["quota", "show"], ["quota", "set"], ["check"]])
+def test_every_help_says_what_it_is_for(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert len(result.output.split("Options:")[0].split()) > 20
+
+
+def test_a_part_that_cannot_be_loaded_breaks_nothing_else(
+    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COMMANDS, "hooks", Part("tui.no_such_module", "hooks", "broken"))
+    broken = run("hooks", "plan")
+    assert broken.exit_code == 1
+    assert "hooks cannot be loaded: ModuleNotFoundError" in broken.output
+    assert run("status").exit_code == 0
+
+
+def test_status_shows_the_cluster_in_lines(source: ScriptedSource) -> None:
+    result = run("status")
+    assert result.exit_code == 0, result.output
+    for text in ("hpc1", "12 / 16", "workq", "v3 offline", "alice 12 of 4 in workq"):
+        assert text in result.output
+    assert source.closed
+
+
+def test_status_as_json_counts_what_the_lines_count(source: ScriptedSource) -> None:
+    data = json.loads(run("status", "--json").output)
+    assert data["server"] == "hpc1"
+    assert data["simulated"] is False
+    assert data["cores"] == {"used": 12, "total": 16}
+    assert data["vnodes"]["not_up"] == {"offline": ["v3"]}
+    assert data["jobs"] == {"H": 1, "Q": 12, "R": 2}
+    alice = next(user for user in data["queues"]["workq"]["quotas"] if user["name"] == "alice")
+    assert (alice["quota"], alice["used"]) == (4, 12)
+
+
+def test_explain_says_why_a_job_waits(source: ScriptedSource) -> None:
+    result = run("explain", "14")
+    assert result.exit_code == 0, result.output
+    assert "14 carol · workq · 64 cores" in result.output
+    assert "waits" in result.output
+
+
+def test_explain_as_json_has_the_reason_and_its_numbers(source: ScriptedSource) -> None:
+    data = json.loads(run("explain", "14.hpc1", "--json").output)
+    assert (data["job"], data["outcome"]) == ("14.hpc1", "waits")
+    assert data["reason"]["code"]
+    assert json.loads(run("explain", "11", "--json").output)["outcome"] in ("runs", "preempted")
+
+
+def test_explain_names_a_job_that_is_not_there(source: ScriptedSource) -> None:
+    result = run("explain", "999")
+    assert (result.exit_code, "job '999' is not on hpc1" in result.output) == (1, True)
+
+
+def test_quota_show_sets_use_beside_quota(source: ScriptedSource) -> None:
+    result = run("quota", "show", "workq")
+    assert result.exit_code == 0, result.output
+    assert "over 8" in result.output
+    assert json.loads(run("quota", "show", "--json").output)["workq"][0]["name"] == "alice"
+    assert "the server has gpu, workq" in run("quota", "show", "nosuch").output
+
+
+def test_quota_set_shows_its_line_and_asks_first(source: ScriptedSource) -> None:
+    declined = run("quota", "set", "workq", "carol", "16", typed="n\n")
+    assert declined.exit_code == 1
+    assert "set queue workq max_run_res_soft.ncpus += [u:carol=16]" in declined.output
+    assert source.lines == []
+    done = run("quota", "set", "workq", "carol", "16", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "carol none → 16 in workq: done, read back" in done.output
+    assert source.lines == ["set queue workq max_run_res_soft.ncpus += [u:carol=16]"]
+
+
+def test_quota_set_with_preview_changes_nothing(source: ScriptedSource) -> None:
+    result = run("quota", "set", "workq", "carol", "16", "--preview")
+    assert result.exit_code == 0, result.output
+    assert "in the next pass" in result.output
+    assert source.lines == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("workq", "carol", "lots"), "allowed is a whole number"),
+        (("nosuch", "carol", "4"), "the server has gpu, workq"),
+        (("workq", "x]=1,[u:root", "4"), "no name that qmgr takes"),
+    ],
+)
+def test_quota_set_refuses_what_cannot_be(source: ScriptedSource, arguments: tuple[str, ...], says: str) -> None:
+    result = run("quota", "set", *arguments, "--yes")
+    assert result.exit_code == 1
+    assert says in result.output
+    assert source.lines == []
+
+
+def test_a_server_that_is_away_is_one_line(source: ScriptedSource) -> None:
+    source.failure = "cannot connect to hpc1"
+    result = run("status")
+    assert (result.exit_code, result.output.strip()) == (1, "Error: cannot connect to hpc1")
+
+
+def test_without_pbs_the_message_names_the_file_and_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PBS_CONF_FILE", str(tmp_path / "pbs.conf"))
+    monkeypatch.delenv("PBS_EXEC", raising=False)
+    for command in (["status"], ["explain", "1"], ["quota", "show"]):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert "no PBS on this host" in result.output
+        assert "--demo" in result.output
+
+
+def test_the_console_without_a_terminal_says_so() -> None:
+    result = run("--demo")
+    assert result.exit_code == 1
+    assert "needs a terminal" in result.output
+
+
+def test_demo_and_server_exclude_each_other() -> None:
+    assert run("--demo", "--server", "hpc1").exit_code == 2
+    assert run("status", "--demo", "--server", "hpc1").exit_code == 2
+
+
+def test_check_accepts_a_good_policy_and_lists_every_problem_of_a_bad_one(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text('[backfill]\nshrink_factor = 0.5\n[[queue]]\nname = "workq"\nquotas = "[u:alice=4]"\n')
+    bad.write_text('[backfill]\nshrink_factor = 1.5\nshrink = 1\n[quota]\nvictim_order = "random"\n')
+    assert run("check", str(good)).output == f"{good}: good\n"
+    result = run("check", str(bad))
+    assert result.exit_code == 1
+    for text in ("backfill.shrink_factor = 1.5", "unknown key backfill.shrink", "quota.victim_order", "3 problems"):
+        assert text in result.output
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"not = [toml", b""])
+def test_check_survives_any_file(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_bytes(content)
+    assert run("check", str(path)).exit_code == (0 if not content else 1)
+    assert run("check", str(tmp_path / "absent.toml")).exit_code == 1
+
+
+def test_check_lists_all_keys() -> None:
+    assert "quota.victim_order" in run("check", "--keys").output
+
+
+def test_the_version_is_printed() -> None:
+    assert run("--version").output.startswith("pbsteer, version ")
+
+
+def test_opening_turns_into_one_line_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "policy.toml"
+    broken.write_text("[quota]\ndelay_s = -1\n")
+    monkeypatch.setenv("PBS_EXEC", str(_a_pbs(tmp_path)))
+    result = run("status", "--settings", str(broken))
+    assert (result.exit_code, "quota.delay_s = -1" in result.output) == (1, True)
+
+
+def _a_pbs(folder: Path) -> Path:
+    """An installed PBS whose programs all fail."""
+    programs = folder / "pbs" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("qstat", "qmgr", "pbsnodes"):
+        program = programs / name
+        program.write_text('#!/bin/sh\necho "Connection refused" >&2\nexit 1\n')
+        program.chmod(0o755)
+    return programs.parent
+
+
+def test_a_pbs_that_does_not_answer_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PBS_EXEC", str(_a_pbs(tmp_path)))
+    result = run("status")
+    assert (result.exit_code, "Connection refused" in result.output) == (1, True)

@@ -1,0 +1,39 @@
+"""``pbsteer check``: a policy file validated, every problem on a line of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from policy import SettingsError
+from policy.settings import describe_settings
+from tui.core.lines import safe
+from tui.core.opening import read_settings
+
+
+@click.command()
+@click.argument("policy", type=click.Path(path_type=Path), required=False, metavar="POLICY.toml")
+@click.option("--keys", is_flag=True, help="List every key with its default and what is allowed.")
+@click.pass_context
+def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
+    """Validate a policy file.
+
+    Every problem is listed, with the key, the value, what is allowed and the file; the exit status is 1 where there is
+    any. --keys lists all keys instead.
+    """
+    if keys:
+        for key, default, allowed in describe_settings():
+            click.echo(f"{key:<28}{default:<22}{allowed}")
+        return
+    if policy is None:
+        raise click.UsageError("which file? pbsteer check POLICY.toml")
+    try:
+        read_settings(policy)
+    except SettingsError as error:
+        for problem in error.problems:
+            click.echo(safe(problem), err=True)
+        count = len(error.problems)
+        click.echo(f"{policy}: {count} problem{'' if count == 1 else 's'}", err=True)
+        ctx.exit(1)
+    click.echo(f"{policy}: good")

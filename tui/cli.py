@@ -1,0 +1,117 @@
+"""``pbsteer``: the command line. Without a command it opens the console.
+
+Commands live beside what they command and are loaded when they are run, so that help is quick and a part that cannot
+be loaded takes down nothing but itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from tui.options import settings_option
+
+
+class Part(NamedTuple):
+    """A command that is loaded on use: its module, its name there, and its line in the list of commands."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS: Mapping[str, Part] = {
+    "status": Part("tui.status_cli", "status", "One look at the cluster, then exit."),
+    "explain": Part("tui.status_cli", "explain", "Why a job waits, and what would have to change."),
+    "quota": Part("tui.quota_cli", "quota", "Show soft quotas beside use, or set one."),
+    "check": Part("tui.check_cli", "check", "Validate a policy file; every problem is listed."),
+    "hooks": Part("tui.hooks_cli", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
+    "simulate": Part("sim.cli", "simulate", "Replay a workload under one or more policies, and compare."),
+    "testbed": Part("container.cli", "testbed", "A real PBS server and MoMs on this machine, for trying out."),
+}
+
+
+class Parts(click.Group):
+    """A group whose commands are loaded when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, loaded or not."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command. Where it cannot be loaded, the error says which and why."""
+        part = COMMANDS.get(cmd_name)
+        if part is None:
+            return None
+        try:
+            command = getattr(importlib.import_module(part.module), part.attribute)
+        except (ImportError, AttributeError) as error:
+            raise click.ClickException(f"{cmd_name} cannot be loaded: {type(error).__name__}: {error}") from error
+        if not isinstance(command, click.Command):
+            raise click.ClickException(f"{cmd_name} cannot be loaded: {part.module}.{part.attribute} is no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, part.help) for name, part in COMMANDS.items()])
+
+
+def _version() -> str:
+    try:
+        return version("pbsteer")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@click.group(cls=Parts, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="pbsteer")
+@click.option("--demo", is_flag=True, help="Open the console on a simulated cluster, also where there is a PBS.")
+@click.option("--server", metavar="HOST", default="", help="Look at this PBS server instead of the host's own.")
+@settings_option
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
+@click.option("--light", is_flag=True, help="Colours for a light background (NO_COLOR=1 for none).")
+@click.option("--mouse", is_flag=True, help="Take the mouse; off, the terminal's own selection works.")
+@click.option("--interval", type=click.FloatRange(0.2, 3600), help="Seconds between polls. [5, simulated 1]")
+@click.pass_context
+def main(
+    ctx: click.Context,
+    *,
+    demo: bool,
+    server: str,
+    settings_path: Path | None,
+    ascii_only: bool,
+    light: bool,
+    mouse: bool,
+    interval: float | None,
+) -> None:
+    """Steer a PBS Professional or OpenPBS cluster.
+
+    Without a command this opens the console: on this host's PBS if there is one, else on a simulated cluster, and it
+    always says which. The console is read-only until you unlock it with u; ? lists every key.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if demo and server:
+        raise click.UsageError("--demo and --server: give one of them, not both")
+    # Textual is loaded only where a screen is wanted.
+    from tui.opened import run_console  # noqa: PLC0415
+
+    run_console(
+        demo=demo,
+        server=server,
+        settings_path=settings_path,
+        ascii_only=ascii_only,
+        light=light,
+        mouse=mouse,
+        interval_s=interval,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The console's audit file: who meant what, from where, with which command, and what the server said to it.
+
+Each change leaves two JSON lines: ``sending`` before the command goes out and ``done`` after the value was read again,
+so that a connection killed in between is visible as a change that was sent and never confirmed. The file is only
+appended to, one write per line, and only its owner can read it. PBS's server log remains the authority.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who sits at the console and from where, as far as the system knows."""
+
+    user: str
+    origin: str
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str]) -> Actor:
+        """The logged-in user (with the one behind ``sudo``), and the remote address or the terminal."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):
+            user = f"uid {os.getuid()}"
+        behind = environment.get("SUDO_USER")
+        address = environment.get("SSH_CONNECTION", "").split()
+        return cls(
+            f"{user} (sudo from {behind})" if behind and behind != user else user,
+            f"{address[0]} port {address[1]}" if len(address) > 1 else f"local on {socket.gethostname()}",
+        )
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """One line. ``stage`` is ``sending``, ``done``, ``failed`` or ``refused``; values are PBS's texts."""
+
+    time: str
+    stage: str
+    user: str
+    origin: str
+    server: str
+    command: str
+    before: str
+    after: str
+    reply: str
+
+
+def audit_path(environment: Mapping[str, str]) -> Path:
+    """Where this user's audit file is: below ``XDG_STATE_HOME``, else below ``~/.local/state``."""
+    state = environment.get("XDG_STATE_HOME", "")
+    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return base / "pbsteer" / "audit.jsonl"
+
+
+class AuditError(OSError):
+    """The audit file cannot be written; a change that it was to announce must not be made."""
+
+
+@dataclass(frozen=True)
+class AuditLog:
+    """The file of one user, for one server."""
+
+    path: Path
+    actor: Actor
+    server: str
+
+    def write(self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str) -> AuditEntry:
+        """Append one line and see it on the disk. Raises :class:`AuditError` naming the file."""
+        entry = AuditEntry(
+            datetime.fromtimestamp(now_s, tz=timezone.utc).isoformat(timespec="milliseconds"),
+            stage,
+            self.actor.user,
+            self.actor.origin,
+            self.server,
+            command,
+            before,
+            after,
+            reply,
+        )
+        line = json.dumps(asdict(entry), ensure_ascii=True) + "\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, line.encode("ascii"))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise AuditError(f"audit file {self.path}: {error.strerror}") from error
+        return entry
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The lines so far, oldest first; a line that is not whole is left out."""
+        try:
+            lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        entries = []
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict):
+                entries.append(entry)
+        return entries

@@ -1,0 +1,96 @@
+"""The occupancy grid: one cell per vnode, or per group of vnodes where there are more than fit.
+
+A cell's height is the share of cores in use; a vnode that is not simply up shows the letter of its state instead, and
+so does a group all of whose vnodes are down, offline or unknown. The worst state in a mixed group is told in words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui.core.bars import heights
+from tui.core.facts import amount, short_id, vnode_state
+from tui.core.lines import Span, safe
+from tui.core.names import folded_names, natural
+from tui.core.vnode_rows import jobs_on
+from tui.core.world import World
+
+LABEL = 12
+_GIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: the vnodes it stands for, and what it shows."""
+
+    vnodes: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells in rows of ``columns``; ``group`` vnodes stand behind each."""
+
+    cells: tuple[Cell, ...]
+    columns: int
+    group: int
+
+    def rows(self) -> int:
+        """How many rows there are."""
+        return -(-len(self.cells) // self.columns)
+
+
+def lay_out(world: World, width: int, height: int) -> Grid:
+    """The grid for so much room, in natural order of names, grouping no more than it must."""
+    names = sorted(world.picture.vnodes, key=natural)
+    columns = max(1, width - LABEL - 1)
+    room = columns * max(1, height)
+    group = max(1, -(-len(names) // room))
+    cells = tuple(_cell(world, names[start : start + group]) for start in range(0, len(names), group))
+    return Grid(cells, columns, group)
+
+
+def _cell(world: World, names: Sequence[str]) -> Cell:
+    vnodes = [world.picture.vnodes[name] for name in names]
+    states = [vnode_state(vnode) for vnode in vnodes]
+    letters = Counter(state.letter for state in states)
+    if "" not in letters and (len(letters) == 1 or not any(state.up for state in states)):
+        letter = next(letter for letter in "d?oxr" if letter in letters)
+        return Cell(tuple(names), (letter, "bad" if letter in "d?" else "warn"))
+    total = sum(amount(vnode, f"resources_available.{world.counted}") for vnode in vnodes)
+    used = sum(amount(vnode, f"resources_assigned.{world.counted}") for vnode in vnodes)
+    return Cell(tuple(names), (heights([used], total) if used else "·", "bar" if used else "dim"))
+
+
+def row_label(grid: Grid, row: int) -> str:
+    """The first vnode of a row."""
+    return safe(grid.cells[row * grid.columns].vnodes[0])
+
+
+def told(world: World, cell: Cell) -> str:
+    """What the cursor says about a cell: names, states in words, free cores, memory and GPUs, and its jobs."""
+    vnodes = [world.picture.vnodes[name] for name in cell.vnodes if name in world.picture.vnodes]
+    if not vnodes:
+        return f"{safe(cell.vnodes[0])} is no longer there"
+    states = Counter(vnode_state(vnode).words for vnode in vnodes)
+    parts = [safe(folded_names(cell.vnodes, 2))]
+    parts.append(", ".join(safe(s) if len(vnodes) == 1 else f"{count} {safe(s)}" for s, count in states.most_common()))
+    if not any(vnode_state(vnode).up for vnode in vnodes):
+        vnodes = []
+    for resource, unit, scale in ((world.counted, "cores", 1), ("mem", "GB", _GIB), ("ngpus", "GPUs", 1)):
+        has = sum(amount(vnode, f"resources_available.{resource}") for vnode in vnodes)
+        held = sum(amount(vnode, f"resources_assigned.{resource}") for vnode in vnodes)
+        if has:
+            parts.append(f"{(has - held) // scale:,} of {has // scale:,} {unit} free")
+    jobs = list(dict.fromkeys(short_id(job) for name in cell.vnodes for job in jobs_on(world, name)))
+    if jobs:
+        parts.append("jobs " + safe(" ".join(jobs[:6])) + (f" and {len(jobs) - 6} more" if len(jobs) > 6 else ""))
+    return " · ".join(parts)
+
+
+def legend(grid: Grid) -> str:
+    """What the cells mean."""
+    each = "each cell a vnode" if grid.group == 1 else f"each cell {grid.group} vnodes"
+    return f"{each}, its height the cores in use · o offline · d down · x exclusive · r reserved · ? unknown"

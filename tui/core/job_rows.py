@@ -1,0 +1,104 @@
+"""The columns of the jobs view: what a job asks for, how long it has run or waited, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui.core.columns import Column
+from tui.core.durations import show_hms
+from tui.core.facts import (
+    RUNNING_STATES,
+    STATE_WORDS,
+    amount,
+    is_array,
+    moment,
+    seconds,
+    short_id,
+    subjobs_waiting,
+    user_of,
+)
+from tui.core.lines import Line, plain, safe
+from tui.core.outcomes import outcome_of
+from tui.core.world import World
+
+_STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn", "E": "dim"}
+
+
+def job_columns(world: World) -> list[Column[str]]:
+    """The columns over job ids of this world."""
+    jobs = world.picture.jobs
+    cores_name = f"Resource_List.{world.counted}"
+
+    def state(job_id: str) -> str:
+        return jobs[job_id].get("job_state", "?")
+
+    def show_state(job_id: str) -> Line:
+        letter = state(job_id)
+        shown = letter
+        if is_array(job_id):
+            running = world.tally.subjobs_running[job_id]
+            shown = f"{letter} {running}+{subjobs_waiting(jobs[job_id])}"
+        return ((safe(shown), _STATE_ROLES.get(letter, "")),)
+
+    def elapsed_s(job_id: str) -> float | None:
+        return elapsed_of(world, job_id)
+
+    def why(job_id: str) -> Line:
+        return outcome_of(world, job_id)
+
+    def number(job_id: str) -> int:
+        digits = short_id(job_id).partition("[")[0]
+        return int(digits) if digits.isascii() and digits.isdigit() else 0
+
+    def text(of: Callable[[str], str]) -> Callable[[str], Line]:
+        return lambda job_id: ((safe(of(job_id)), ""),)
+
+    def cores(job_id: str) -> int:
+        return amount(jobs[job_id], cores_name)
+
+    def walltime_s(job_id: str) -> float | None:
+        return seconds(jobs[job_id], "Resource_List.walltime")
+
+    def user(job_id: str) -> str:
+        return user_of(jobs[job_id])
+
+    def queue(job_id: str) -> str:
+        return jobs[job_id].get("queue", "")
+
+    def name(job_id: str) -> str:
+        return jobs[job_id].get("Job_Name", "")
+
+    return [
+        Column("id", "job", 10, number, text(short_id)),
+        Column("user", "user", 9, user, text(user)),
+        Column("queue", "queue", 8, queue, text(queue), rank=3),
+        Column("state", "state", 7, state, show_state),
+        Column("cores", world.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
+        Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 2),
+        Column("time", "time", 9, elapsed_s, lambda job_id: ((show_hms(elapsed_s(job_id)), ""),), ">", 1),
+        Column("name", "name", 16, name, text(name), rank=4),
+        Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), why),
+    ]
+
+
+def job_fields_also(world: World) -> dict[str, Callable[[str], str | int]]:
+    """Fields of the filter line that have no column of their own: PBS's names for what columns call otherwise."""
+    jobs = world.picture.jobs
+    return {
+        world.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{world.counted}"),
+        "project": lambda job_id: jobs[job_id].get("project", ""),
+        "vnode": lambda job_id: jobs[job_id].get("exec_vnode", ""),
+    }
+
+
+def elapsed_of(world: World, job_id: str) -> float | None:
+    """How long the job has run, or waited since it was submitted, in seconds."""
+    attributes = world.picture.jobs[job_id]
+    running = attributes.get("job_state") in RUNNING_STATES
+    since_s = moment(attributes, "stime") if running else moment(attributes, "qtime", "ctime", "etime")
+    return None if since_s is None else max(0.0, world.now_s - since_s)
+
+
+def state_words(letter: str) -> str:
+    """PBS's state letter in words."""
+    return STATE_WORDS.get(letter, f"state {safe(letter)}")

@@ -1,0 +1,79 @@
+"""Which server to look at: this host's PBS where there is one, else a simulated cluster; and where its settings are."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from policy import Settings, SettingsError
+from tui.core.pbs_place import DEFAULT_CONF, find_pbs
+from tui.core.real import RealSource
+from tui.core.simulated import SimSource
+from tui.core.source import Source
+
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")
+DEMO_SEED = 1
+
+
+class NoServerError(Exception):
+    """There is no PBS on this host; the message says what would help."""
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a TOML (or ``.json``) file. Raises :class:`policy.SettingsError` with every problem."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise SettingsError([f"{path}: cannot be read: {reason}"]) from error
+    try:
+        data: Any = json.loads(text) if path.suffix == ".json" else _toml.loads(text)
+    except ValueError as error:
+        raise SettingsError([f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"]) from error
+    if not isinstance(data, dict):
+        raise SettingsError([f"{path}: allowed is a table of settings, this is {type(data).__name__}"])
+    return Settings.from_data(data, str(path))
+
+
+def chosen_settings(path: Path | None) -> Settings:
+    """The settings in the file that was named, else in the host's own, else the defaults."""
+    if path is not None:
+        return read_settings(path)
+    return read_settings(DEFAULT_POLICY) if DEFAULT_POLICY.exists() else Settings()
+
+
+def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> RealSource:
+    """This host's PBS. Raises :class:`NoServerError` where there is none."""
+    place = find_pbs(environment, server)
+    if place is None:
+        conf = environment.get("PBS_CONF_FILE", DEFAULT_CONF)
+        raise NoServerError(
+            f"no PBS on this host: {conf} names no PBS_EXEC with a bin/qstat;"
+            " --demo looks at the simulated cluster instead"
+        )
+    return RealSource(place, chosen_settings(settings))
+
+
+def open_demo() -> SimSource:
+    """The simulated cluster, standing still until it is started."""
+    # The simulated server brings the bundled hooks with it; a console on a real server starts without them.
+    from sim.demo import DemoCluster  # noqa: PLC0415
+
+    return SimSource(DemoCluster(seed=DEMO_SEED))
+
+
+def open_any(environment: Mapping[str, str], server: str, settings: Path | None) -> tuple[Source, SimSource | None]:
+    """This host's PBS, else a simulated cluster; the second value is the same source where it is simulated."""
+    try:
+        return open_real(environment, server, settings), None
+    except NoServerError:
+        if server:
+            raise
+        demo = open_demo()
+        return demo, demo

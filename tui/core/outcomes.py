@@ -1,0 +1,65 @@
+"""What the console's plan says about one job, in a few words: it runs, starts, is preempted, or why it waits."""
+
+from __future__ import annotations
+
+from tui.core.durations import clock_time, short_span
+from tui.core.facts import Attributes, short_id, some_of, vnodes_of
+from tui.core.lines import Line, safe
+from tui.core.world import World
+
+
+def outcome_of(world: World, job_id: str) -> Line:
+    """One cell's worth: the most useful thing to know about this job now."""
+    attributes = world.picture.jobs.get(job_id)
+    if attributes is None:
+        return (("no longer on the server", "dim"),)
+    decision = world.decision
+    if decision is not None:
+        preempt = decision.preempts.get(job_id)
+        if preempt is not None:
+            return (f"{conditional(world)}preempted for {safe(short_id(preempt.beneficiary))}", "warn"), _seat(
+                attributes
+            )
+        start = decision.starts.get(job_id)
+        if start is not None:
+            how = "backfills" if start.backfilled else "starts"
+            where = safe(some_of(start.placement.vnodes))
+            return ((f"{how} in the next pass on {where}", "good"),)
+        found = decision.reasons.get(job_id)
+        if found is not None:
+            job, reason = found
+            return ((safe(reason.sentence(job, world.now_s)), ""),)
+    return (_seat(attributes),)
+
+
+def _seat(attributes: Attributes) -> tuple[str, str]:
+    exec_vnode = attributes.get("exec_vnode", "")
+    if exec_vnode:
+        return f"on {safe(some_of(vnodes_of(exec_vnode)))}", "dim"
+    return safe(attributes.get("comment", "")), "dim"
+
+
+def conditional(world: World) -> str:
+    """How to speak of a plan that the server will not carry out."""
+    return "would be " if world.mode == "observe" else "to be "
+
+
+def reservation(world: World, queue: str) -> str:
+    """When the head of this queue is reserved to start: ``15:10, in 1 h 08``; empty where nothing is reserved."""
+    head = head_of(world, queue)
+    if head is None or world.decision is None:
+        return ""
+    estimate = next((estimate for estimate in world.decision.plan.estimates if estimate.id == head), None)
+    if estimate is None:
+        return ""
+    return f"{clock_time(estimate.at_s)}, in {short_span(estimate.at_s - world.now_s)}"
+
+
+def head_of(world: World, queue: str) -> str | None:
+    """The job of this queue that a reservation is held for."""
+    if world.decision is None:
+        return None
+    for estimate in world.decision.plan.estimates:
+        if world.picture.jobs.get(estimate.id, {}).get("queue") == queue:
+            return estimate.id
+    return None

@@ -1,0 +1,88 @@
+"""The plan's lines: what this pass would do, each action with its reason, and what the waiting jobs wait for."""
+
+from __future__ import annotations
+
+from tui.core.durations import clock_time, short_span
+from tui.core.facts import short_id, some_of
+from tui.core.lines import Line, safe
+from tui.core.world import Decision, World
+
+_MODES = {
+    "observe": "observe: nothing of this is carried out",
+    "advise": "advise: PBS's scheduler starts jobs, pbsteer only preempts and sets estimates",
+    "drive": "drive: the next pass carries this out",
+}
+_MOST_JOBS = 6
+
+
+def plan_lines(world: World) -> list[Line]:
+    """The whole view; one line says so where no plan has been made yet."""
+    decision = world.decision
+    if decision is None:
+        return [(("the first plan is being made", "dim"),)]
+    modes = [f"{queue} is in {_MODES.get(mode, mode)}" for queue, mode in sorted(world.modes.items())]
+    lines: list[Line] = [
+        ((f"decided here at {clock_time(world.now_s, seconds=True)} in {decision.cost_s:.2f} s", "bold"),),
+        *(((safe(line), "dim"),) for line in modes),
+        (),
+    ]
+    for title, part in (
+        ("starts", _starts(decision)),
+        ("preempts", _preempts(decision, world.now_s)),
+        ("reserves", _estimates(decision, world.now_s)),
+        ("leaves alone", _waits(decision, world.now_s)),
+        ("cannot read", [((safe(problem), "warn"),) for problem in decision.problems]),
+    ):
+        if part or title != "cannot read":
+            lines += [((title, "title"),), *(_indented(line) for line in part or [(("nothing", "dim"),)]), ()]
+    return lines
+
+
+def _indented(line: Line) -> Line:
+    return (("  ", ""), *line)
+
+
+def _starts(decision: Decision) -> list[Line]:
+    return [
+        (
+            (safe(short_id(start.id)), "good"),
+            (f" {safe(start.job.user)} {start.job.cores:,}c on {safe(some_of(start.placement.vnodes))}", ""),
+            (" backfilled" if start.backfilled else "", "dim"),
+        )
+        for start in decision.plan.starts
+    ]
+
+
+def _preempts(decision: Decision, now_s: float) -> list[Line]:
+    return [
+        (
+            (safe(short_id(preempt.id)), "warn"),
+            (f" {safe(preempt.run.job.user)} {preempt.run.job.cores:,}c ", ""),
+            (safe(preempt.reason.sentence(preempt.run.job, now_s)), ""),
+        )
+        for preempt in decision.plan.preempts
+    ]
+
+
+def _estimates(decision: Decision, now_s: float) -> list[Line]:
+    lines: list[Line] = []
+    for estimate in decision.plan.estimates:
+        text = f" at {clock_time(estimate.at_s)}, in {short_span(estimate.at_s - now_s)}"
+        if estimate.promised_s != estimate.at_s:
+            text += f"; first promised {clock_time(estimate.promised_s)}"
+        lines.append(((safe(short_id(estimate.id)), "bold"), (text, "")))
+    return lines
+
+
+def _waits(decision: Decision, now_s: float) -> list[Line]:
+    lines: list[Line] = []
+    for wait in decision.plan.waits:
+        ids = " ".join(safe(short_id(job.id)) for job in wait.jobs[:_MOST_JOBS])
+        more = len(wait.jobs) - _MOST_JOBS
+        lines.append(
+            (
+                (f"{ids}{f' and {more:,} more' if more > 0 else ''}: ", "bold"),
+                (safe(wait.reason.sentence(wait.jobs[0], now_s)), ""),
+            )
+        )
+    return lines

@@ -1,0 +1,98 @@
+"""The one thread that asks the server: poll, see, decide, hand on; never two at once, slower where the server is slow.
+
+The wait after a poll is at least the interval and at least :data:`PATIENCE` times what the poll took, so a console can
+never be more than a fraction of a server's load. A failure is handed on like a picture, and polling goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Union
+
+from tui.core.source import Source, SourceError
+from tui.core.world import World, see
+
+PATIENCE = 9.0
+_SLOWEST_S = 120.0
+
+
+@dataclass(frozen=True)
+class Polled:
+    """A world that was seen; only the very first one comes without its plan, so that the screen fills at once."""
+
+    world: World
+
+
+@dataclass(frozen=True)
+class PollFailed:
+    """The server could not be asked; ``text`` says why, ``again_s`` when it will be asked again."""
+
+    text: str
+    again_s: float
+
+
+News = Union[Polled, PollFailed]
+
+
+class Poller(threading.Thread):
+    """Polls until it is stopped, and hands each result to ``publish`` from its own thread."""
+
+    def __init__(
+        self, source: Source, publish: Callable[[News], None], interval_s: float, stopwatch: Callable[[], float]
+    ) -> None:
+        super().__init__(name="poller", daemon=True)
+        self._source = source
+        self._publish = publish
+        self._interval_s = interval_s
+        self._stopwatch = stopwatch
+        self._wanted = threading.Event()
+        self._stopped = threading.Event()
+        self._decided = False
+
+    def ask(self) -> None:
+        """Poll now instead of at the end of the wait; while a poll is under way, once more right after it."""
+        self._wanted.set()
+
+    def stop(self) -> None:
+        """Hand on nothing any more. Does not wait for a poll under way."""
+        self._stopped.set()
+        self._wanted.set()
+
+    def run(self) -> None:
+        """Poll until stopped."""
+        failures = 0
+        while not self._stopped.is_set():
+            self._wanted.clear()
+            began_s = time.monotonic()
+            try:
+                self._look()
+                failures = 0
+            except Exception as error:  # noqa: BLE001 - whatever went wrong belongs on the screen, and polling goes on
+                failures += 1
+                again_s = min(self._interval_s * 2 ** min(failures - 1, 5), _SLOWEST_S)
+                self._hand_on(PollFailed(str(error) if isinstance(error, SourceError) else _described(error), again_s))
+                self._wanted.wait(again_s)
+                continue
+            took_s = time.monotonic() - began_s
+            self._wanted.wait(min(max(self._interval_s, PATIENCE * took_s), _SLOWEST_S))
+
+    def _look(self) -> None:
+        began_s = self._stopwatch()
+        picture = self._source.poll()
+        poll_s = self._stopwatch() - began_s
+        world = see(picture, self._source.settings(), self._source.ledger(), poll_s)
+        if not self._decided:
+            self._hand_on(Polled(world))
+            self._decided = True
+        self._hand_on(Polled(world.decided(self._stopwatch)))
+
+    def _hand_on(self, news: News) -> None:
+        if not self._stopped.is_set():
+            self._publish(news)
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

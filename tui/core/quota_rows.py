@@ -1,0 +1,125 @@
+"""The rows and columns of the quotas view: each user's and group's use beside the quota of one queue.
+
+A row exists for everyone who has an entry of their own or a job in the queue; the generic entry has a row of its own,
+since it can be changed too. The quota shown is the one that binds: the own entry, else the generic one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from policy.limits import ALL, GENERIC, EntityKey, show_entity
+from tui.core.bars import quota_bar, round_scale, ruler
+from tui.core.columns import Column
+from tui.core.facts import PRIORITY_RESOURCE, soft_limits
+from tui.core.lines import Line, safe
+from tui.core.tally import Use
+from tui.core.world import World
+
+_NOTHING = Use()
+# What the other columns, the gaps between them and the cursor take of a line.
+_OTHER_CELLS = 72
+
+
+class QuotaRow(NamedTuple):
+    """One entity's quota and use in one queue; ``own`` is False where the generic entry binds."""
+
+    entity: EntityKey
+    quota: int | None
+    own: bool
+    use: Use
+    priority: int | None
+
+    @property
+    def over(self) -> int | None:
+        """Cores over the quota, negative below it; None without a quota."""
+        return None if self.quota is None or self.entity[1] == GENERIC else self.use.cores - self.quota
+
+
+def quota_rows(world: World, queue: str) -> dict[EntityKey, QuotaRow]:
+    """The rows of one queue, most over quota first."""
+    attributes = world.picture.queues.get(queue, {})
+    quotas = soft_limits(attributes, world.counted).entries
+    priorities = soft_limits(attributes, PRIORITY_RESOURCE).entries
+    users = {name: use for (where, name), use in world.tally.users.items() if where == queue}
+    groups = {name: use for (where, name), use in world.tally.groups.items() if where == queue}
+    entities = dict.fromkeys([("u", name) for name in users], True)
+    entities.update(dict.fromkeys([*quotas, *priorities], True))
+    rows = {}
+    for entity in entities:
+        kind, name = entity
+        quota = quotas.get(entity)
+        generic = quotas.get((kind, GENERIC)) if kind != "o" else None
+        use = users.get(name, _NOTHING) if kind == "u" else groups.get(name, _NOTHING) if kind == "g" else _NOTHING
+        if entity == ALL:
+            use = _sum(list(users.values()))
+        priority = priorities.get(entity, priorities.get((kind, GENERIC)) if kind != "o" else None)
+        rows[entity] = QuotaRow(entity, generic if quota is None else quota, quota is not None, use, priority)
+    return dict(sorted(rows.items(), key=lambda item: _most_over(item[1])))
+
+
+def _most_over(row: QuotaRow) -> tuple[float, str, str]:
+    return (-row.over if row.over is not None else float("inf"), *row.entity)
+
+
+def _sum(uses: list[Use]) -> Use:
+    return Use(
+        sum(use.cores for use in uses),
+        sum(use.running for use in uses),
+        sum(use.waiting for use in uses),
+        sum(use.waiting_cores for use in uses),
+    )
+
+
+def show_name(entity: EntityKey) -> str:
+    """A user by name; anyone else as PBS writes it."""
+    kind, name = entity
+    if name == GENERIC:
+        return f"{'' if kind == 'u' else kind + ':'}everyone else"
+    return safe(name) if kind == "u" else safe(show_entity(entity))
+
+
+def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[EntityKey]]:
+    """The columns over these rows; ``cells`` is the line's width, which decides how long the bars are."""
+    bar_cells = max(8, cells - _OTHER_CELLS)
+    most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
+    scale = round_scale(most)
+
+    def quota(entity: EntityKey) -> Line:
+        row = rows[entity]
+        if row.quota is None:
+            return (("none", "dim"),)
+        return ((f"{row.quota:,}" + ("" if row.own else "*"), "" if row.own else "dim"),)
+
+    def note(entity: EntityKey) -> Line:
+        over = rows[entity].over
+        if over is None:
+            return ()
+        return ((f"over {over:,}", "warn"),) if over > 0 else ((f"free {-over:,}", ""),)
+
+    def waits(entity: EntityKey) -> Line:
+        waiting = rows[entity].use.waiting
+        return ((f"waits {waiting:,} job{'' if waiting == 1 else 's'}", ""),) if waiting else ()
+
+    def priority(entity: EntityKey) -> Line:
+        found = rows[entity].priority
+        return ((f"{found}", ""),) if found is not None else (("-", "dim"),)
+
+    return [
+        Column("user", "user", 14, lambda entity: entity[1], lambda entity: ((show_name(entity), ""),)),
+        Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
+        Column("quota", "quota", 7, lambda entity: rows[entity].quota, quota, ">"),
+        Column(
+            "used", "used", 6, lambda entity: rows[entity].use.cores, lambda e: ((f"{rows[e].use.cores:,}", ""),), ">"
+        ),
+        Column(
+            "bar",
+            ruler(scale, bar_cells),
+            bar_cells,
+            lambda entity: rows[entity].use.cores,
+            lambda entity: quota_bar(rows[entity].use.cores, rows[entity].quota, scale, bar_cells),
+            rank=1,
+        ),
+        Column("over", "beside it", 10, lambda entity: rows[entity].over, note),
+        Column("waits", "waits", 0, lambda entity: rows[entity].use.waiting, waits),
+    ]

@@ -1,0 +1,84 @@
+"""One look at the cluster for the command line: the overview's numbers as data, and as lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui.core.attention import attention
+from tui.core.facts import soft_limits
+from tui.core.history import IdleHistory
+from tui.core.lines import plain
+from tui.core.outcomes import head_of
+from tui.core.overview import overview_lines
+from tui.core.queue_rows import execution_queues
+from tui.core.quota_rows import quota_rows
+from tui.core.world import World
+
+
+def status_data(world: World, *, simulated: bool) -> dict[str, Any]:
+    """The state of the cluster as plain data; times in seconds, cores as the counted resource."""
+    vnodes, states = world.tally.vnodes, world.tally.states
+    decision = world.decision
+    return {
+        "server": world.server_name,
+        "simulated": simulated,
+        "pbs_version": world.picture.server.get("pbs_version", ""),
+        "time_s": world.now_s,
+        "poll_s": round(world.poll_s, 3),
+        "modes": dict(world.modes),
+        "cores": {"used": vnodes.used, "total": vnodes.total},
+        "vnodes": {
+            "busy": vnodes.busy,
+            "free": vnodes.free,
+            "not_up": {state: sorted(names) for state, names in vnodes.not_up.items()},
+        },
+        "jobs": {state: count for state, count in sorted(states.items()) if count},
+        "queues": {name: _queue(world, name) for name in execution_queues(world)},
+        "attention": [plain(line) for line in attention(world)],
+        "plan": {
+            "starts": [start.id for start in decision.plan.starts],
+            "preempts": [preempt.id for preempt in decision.plan.preempts],
+            "problems": list(decision.problems),
+        }
+        if decision is not None
+        else None,
+    }
+
+
+def _queue(world: World, name: str) -> dict[str, Any]:
+    head = head_of(world, name)
+    at_s = None
+    if world.decision is not None and head is not None:
+        at_s = next((estimate.at_s for estimate in world.decision.plan.estimates if estimate.id == head), None)
+    return {
+        "jobs": {state: count for state, count in sorted(world.tally.queue_states.get(name, {}).items()) if count},
+        "head": head,
+        "reserved_s": None if at_s == float("inf") else at_s,
+        "quotas": quota_data(world, name),
+    }
+
+
+def quota_data(world: World, queue: str) -> list[dict[str, Any]]:
+    """Use beside quota, most over quota first."""
+    entries = soft_limits(world.picture.queues.get(queue, {}), world.counted).entries
+    return [
+        {
+            "kind": row.entity[0],
+            "name": row.entity[1],
+            "quota": row.quota,
+            "own_entry": row.entity in entries,
+            "used": row.use.cores,
+            "running_jobs": row.use.running,
+            "waiting_jobs": row.use.waiting,
+            "priority": row.priority,
+        }
+        for row in quota_rows(world, queue).values()
+    ]
+
+
+def status_lines(world: World, cells: int) -> list[str]:
+    """The overview as text."""
+    history = IdleHistory().sampled(
+        world.now_s, world.tally.vnodes.total - world.tally.vnodes.used, world.tally.vnodes.total
+    )
+    return [plain(line).rstrip() for line in overview_lines(world, history, cells)]

@@ -1,0 +1,30 @@
+"""The timed unlock: the console is read-only except for a few minutes after someone asked otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNLOCK_S = 300.0
+
+
+@dataclass(frozen=True)
+class Unlock:
+    """Open until a moment of a monotonic clock; ``Unlock()`` is locked."""
+
+    until_s: float = float("-inf")
+
+    def opened(self, now_s: float, lasting_s: float = UNLOCK_S) -> Unlock:
+        """Unlocked from now on for so long."""
+        return Unlock(now_s + lasting_s)
+
+    def closed(self) -> Unlock:
+        """Locked again."""
+        return Unlock()
+
+    def remaining_s(self, now_s: float) -> float:
+        """How long it stays open; 0 where it is locked."""
+        return max(0.0, self.until_s - now_s)
+
+    def is_open(self, now_s: float) -> bool:
+        """True while changes may be made."""
+        return self.remaining_s(now_s) > 0

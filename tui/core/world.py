@@ -1,0 +1,102 @@
+"""The world as the console knows it after one poll: the server's picture, its counts, and the console's own plan.
+
+The plan is made here by the same :func:`policy.decide` that the periodic hook runs, on the same picture and with the
+ledger that the hook published, so that what is shown as a reason or a reservation is what the hook would decide now.
+A world never changes; the next poll makes the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from hooks.picture import NAME, Picture
+from hooks.translate import modes_of, translate
+from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
+from tui.core.tally import Tally, count, folded
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the console decided on a picture, and what it took: seconds, and the data that could not be read."""
+
+    snapshot: Snapshot
+    plan: Plan
+    problems: tuple[str, ...]
+    cost_s: float
+
+    @cached_property
+    def reasons(self) -> Mapping[str, tuple[Job, Reason]]:
+        """Each job left alone, with its reason."""
+        return self.plan.reasons()
+
+    @cached_property
+    def starts(self) -> Mapping[str, Start]:
+        """Starts by job id; of an array, the first start by the array's id."""
+        starts: dict[str, Start] = {}
+        for start in self.plan.starts:
+            starts.setdefault(start.job.id, start)
+        return starts
+
+    @cached_property
+    def preempts(self) -> Mapping[str, Preempt]:
+        """Preemptions by the victim's id."""
+        return {preempt.id: preempt for preempt in self.plan.preempts}
+
+
+@dataclass(frozen=True)
+class World:
+    """One poll: the picture, its counts, modes by queue; ``decision`` is None until the first plan is made."""
+
+    picture: Picture
+    settings: Settings
+    ledger: Ledger
+    tally: Tally
+    modes: Mapping[str, str]
+    poll_s: float
+    decision: Decision | None = None
+
+    @cached_property
+    def job_ids(self) -> list[str]:
+        """Jobs and arrays in the server's order."""
+        return folded(self.picture.jobs)
+
+    @property
+    def server_name(self) -> str:
+        """The server's name; empty where it did not say."""
+        return self.picture.server.get(NAME, "")
+
+    @property
+    def now_s(self) -> float:
+        """The picture's own clock."""
+        return self.picture.time_s
+
+    @property
+    def counted(self) -> str:
+        """The resource that quotas count."""
+        return self.settings.quota.counted
+
+    @property
+    def mode(self) -> str:
+        """The mode in one word; of several, all of them."""
+        return "+".join(sorted(set(self.modes.values()))) or self.settings.server.mode
+
+    def decided(self, stopwatch: Callable[[], float]) -> World:
+        """This world with the plan made on it; ``stopwatch`` gives seconds."""
+        began_s = stopwatch()
+        found = translate(self.picture, self.settings)
+        plan = decide(found.snapshot, self.ledger, self.settings)
+        return replace(self, decision=Decision(found.snapshot, plan, found.problems, stopwatch() - began_s))
+
+
+def see(picture: Picture, settings: Settings, ledger: Ledger, poll_s: float) -> World:
+    """The world of one picture, counted but not yet decided."""
+    return World(
+        picture,
+        settings,
+        ledger,
+        count(picture.jobs, picture.vnodes, settings.quota.counted),
+        modes_of(picture, settings),
+        poll_s,
+    )

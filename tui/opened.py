@@ -1,0 +1,61 @@
+"""Opening the console for a command line: the source that the options name, and the application on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from policy import SettingsError
+from tui.app import Console
+from tui.core.audit import Actor, audit_path
+from tui.core.opening import NoServerError, open_any, open_demo
+from tui.core.simulated import SimSource
+from tui.core.source import Source
+
+_REAL_INTERVAL_S = 5.0
+_SIMULATED_INTERVAL_S = 1.0
+
+
+def run_console(
+    *,
+    demo: bool,
+    server: str,
+    settings_path: Path | None,
+    ascii_only: bool,
+    light: bool,
+    mouse: bool,
+    interval_s: float | None,
+) -> None:
+    """Open the console and stay in it until it is left."""
+    if not sys.stdout.isatty() or not sys.stdin.isatty():
+        raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
+    source: Source
+    simulation: SimSource | None
+    try:
+        if demo:
+            source = simulation = open_demo()
+        else:
+            source, simulation = open_any(os.environ, server, settings_path)
+    except (NoServerError, SettingsError) as error:
+        raise click.ClickException(str(error)) from error
+    if simulation is not None:
+        simulation.start()
+    console = Console(
+        source,
+        audit_path(os.environ),
+        Actor.of_environment(os.environ),
+        simulation=simulation,
+        interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),
+        ascii_only=ascii_only or not _speaks_unicode(),
+        light=light,
+    )
+    console.run(mouse=mouse)
+    if console.return_code:
+        raise SystemExit(console.return_code)
+
+
+def _speaks_unicode() -> bool:
+    return "utf" in (sys.stdout.encoding or "").lower()

@@ -1,0 +1,86 @@
+"""The README's pictures: the real program on the demo cluster, its screens written as SVG.
+
+``python -m tui.pictures FOLDER`` draws them all. The seed and every clock are fixed, so the same code draws the same
+pictures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from sim.demo import DemoCluster
+from tui.app import Console
+from tui.core.audit import Actor
+from tui.core.opening import DEMO_SEED
+from tui.core.simulated import SimSource
+
+SIZE = (120, 30)
+PASSES = 40
+
+PICTURES: dict[str, Sequence[str]] = {
+    "overview": ("1",),
+    "vnodes": ("4",),
+    "jobs": ("5", "slash", *"state:Q", "enter"),
+    "job": ("5", "slash", *"state:Q", "enter", "j", "enter"),
+    "quotas": ("6",),
+    "quota-change": ("u", "6", "e", *"1400", "enter"),
+    "plan": ("7",),
+}
+"""Each picture's name, and the keys that lead to it from the start."""
+
+
+async def draw(folder: Path, cluster: DemoCluster) -> list[Path]:
+    """Draw every picture of this cluster into a folder, and say which files they are."""
+    files = []
+    for name, keys in PICTURES.items():
+        with tempfile.TemporaryDirectory() as state:
+            source = SimSource(cluster)
+            console = Console(
+                source,
+                Path(state) / "audit.jsonl",
+                Actor("admin", "console"),
+                simulation=source,
+                interval_s=3600,
+                elapsed=lambda: 0.0,
+            )
+            async with console.run_test(size=SIZE) as pilot:
+                await _until_decided(console, pilot)
+                await pilot.press(*("colon" if key == ":" else key for key in keys))
+                await console.workers.wait_for_complete()
+                await pilot.pause()
+                file = folder / f"{name}.svg"
+                file.write_text(console.export_screenshot(title=f"pbsteer: {name}"), encoding="utf-8")
+                files.append(file)
+    return files
+
+
+async def _until_decided(console: Console, pilot: Pilot[None]) -> None:
+    while console.main.world is None or console.main.world.decision is None:
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Draw into the folder that was named."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m tui.pictures FOLDER\n")
+        return 2
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    cluster = DemoCluster(seed=DEMO_SEED)
+    cluster.pause()
+    for _ in range(PASSES):
+        cluster.step()
+    for file in asyncio.run(draw(folder, cluster)):
+        sys.stdout.write(f"{file}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,102 @@
+"""``pbsteer quota show`` and ``pbsteer quota set``: the quotas view and the quota dialog, without a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import click
+
+from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.columns import Sort, header, place, row
+from tui.core.effects import effect_lines
+from tui.core.lines import plain, safe
+from tui.core.queue_rows import execution_queues
+from tui.core.quota_change import QuotaError, change_of, check_entity, check_queue, foresee, make, parse_quota
+from tui.core.quota_rows import quota_columns, quota_rows
+from tui.core.status import quota_data
+from tui.options import look, open_source, source_options
+
+_CELLS = 100
+
+
+@click.group()
+def quota() -> None:
+    """Show soft quotas beside use, or set one.
+
+    Quotas live in PBS, on the queue, as max_run_res_soft; what is set here is what qmgr shows.
+    """
+
+
+@quota.command()
+@click.argument("queue", required=False)
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, by queue, instead of tables.")
+def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
+    """Who uses what beside their quota, in QUEUE or in every queue; most over quota first.
+
+    A quota marked * is the queue's entry for everyone else.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+    finally:
+        source.close()
+    try:
+        names = [check_queue(world, queue)] if queue else execution_queues(world)
+    except QuotaError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps({name: quota_data(world, name) for name in names}))
+        return
+    for name in names:
+        rows = quota_rows(world, name)
+        placed = place(quota_columns(rows, _CELLS), _CELLS)
+        click.echo(f"{safe(name)} · {world.counted}")
+        click.echo("  " + plain(header(placed, Sort())).rstrip())
+        for entity in rows:
+            click.echo("  " + plain(row(placed, entity)).rstrip())
+
+
+@quota.command("set")
+@click.argument("queue")
+@click.argument("user")
+@click.argument("cores")
+@source_options
+@click.option("--preview", is_flag=True, help="Only say what it would do; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before changing.")
+def set_(
+    *, queue: str, user: str, cores: str, demo: bool, server: str, settings_path: Path | None, preview: bool, yes: bool
+) -> None:
+    """Set USER's soft quota in QUEUE to CORES, or to none.
+
+    Shows the exact qmgr line and which jobs it would start or preempt, then asks. It is refused if somebody else
+    changed the value meanwhile, is read back afterwards, and is written to the audit file. A group is g:NAME.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        kind, colon, name = user.partition(":")
+        entity = check_entity(kind, name) if colon and kind in "ugpo" else check_entity("u", user)
+        world = look(source)
+        change = change_of(world, queue, entity, parse_quota(cores))
+        click.echo(change.line)
+        try:
+            for line in effect_lines(foresee(world, change)):
+                click.echo(safe(plain(line)))
+        except QuotaError as error:
+            click.echo(f"no preview: {error}")
+        if preview:
+            return
+        if not yes:
+            click.confirm(f"change {change.title} in {queue} on {world.server_name or source.name}?", abort=True)
+        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), world.server_name or source.name)
+        outcome = make(source, change, audit, time.time)
+    except QuotaError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        source.close()
+    if not outcome.ok:
+        raise click.ClickException(outcome.text)
+    click.echo(outcome.text)

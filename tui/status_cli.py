@@ -1,0 +1,68 @@
+"""``pbsteer status`` and ``pbsteer explain``: one look at the cluster, and why one job waits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+
+from tui.core.explaining import explanation_data
+from tui.core.facts import short_id
+from tui.core.job_lines import job_lines
+from tui.core.lines import plain
+from tui.core.status import status_data, status_lines
+from tui.options import look, open_source, source_options
+
+
+@click.command()
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
+    """One look at the cluster, then exit.
+
+    Cores, vnodes and jobs, each queue with the head it is reserved for, what needs attention, and what the policy
+    would do in a pass made now. Nothing is changed.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+    finally:
+        source.close()
+    if as_json:
+        click.echo(json.dumps(status_data(world, simulated=source.simulated)))
+        return
+    name = world.server_name or source.name
+    click.echo(f"{'SIMULATED ' if source.simulated else ''}{name} · {world.mode}")
+    for line in status_lines(world, _cells()):
+        click.echo(line)
+
+
+@click.command()
+@click.argument("job")
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
+    """Why JOB waits, what was tried for it, and what would have to change.
+
+    JOB is a job's id, with or without the server's name. The answer is the policy's own, decided now on the server's
+    present state; for a running job it says where it runs.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+    finally:
+        source.close()
+    found = next((job_id for job_id in world.picture.jobs if job in (job_id, short_id(job_id))), None)
+    if found is None:
+        raise click.ClickException(f"job {job!r} is not on {world.server_name or source.name}")
+    if as_json:
+        click.echo(json.dumps(explanation_data(world, found)))
+        return
+    for line in job_lines(world, found, _cells()):
+        click.echo(plain(line).rstrip())
+
+
+def _cells() -> int:
+    return shutil.get_terminal_size((100, 24)).columns

@@ -1,0 +1,85 @@
+"""What every view is: a title line over a body, shown a world, and moved in by the same few actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from textual.containers import Vertical
+
+from tui.core.history import IdleHistory
+from tui.core.lines import Line, spread
+from tui.core.world import World
+from tui.widgets.lines import LineView, Paper
+
+MOVES = ("up", "down", "left", "right", "first", "last", "page-up", "page-down", "half-up", "half-down")
+FAR = 10**9
+
+
+def lines_of(move: str, page: int) -> int:
+    """How many lines a move goes down, up where negative, if a page has so many."""
+    half = page // 2 or 1
+    lines = {"up": -1, "down": 1, "page-up": -page, "page-down": page, "half-up": -half, "half-down": half}
+    return {**lines, "first": -FAR, "last": FAR}.get(move, 0)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the views are shown: the world, and what the console itself has watched."""
+
+    world: World
+    history: IdleHistory = field(default_factory=IdleHistory)
+
+
+class View(Vertical):
+    """A view. ``cursor_name`` is what its cursor is on, as a name to copy; ``into`` what enter leads to."""
+
+    DEFAULT_CSS = """
+    View { width: 1fr; height: 1fr; }
+    View > .title { height: 1; }
+    View > .body { height: 1fr; }
+    View.stale > .body { opacity: 60%; text-style: dim; }
+    """
+    view_name = ""
+
+    def __init__(self) -> None:
+        super().__init__(id=f"view-{self.view_name}")
+        self.title_line = Paper(classes="title")
+        self.shown: Shown | None = None
+
+    @property
+    def body(self) -> LineView:
+        """The widget that moves."""
+        raise NotImplementedError
+
+    def show(self, shown: Shown) -> None:
+        """Show this world."""
+        self.shown = shown
+        self.repaint()
+
+    def repaint(self) -> None:
+        """Show the world again, for another width or another question."""
+        raise NotImplementedError
+
+    def title(self, left: Line, right: str = "") -> None:
+        """Set the title line."""
+        cells = max(1, self.size.width - 1)
+        self.title_line.show([spread(((" ", ""), *left), ((right, "dim"),), cells)])
+
+    def move(self, name: str) -> None:
+        """One of :data:`MOVES`: scroll, where there is no cursor."""
+        self.body.scroll_lines(lines_of(name, self.body.page))
+
+    @property
+    def cursor_name(self) -> str | None:
+        """What the cursor is on; None where there is no cursor, or nothing under it."""
+        return None
+
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """What completes a command line here, by kind."""
+        return {}
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        if self.shown is not None:
+            self.repaint()

@@ -1,0 +1,24 @@
+"""The queues view: every execution queue, what runs and waits in it, its mode, its head and its reservation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.core.columns import Column
+from tui.core.queue_rows import execution_queues, queue_columns
+from tui.core.world import World
+from tui.views.tables import TableView
+
+
+class QueuesView(TableView[str]):
+    """Queues by name."""
+
+    view_name = "queues"
+
+    def keys(self, world: World) -> Sequence[str]:
+        """The execution queues, those with most jobs first."""
+        return execution_queues(world)
+
+    def columns(self, world: World) -> list[Column[str]]:
+        """The queues' columns."""
+        return queue_columns(world)

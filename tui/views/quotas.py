@@ -1,0 +1,62 @@
+"""The quotas view: who uses what beside their quota in one queue; left and right go to the other queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policy.limits import EntityKey
+from tui.core.columns import Column
+from tui.core.queue_rows import execution_queues
+from tui.core.quota_rows import QuotaRow, quota_columns, quota_rows
+from tui.core.world import World
+from tui.views.tables import TableView
+
+
+class QuotasView(TableView[EntityKey]):
+    """Users, groups and the generic entry of one queue."""
+
+    view_name = "quotas"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = ""
+        self._rows: dict[EntityKey, QuotaRow] = {}
+
+    def keys(self, world: World) -> Sequence[EntityKey]:
+        """The entities, most over quota first."""
+        queues = execution_queues(world)
+        if self.queue not in queues:
+            self.queue = queues[0] if queues else ""
+        self._rows = quota_rows(world, self.queue)
+        return list(self._rows)
+
+    def columns(self, world: World) -> list[Column[EntityKey]]:
+        """The columns, bars as long as there is room."""
+        return quota_columns(self._rows, self.size.width)
+
+    def heading(self, world: World) -> str:
+        """The queue and the resource."""
+        return f"quotas · {self.queue} · {world.counted}"
+
+    def move(self, name: str) -> None:
+        """Left and right choose the queue."""
+        if name not in ("left", "right"):
+            super().move(name)
+        elif self.shown is not None:
+            queues = execution_queues(self.shown.world)
+            if self.queue in queues:
+                self.choose(queues[(queues.index(self.queue) + (1 if name == "right" else -1)) % len(queues)])
+
+    def choose(self, queue: str) -> None:
+        """Show another queue."""
+        self.queue = queue
+        self.repaint()
+
+    @property
+    def cursor_name(self) -> str | None:
+        """The user's or group's name."""
+        cursor = self.table.cursor
+        return None if cursor is None else cursor[1]
+
+    def _sorted_by(self) -> str:
+        return super()._sorted_by() or "sort: over quota, most first   "

@@ -1,0 +1,88 @@
+"""The vnodes view as a table, and as a grid of how full they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+
+from tui.core.columns import Column
+from tui.core.grid import legend, told
+from tui.core.names import natural
+from tui.core.vnode_rows import vnode_columns
+from tui.core.world import World
+from tui.views.base import View, lines_of
+from tui.views.tables import TableView
+from tui.widgets.grid import GridView
+from tui.widgets.lines import LineView, Paper
+
+
+class VnodesView(TableView[str]):
+    """Vnodes by name."""
+
+    view_name = "vnodes"
+
+    def keys(self, world: World) -> Sequence[str]:
+        """Names, numbers in them in order."""
+        return sorted(world.picture.vnodes, key=natural)
+
+    def columns(self, world: World) -> list[Column[str]]:
+        """The vnodes' columns."""
+        return vnode_columns(world)
+
+
+class OccupancyView(View):
+    """The grid, with what is under the cursor told below it."""
+
+    view_name = "grid"
+    DEFAULT_CSS = """
+    OccupancyView > .told { height: 1; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grid_view = GridView(classes="body")
+        self.told = Paper(classes="told")
+
+    def compose(self) -> ComposeResult:
+        """Title, grid, and the line about the cursor."""
+        yield self.title_line
+        yield self.grid_view
+        yield self.told
+
+    @property
+    def body(self) -> LineView:
+        """The grid."""
+        return self.grid_view
+
+    def repaint(self) -> None:
+        """Show the grid and what the cursor is on."""
+        if self.shown is None:
+            return
+        world = self.shown.world
+        self.grid_view.show(world)
+        self.title(
+            ((f"grid · {len(world.picture.vnodes):,} vnodes", "title"), (" · " + legend(self.grid_view.grid), ""))
+        )
+        self.tell()
+
+    def tell(self) -> None:
+        """Say what the cursor is on."""
+        cell = self.grid_view.cell
+        if self.shown is not None and cell is not None:
+            self.told.show([((" ", ""), (told(self.shown.world, cell), "bold"))])
+
+    def on_grid_view_moved(self) -> None:
+        """The cursor is elsewhere."""
+        self.tell()
+
+    def move(self, name: str) -> None:
+        """Move the cursor by cells, rows and pages."""
+        columns = {"left": -1, "right": 1}
+        self.grid_view.move(lines_of(name, self.grid_view.page), columns.get(name, 0))
+
+    @property
+    def cursor_name(self) -> str | None:
+        """The first vnode under the cursor."""
+        cell = self.grid_view.cell
+        return cell.vnodes[0] if cell else None

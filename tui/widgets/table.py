@@ -1,0 +1,136 @@
+"""A virtual table: any number of keys, and columns that are asked only for the rows on the screen.
+
+The cursor and the marks belong to keys, not to row numbers, so a refresh, a sort or a filter never changes what an
+action would hit; a key that is gone takes its mark along and leaves the cursor at its place in the list.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Sequence
+from typing import Generic, TypeVar
+
+from textual.message import Message
+
+from tui.core.columns import Column, Placed, Sort, header, place, row
+from tui.core.lines import Line
+from tui.widgets.lines import LineView
+
+Key = TypeVar("Key", bound=Hashable)
+_MARK_CELLS = 2
+
+
+class Table(LineView, Generic[Key]):
+    """Rows of keys under a header of columns."""
+
+    pinned = 1
+
+    class Moved(Message):
+        """The cursor is on another key."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(name=name, id=id, classes=classes)
+        self.keys: Sequence[Key] = []
+        self.columns: list[Column[Key]] = []
+        self.sort = Sort()
+        self.marked: set[Key] = set()
+        self.numbered = False
+        self._index = 0
+        self._cursor: Key | None = None
+        self._placed: list[Placed[Key]] = []
+        self._placed_for = -1
+
+    @property
+    def cursor(self) -> Key | None:
+        """The key that the cursor is on; None in an empty table."""
+        return self._cursor
+
+    @property
+    def index(self) -> int:
+        """Where the cursor is, from 0."""
+        return self._index
+
+    def show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
+        """Show these keys, with the cursor on the key it was on."""
+        self.keys, self.columns, self.sort = keys, columns, sort
+        self._placed_for = -1
+        self._find_cursor()
+        if self.marked:
+            self.marked &= set(keys)
+        self.update()
+        self.show_index(self._index)
+
+    def move(self, steps: int) -> None:
+        """Move the cursor down so many rows, up where negative, as far as there are rows."""
+        self.move_to(self._index + steps)
+
+    def move_to(self, index: int) -> None:
+        """Move the cursor to a row."""
+        if not self.keys:
+            return
+        self._index = max(0, min(index, len(self.keys) - 1))
+        self._cursor = self.keys[self._index]
+        self.show_index(self._index)
+        self.update()
+        self.post_message(self.Moved())
+
+    def toggle_mark(self) -> None:
+        """Mark the cursor's key, or take its mark away, and go on to the next."""
+        if self._cursor is not None:
+            self.marked ^= {self._cursor}
+            self.move(1)
+
+    def number_columns(self, numbered: bool) -> None:
+        """Show each column's number in the header, for choosing one to sort by."""
+        self.numbered = numbered
+        self.update()
+
+    def line_count(self) -> int:
+        """How many rows there are."""
+        return len(self.keys)
+
+    def line_at(self, index: int, cells: int) -> Line:
+        """The header, or one row."""
+        placed = self._place(cells - _MARK_CELLS)
+        if index < 0:
+            return ("  ", ""), *self._header(placed)
+        key = self.keys[index]
+        mark = "*" if key in self.marked else " "
+        line: Line = ((f"{mark} ", "mark"), *row(placed, key))
+        if index == self._index:
+            line = ((f"{mark}▸", "mark"), *line[1:])
+            return tuple((text, f"{role} cursor".strip()) for text, role in line)
+        return line
+
+    def _header(self, placed: list[Placed[Key]]) -> Line:
+        if not self.numbered:
+            return header(placed, self.sort)
+        titles = [
+            Placed(Column(c.name, f"{number} {c.name}", c.cells, c.value, c.show, c.align if cells > 8 else "<"), cells)
+            for number, (c, cells) in enumerate(placed, start=1)
+        ]
+        return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
+
+    def column_numbered(self, number: int) -> str | None:
+        """The name of a column by the number that the header shows."""
+        placed = self._place(self.size.width - _MARK_CELLS)
+        return placed[number - 1].column.name if 0 < number <= len(placed) else None
+
+    def _place(self, cells: int) -> list[Placed[Key]]:
+        if self._placed_for != cells:
+            self._placed, self._placed_for = place(self.columns, max(1, cells)), cells
+        return self._placed
+
+    def _find_cursor(self) -> None:
+        keys = self.keys
+        if not keys:
+            self._index, self._cursor = 0, None
+            return
+        if self._index < len(keys) and keys[self._index] == self._cursor:
+            return
+        with contextlib.suppress(ValueError):
+            if self._cursor is not None:
+                self._index = keys.index(self._cursor)
+                return
+        self._index = max(0, min(self._index, len(keys) - 1))
+        self._cursor = keys[self._index]
