@@ -14,9 +14,10 @@ from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
 from hooks.picture import NAME, Attributes, Picture
 from hooks.queues import is_reservation_queue, read_consumables, read_modes, read_queue, read_server, read_whole
 from hooks.vnodes import read_vnode
-from policy.cluster import Job, Run
+from policy.cluster import Job, Queue, Run, Server
 from policy.settings import Settings
 from policy.snapshot import Snapshot
+from policy.units import parse_amount
 
 _ENDED = ("F", "M", "X")
 
@@ -52,6 +53,7 @@ def translate(picture: Picture, settings: Settings) -> Translation:
         for name, texts in picture.queues.items()
     ]
     server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
+    uncounted = _limited(server, queues) - consumables
     waiting: list[Job] = []
     runs: list[Run] = []
     arrays: dict[str, Job] = {}
@@ -71,7 +73,7 @@ def translate(picture: Picture, settings: Settings) -> Translation:
             if run is not None:
                 runs.append(run)
         elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
-            waiting.append(job)
+            waiting.append(_block_uncounted(job, texts, uncounted) if uncounted else job)
     for job_id in subjobs:
         texts = picture.jobs[job_id]
         if is_running(texts):
@@ -99,6 +101,21 @@ def modes_of(picture: Picture, settings: Settings) -> Mapping[str, str]:
 def problems_of(picture: Picture, settings: Settings) -> tuple[str, ...]:
     """What in the picture could not be read or had to be left alone, one sentence each."""
     return translate(picture, settings).problems
+
+
+def _limited(server: Server, queues: list[Queue]) -> frozenset[str]:
+    """The resources of which the server or a queue limits what jobs hold together."""
+    return frozenset(server.left).union(server.hard.max_run_res, *(queue.hard.max_run_res for queue in queues))
+
+
+def _block_uncounted(job: Job, texts: Attributes, uncounted: frozenset[str]) -> Job:
+    """The job, blocked where it asks as a whole, not by chunks, for something limited: requests count chunks alone."""
+    for resource in sorted(uncounted):
+        asked = texts.get(f"Resource_List.{resource}", "0")
+        if parse_amount(asked) != 0:
+            why = f"it asks for {resource}={asked} as a whole, which is limited and which pbsteer does not count"
+            return replace(job, blocked=job.blocked or why)
+    return job
 
 
 def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:

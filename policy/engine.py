@@ -263,8 +263,8 @@ class _Pass:
         capacity = self._capacity
         for chunk in job.request.chunks:
             possible = capacity.ever_holds(chunk, allowed & capacity.usable)
-            if possible < chunk.count:
-                numbers = (("pieces", chunk.count), ("possible", possible), ("queue", job.queue))
+            if possible < chunk.pieces:
+                numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
                 return Reason("never-fits", numbers)
         return None
 

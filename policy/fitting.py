@@ -59,7 +59,7 @@ _SHARED = Request((), sharing="shared")
 
 
 def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> Optional[List[Share]]:
-    """``chunk.count`` pieces anywhere: on one vnode if one holds all, else the emptiest first."""
+    """``chunk.pieces`` pieces anywhere: on one vnode if one holds all, else the emptiest first."""
     others = len(chunk.amounts) > 1 or not chunk.cores
     if chunk.wants:
         allowed &= capacity.matching(chunk)
@@ -70,13 +70,13 @@ def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> Optional[List[Sha
     if not allowed:
         return None
     levels = sorted(capacity.levels)
-    one = _tightest(capacity, chunk, chunk.count, allowed, levels, others)
+    one = _tightest(capacity, chunk, chunk.pieces, allowed, levels, others)
     if one:
-        return [Share(one, chunk.amounts, chunk.count)]
+        return [Share(one, chunk.amounts, chunk.pieces)]
     if others:
         return _pieces_by_vnode(capacity, chunk, allowed, levels)
     shares: List[Share] = []
-    left, cores = chunk.count, chunk.cores
+    left, cores = chunk.pieces, chunk.cores
     for level in reversed(levels):
         each = level // cores
         if each <= 0:
@@ -118,7 +118,7 @@ def _tightest(
 def _pieces_by_vnode(capacity: Capacity, chunk: Chunk, allowed: int, levels: List[int]) -> Optional[List[Share]]:
     """The same where other consumables bind too, so that each vnode holds its own number of pieces."""
     shares: List[Share] = []
-    left = chunk.count
+    left = chunk.pieces
     for level in reversed(levels):
         for bit in each_bit(capacity.levels[level] & allowed):
             each = min(left, capacity.could_hold(chunk, bit, level))
@@ -134,7 +134,7 @@ def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> 
     """Each piece on a vnode (or host) of its own, the tightest first."""
     allowed &= capacity.matching(chunk)
     shares: List[Share] = []
-    left = chunk.count
+    left = chunk.pieces
     bulk = len(chunk.amounts) == 1 and chunk.cores > 0 and (not by_host or capacity.one_vnode_per_host)
     for level in sorted(capacity.levels):
         if level < chunk.cores:

@@ -19,7 +19,7 @@ class Reason(NamedTuple):
 
     code: str
     numbers: Tuple[Tuple[str, Number], ...] = ()
-    tried: Tuple[Reason, ...] = ()  # type: ignore[misc]  # a reason holds reasons
+    tried: Tuple[Reason, ...] = ()
 
     def number(self, name: str) -> Number:
         """One of the numbers. Raises KeyError where the reason has none of that name."""
@@ -86,7 +86,7 @@ _SENTENCES: Dict[str, Callable[[Facts], str]] = {
         f"would fit now, but its estimate {f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
         f" beside which {_cores(f['beside'])} are spare: a shorter walltime or fewer cores would let it start"
     ),
-    "preempting": lambda f: f"starts as soon as {f['victims']} has let go of its cores",
+    "preempting": lambda f: f"starts as soon as these have let go of their cores: {f['victims']}",
     "limit-of-pass": lambda f: f"starts in the next pass: this one has reached its limit of {f['limit']} starts",
     "no-quota": lambda f: f"preempts nobody: {f['user']} has no quota in queue {f['queue']}",
     "over-quota": lambda f: (

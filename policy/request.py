@@ -26,9 +26,9 @@ class RequestError(ValueError):
 
 
 class Chunk(NamedTuple):
-    """``count`` equal pieces, each on one vnode: consumables, wishes about the vnode, and the ranks it carries."""
+    """So many equal ``pieces``, each on one vnode: consumables, wishes about the vnode, and the ranks it carries."""
 
-    count: int
+    pieces: int
     amounts: Amounts
     wants: Tuple[Tuple[str, str], ...] = ()
     mpiprocs: Optional[int] = None
@@ -59,7 +59,7 @@ class Request:
         sums: Dict[str, int] = {}
         for chunk in chunks:
             for name, amount in chunk.amounts:
-                sums[name] = sums.get(name, 0) + amount * chunk.count
+                sums[name] = sums.get(name, 0) + amount * chunk.pieces
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
         self.only_cores = (
@@ -109,7 +109,7 @@ class Request:
 
 
 def _show_chunk(chunk: Chunk) -> str:
-    parts = [str(chunk.count)]
+    parts = [str(chunk.pieces)]
     parts += [f"{name}={amount}kb" if name in ("mem", "vmem") else f"{name}={amount}" for name, amount in chunk.amounts]
     parts += [f"{name}={value}" for name, value in chunk.wants]
     parts += [f"{name}={value}" for name, value in zip(_RANKS, (chunk.mpiprocs, chunk.ompthreads)) if value is not None]

@@ -29,7 +29,7 @@ _OPERATORS = {"=": Operation.SET, "+=": Operation.INCR, "-=": Operation.DECR}
 _NAME = re.compile(r"\s*([A-Za-z_][\w-]*)(?:\.([\w.-]+))?\s*")
 _OPERATOR = re.compile(r"\s*(\+=|-=|=)\s*")
 _VALUE = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\[[^\[\],\s]*\])(?=\s*(?:,|$))|([^,=\s\[\"']+)")
-_NEEDS_QUOTES = re.compile(r"[\s,#]")
+_NEEDS_QUOTES = re.compile(r"[\s,]")
 
 
 class Reply(NamedTuple):
@@ -126,7 +126,7 @@ def _parse_changes(line: str, parsed: _Line) -> list[Change]:
             if not found:
                 raise _syntax_error(line, operator.end())
             operation = _OPERATORS[operator.group(1)]
-            if line[found.end() : found.end() + 1] == "=":
+            if "&" in found.group() or line[found.end() : found.end() + 1] == "=":
                 raise _syntax_error(line, operator.end())
             value = next(group for group in found.groups() if group is not None)
             position = found.end()

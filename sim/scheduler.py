@@ -83,7 +83,7 @@ def _place(request: Request, room: dict[str, Free]) -> str | None:
     taken: list[tuple[str, Chunk]] = []
     spread = request.place in ("scatter", "vscatter")
     for chunk in request.chunks:
-        left = chunk.count
+        left = chunk.pieces
         for name, free in room.items():
             if not left:
                 break

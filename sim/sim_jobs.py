@@ -138,7 +138,7 @@ def work_out_chunks(
     found["schedselect"] = "+".join(chunks)
     for resource, amount in request.totals:
         found[f"Resource_List.{resource}"] = show_amount(resource, amount)
-    found["Resource_List.nodect"] = str(sum(chunk.count for chunk in request.chunks))
+    found["Resource_List.nodect"] = str(sum(chunk.pieces for chunk in request.chunks))
     return found
 
 

@@ -29,6 +29,7 @@ def read_toml(path: Path) -> Dict[str, Any]:
     except UnicodeDecodeError as error:
         raise TomlFileError(f"{path}: not UTF-8 text: {error}") from error
     try:
-        return tomllib.loads(text)
+        data: Dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TomlFileError(f"{path}: not TOML: {error}") from error
+    return data

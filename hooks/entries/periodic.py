@@ -9,8 +9,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from policy.engine import decide
-
 from hooks.account import Timing, describe_pass
 from hooks.carry import Budget, carry_out
 from hooks.config import read_config
@@ -20,6 +18,7 @@ from hooks.queues import read_consumables
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, SUMMARY, SecondWriterError, State, state_folder
 from hooks.summary import summarize
 from hooks.translate import translate
+from policy.engine import decide
 from policy.settings import Settings
 
 

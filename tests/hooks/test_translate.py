@@ -43,7 +43,7 @@ def test_a_job_without_select_asks_for_all_on_one_vnode() -> None:
     texts = job(Resource_List__ncpus="5", Resource_List__mem="2gb", Resource_List__licences="3")
     del texts["Resource_List.select"]
     (chunk,) = only_job(texts).request.chunks
-    assert (chunk.count, chunk.amounts) == (1, (("mem", 2 << 20), ("ncpus", 5)))
+    assert (chunk.pieces, chunk.amounts) == (1, (("mem", 2 << 20), ("ncpus", 5)))
 
 
 def test_a_job_without_walltime_never_ends_by_itself() -> None:
@@ -234,6 +234,16 @@ def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:
 def test_what_is_left_of_the_servers_own_resources() -> None:
     server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
     assert snapshot_of(picture(server=server), SETTINGS).server.left == {"licences": 3}
+
+
+@pytest.mark.parametrize(("asked", "blocked"), [("2", True), ("0", False), ("some", True)])
+def test_a_job_that_asks_for_licences_that_are_limited_is_left_alone(asked: str, blocked: bool) -> None:
+    server = {"name": "server", "resources_available.licences": "10"}
+    jobs = {"1.server": job(Resource_List__licences=asked), "2.server": job()}
+    seen = snapshot_of(picture(jobs, server=server), SETTINGS).jobs
+    assert (f"licences={asked} as a whole" in seen["1.server"].blocked) is blocked
+    assert seen["2.server"].blocked == ""
+    assert snapshot_of(picture(jobs), SETTINGS).jobs["1.server"].blocked == ""
 
 
 def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:

@@ -48,6 +48,10 @@ def submit_all(pbs: PbsCluster, user: str, cores: Sequence[int]) -> list[str]:
     return [pbs.qsub(user, select=f"1:ncpus={each}") for each in cores]
 
 
+def wait_for_start(pbs: PbsCluster, jobs: Sequence[str]) -> None:
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 60.0, "all of these run")
+
+
 def set_quotas(pbs: PbsCluster) -> None:
     pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={ALICES_QUOTA}],[u:bob={BOBS_QUOTA}]'")
 
@@ -62,8 +66,8 @@ def test_exactly_the_right_job_makes_room_and_comes_back(pbs: PbsCluster) -> Non
     deploy(pbs, quick_settings())
     drive(pbs)
     alices = submit_all(pbs, "alice", [8, 4, 4, 5, 3])
+    wait_for_start(pbs, alices)
     watch = Watch(pbs)
-    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in alices), 60.0, "alice runs over her quota")
     whole = next(job for job in alices if pbs.job(job)["Resource_List"]["ncpus"] == 8)
     freed = pbs.job(whole)["exec_vnode"]
 
@@ -93,8 +97,8 @@ def test_nobody_is_preempted_where_the_quota_would_be_broken(pbs: PbsCluster) ->
     deploy(pbs, quick_settings())
     drive(pbs)
     jobs = [*submit_all(pbs, "carol", [8, 8]), *submit_all(pbs, "alice", [6, 2])]
+    wait_for_start(pbs, jobs)
     watch = Watch(pbs)
-    watch.until(lambda: all(watch.state(job) == "R" for job in jobs), "everything is full")
     bobs = pbs.qsub("bob", select="1:ncpus=4")
     for _ in range(3):
         wait_for_pass(pbs)
@@ -115,8 +119,8 @@ def test_the_story_goes_on_when_another_hook_raises(pbs: PbsCluster, tmp_path: A
     )
     pbs.qmgr(f"import hook pbsteer_{event} application/x-python default {tmp_path / 'raising.py'}")
     alices = submit_all(pbs, "alice", [8, 8, 4, 4])
+    wait_for_start(pbs, alices)
     watch = Watch(pbs)
-    watch.until(lambda: all(watch.state(job) == "R" for job in alices), "alice runs over her quota")
     bobs = pbs.qsub("bob", select="1:ncpus=8")
     watch.until(lambda: watch.state(bobs) == "R", "bob's job runs")
     assert sorted(watch.state(job) for job in alices) == ["Q", "R", "R", "R"]

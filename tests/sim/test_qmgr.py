@@ -131,7 +131,7 @@ ENTITIES = st.tuples(st.sampled_from("ugp"), st.from_regex(r"[a-z][a-z0-9_]{0,7}
     st.dictionaries(ENTITIES, st.integers(0, 10**6), max_size=6),
     st.integers(-1024, 1023),
     st.booleans(),
-    st.text(st.characters(codec="ascii", exclude_characters="\"'\r\n", exclude_categories=["Cc"]), min_size=1),
+    st.from_regex(r"[a-z0-9][a-z0-9 ,.;:#+(){}|!?*/-]{0,20}", fullmatch=True),
 )
 def test_what_print_gives_makes_the_same_queue_again(
     limits: dict[tuple[str, str], int], priority: int, started: bool, comment: str

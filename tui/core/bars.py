@@ -8,6 +8,7 @@ from tui.core.lines import Line
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
 FULL, OVER, FREE, QUOTA = "█", "▓", "░", "┃"
+BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA)
 
 
 def share_bar(part: float, whole: float, cells: int) -> Line:

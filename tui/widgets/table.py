@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from textual.message import Message
 
+from tui.core.bars import BAR_GLYPHS
 from tui.core.columns import Column, Placed, Sort, header, place, row
 from tui.core.lines import Line
 from tui.widgets.lines import LineView
@@ -99,7 +100,10 @@ class Table(LineView, Generic[Key]):
         line: Line = ((f"{mark} ", "mark"), *row(placed, key))
         if index == self._index:
             line = ((f"{mark}▸", "mark"), *line[1:])
-            return tuple((text, f"{role} cursor".strip()) for text, role in line)
+            # A bar turned light for dark would read as its own opposite.
+            return tuple(
+                (text, role if BAR_GLYPHS.issuperset(text) else f"{role} cursor".strip()) for text, role in line
+            )
         return line
 
     def _header(self, placed: list[Placed[Key]]) -> Line:

@@ -1,0 +1,134 @@
+"""What a change would do to the jobs that run and wait now: the same decision on both sides of it, compared.
+
+Nothing is estimated here. The pass is decided on the snapshot as it is and on the snapshot with the change, and what
+differs is told job by job; beside the next pass it is told how many runs become open to preemption or safe from it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from policy.cluster import Job
+from policy.engine import decide
+from policy.ledger import Ledger
+from policy.plan import Plan
+from policy.quotas import Quotas
+from policy.reasons import Reason
+from policy.settings import Settings
+from policy.snapshot import Changes, Snapshot
+
+
+class Effect(NamedTuple):
+    """One thing that the change does. ``kind``: starts, stays-queued, preempted, spared, gets-cores, loses-cores,
+    reserved, unreserved, safe or open; ``job`` is the job's id, or the user's name for the last two."""
+
+    kind: str
+    job: str
+    sentence: str
+
+
+class Preview(NamedTuple):
+    """The pass without and with the change, and what differs: ``effects`` in the next pass, ``later`` from then on."""
+
+    before: Plan
+    after: Plan
+    effects: Tuple[Effect, ...]
+    later: Tuple[Effect, ...]
+
+    def as_json(self) -> Dict[str, Any]:
+        """The differences as plain data."""
+        return {"next_pass": [e._asdict() for e in self.effects], "from_then_on": [e._asdict() for e in self.later]}
+
+
+def preview(snapshot: Snapshot, changes: Changes, ledger: Ledger, settings: Settings) -> Preview:
+    """Compare the next pass on the snapshot with the same pass after the changes."""
+    changed = snapshot.apply(changes._replace(time_s=snapshot.time_s))
+    after = decide(changed, ledger, settings)
+    open_after = _open_to_preemption(changed, settings)
+    before = decide(snapshot, ledger, settings)
+    open_before = _open_to_preemption(snapshot, settings)
+    effects = _compare(_outcomes(before), _outcomes(after), snapshot.time_s)
+    return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after)))
+
+
+class _Outcome(NamedTuple):
+    job: Job
+    kind: str
+    reason: Optional[Reason]
+
+
+def _outcomes(plan: Plan) -> Dict[str, _Outcome]:
+    outcomes = {start.id: _Outcome(start.job, "start", None) for start in plan.starts}
+    for preempt in plan.preempts:
+        outcomes[preempt.id] = _Outcome(preempt.run.job, "preempt", preempt.reason)
+    for wait in plan.waits:
+        kind = {"preempting": "hold", "reserved": "head"}.get(wait.reason.code, "wait")
+        for job in wait.jobs:
+            outcomes.setdefault(job.id, _Outcome(job, kind, wait.reason))
+    return outcomes
+
+
+_NEW = {
+    "start": ("starts", "starts"),
+    "preempt": ("preempted", "is preempted"),
+    "hold": ("gets-cores", "starts as soon as its victims have let go"),
+    "head": ("reserved", "becomes first in line"),
+}
+_OLD = {
+    "start": ("stays-queued", "no longer starts"),
+    "preempt": ("spared", "is no longer preempted"),
+    "hold": ("loses-cores", "no longer gets cores by preemption"),
+    "head": ("unreserved", "is no longer first in line"),
+}
+
+
+def _compare(before: Dict[str, _Outcome], after: Dict[str, _Outcome], now_s: float) -> List[Effect]:
+    effects: List[Effect] = []
+    for job_id in sorted({*before, *after}, key=lambda job_id: (_weight(before, after, job_id), job_id)):
+        old, new = before.get(job_id), after.get(job_id)
+        if (old and old.kind) == (new and new.kind):
+            continue
+        job = (new or old or before[job_id]).job
+        who = f"{job_id} {job.user} {job.cores}c"
+        if new is not None and new.kind in _NEW:
+            kind, text = _NEW[new.kind]
+            detail = f": {new.reason.sentence(job, now_s)}" if new.reason is not None and new.kind != "hold" else ""
+            effects.append(Effect(kind, job_id, f"{who} {text}{detail}"))
+        elif old is not None and old.kind in _OLD:
+            kind, text = _OLD[old.kind]
+            detail = f" and waits: {new.reason.sentence(job, now_s)}" if new is not None and new.reason else ""
+            effects.append(Effect(kind, job_id, f"{who} {text}{detail}"))
+    return effects
+
+
+def _weight(before: Dict[str, _Outcome], after: Dict[str, _Outcome], job_id: str) -> int:
+    kinds = {side[job_id].kind for side in (before, after) if job_id in side}
+    return next((rank for rank, kind in enumerate(("preempt", "hold", "start", "head")) if kind in kinds), 9)
+
+
+def _open_to_preemption(snapshot: Snapshot, settings: Settings) -> Dict[str, Set[str]]:
+    """The runs that P1 would let go, by user, whoever asked for their cores."""
+    found: Dict[str, Set[str]] = {}
+    if settings.quota.preempt:
+        world = snapshot.world()
+        quotas = Quotas(world, settings.quota.counted)
+        for run in world.runs.values():
+            if run.job.rerunable and quotas.surplus(run.job) is not None:
+                found.setdefault(run.job.user, set()).add(run.id)
+    return found
+
+
+def _later(before: Dict[str, Set[str]], after: Dict[str, Set[str]]) -> List[Effect]:
+    effects: List[Effect] = []
+    for user in sorted({*before, *after}):
+        safe = len(before.get(user, set()) - after.get(user, set()))
+        now_open = len(after.get(user, set()) - before.get(user, set()))
+        if safe:
+            effects.append(Effect("safe", user, f"{_jobs(safe)} of {user}'s can no longer be preempted"))
+        if now_open:
+            effects.append(Effect("open", user, f"{_jobs(now_open)} of {user}'s can be preempted"))
+    return effects
+
+
+def _jobs(count: int) -> str:
+    return f"{count} running {'job' if count == 1 else 'jobs'}"
