@@ -1,6 +1,7 @@
 """What to do: a pure decision over a picture of the cluster.
 
-:func:`decide` takes a :class:`Snapshot` (what is), a :class:`Ledger` (what was promised) and :class:`Settings` (what the
+:func:`decide` takes a :class:`Snapshot` (what is), a :class:`Ledger` (what was promised) and :class:`Settings`
+(what the
 site wants) and returns a :class:`Plan`: what to start, whom to preempt, and for each job left alone the reason. Nothing
 here reads a clock, a file, the environment or a random source, so the same three values always give the same plan.
 """

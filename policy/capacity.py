@@ -1,18 +1,21 @@
 """What is free, as sets of vnodes by their number of idle cores.
 
-A set of vnodes is one integer with a bit for each (lowest bit, first name), so that taking, giving back and choosing cost
-a few operations per distinct level, not per vnode. Other consumables are kept vnode by vnode, with the set of vnodes that
+A set of vnodes is one integer with a bit for each (lowest bit, first name), so that taking, giving back and
+choosing cost
+a few operations per distinct level, not per vnode. Other consumables are kept vnode by vnode, with the set of
+vnodes that
 have at least so much of one remembered for every amount that was ever asked for. Taking and giving back are exact
 inverses; nothing here checks whether a taking is allowed.
 """
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from collections.abc import Iterable, Mapping
 
 from policy.cluster import Vnode
 from policy.placement import Directory, Placement, Share, count_vnodes
 from policy.request import Chunk, Request
+
 
 def lowest(mask: int, count: int) -> int:
     """The ``count`` first vnodes of a set, which has at least so many."""
@@ -36,6 +39,9 @@ def each_bit(mask: int) -> Iterable[int]:
         mask ^= low
 
 
+_ONE_CORE = (("ncpus", 1),)
+
+
 class Capacity:
     """Levels of idle cores and amounts of other consumables over a directory of vnodes.
 
@@ -44,21 +50,24 @@ class Capacity:
     """
 
     __slots__ = (
-        "_alone", "_forced", "_hosts", "_ignoring", "_matching", "_others", "_thresholds", "_totals", "_vnodes",
+        "_alone", "_ever", "_forced", "_hosts", "_ignoring", "_matching",
+        "_others", "_sums", "_thresholds", "_totals", "_vnodes",
         "directory", "exclusive", "levels", "usable",
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
         self.directory = Directory(vnodes)
-        self.levels: Dict[int, int] = {}
+        self.levels: dict[int, int] = {}
         self.usable = 0
         self.exclusive = 0
-        self._vnodes: List[Vnode] = [vnodes[name] for name in self.directory.names]
-        self._totals: Dict[int, int] = {}
-        self._others: Dict[str, List[int]] = {}
-        self._thresholds: Dict[Tuple[str, int], int] = {}
-        self._matching: Dict[object, int] = {}
-        self._hosts: Optional[Dict[str, int]] = None
+        self._vnodes: list[Vnode] = [vnodes[name] for name in self.directory.names]
+        self._totals: dict[int, int] = {}
+        self._sums: dict[int, int] = {}
+        self._ever: dict[tuple[object, object, int], int] = {}
+        self._others: dict[str, list[int]] = {}
+        self._thresholds: dict[tuple[str, int], int] = {}
+        self._matching: dict[object, int] = {}
+        self._hosts: dict[str, int] | None = None
         self._alone = 0
         self._forced = 0
         self._ignoring = 0
@@ -132,7 +141,8 @@ class Capacity:
         return mask & self._lone(request)
 
     def _lone(self, request: Request) -> int:
-        """The vnodes that give themselves to one such job alone (``sharing`` of the vnode; the job may ask to share)."""
+        """The vnodes that give themselves to one such job alone (``sharing`` of the vnode; the job may ask to
+        share)."""
         return self._forced if request.sharing == "shared" else self._forced | self._alone
 
     def _shift(self, resource: str, mask: int, by: int) -> None:
@@ -140,7 +150,7 @@ class Capacity:
             self._shift_other(resource, mask, by)
             return
         levels = self.levels
-        moved: List[Tuple[int, int]] = []
+        moved: list[tuple[int, int]] = []
         for level in list(levels):
             here = levels[level] & mask
             if here:
@@ -169,16 +179,52 @@ class Capacity:
                 else:
                     self._thresholds[key] &= ~bit
 
+    def take_amounts(self, shares: Iterable[Share], sign: int = 1) -> None:
+        """Take amounts (or give them back, with -1) without closing or opening a vnode to others."""
+        for mask, amounts, chunks in shares:
+            for resource, amount in amounts:
+                self._shift(resource, mask, -sign * amount * chunks)
+
+    def close(self, shares: Iterable[Share], request: Request) -> int:
+        """Close the vnodes that such a job holds alone; gives those that were open, for :meth:`reopen`."""
+        mask = 0
+        for share in shares:
+            mask |= self._held_alone(share.mask, request)
+        closed = mask & ~self.exclusive
+        self.exclusive |= closed
+        return closed
+
+    def reopen(self, vnodes: int) -> None:
+        """Open vnodes that :meth:`close` closed."""
+        self.exclusive &= ~vnodes
+
+    @property
+    def has_lone_vnodes(self) -> bool:
+        """True where some vnode gives itself to one job alone, whatever the job asks for."""
+        return bool(self._alone | self._forced)
+
     # Asking
 
     def idle(self, vnodes: int) -> int:
         """Idle cores on the open ones of these vnodes."""
         allowed = vnodes & self.usable & ~self.exclusive
-        return sum(level * count_vnodes(mask & allowed) for level, mask in self.levels.items() if level > 0)
+        idle = 0
+        for level, mask in self.levels.items():
+            if level > 0:
+                idle += level * count_vnodes(mask & allowed)
+        return idle
+
+    def reaches(self, vnodes: int, cores: int) -> bool:
+        """Whether one of these vnodes has at least so many idle cores."""
+        return any(level >= cores and mask & vnodes for level, mask in self.levels.items())
 
     def total(self, vnodes: int) -> int:
         """All cores of these vnodes, busy or not."""
-        return sum(cores * count_vnodes(mask & vnodes) for cores, mask in self._totals.items())
+        total = self._sums.get(vnodes)
+        if total is None:
+            total = sum(cores * count_vnodes(mask & vnodes) for cores, mask in self._totals.items())
+            self._sums[vnodes] = total
+        return total
 
     def open_to(self, request: Request) -> int:
         """The vnodes open to such a job: where it would be alone, only those on which nothing runs."""
@@ -229,17 +275,26 @@ class Capacity:
 
     def could_hold(self, chunk: Chunk, bit: int, level: int) -> int:
         """How many such chunks fit a vnode with ``level`` idle cores."""
-        cores = chunk.cores
-        count = level // cores if cores else 1 << 30
+        count = 1 << 30
         index = bit.bit_length() - 1
         for resource, amount in chunk.amounts:
-            if resource != "ncpus":
-                free = self._others.get(resource)
-                count = min(count, free[index] // amount if free else 0)
-        return max(count, 0)
+            if resource == "ncpus":
+                free = level
+            else:
+                listed = self._others.get(resource)
+                free = listed[index] if listed else 0
+            if free < amount:
+                return 0
+            count = min(count, free // amount)
+        return count
 
     def ever_holds(self, chunk: Chunk, vnodes: int) -> int:
         """How many such chunks these vnodes hold with nothing else on them, by what each has in all."""
+        if chunk.amounts == _ONE_CORE and not chunk.wants:
+            return self.total(vnodes)
+        known = self._ever.get((chunk.amounts, chunk.wants, vnodes))
+        if known is not None:
+            return known
         count = 0
         others = [(name, amount) for name, amount in chunk.amounts if name != "ncpus"]
         for cores, mask in self._totals.items():
@@ -251,13 +306,14 @@ class Capacity:
             for bit in each_bit(here):
                 available = self._vnodes[bit.bit_length() - 1].available
                 count += min([each, *(available.get(name, 0) // amount for name, amount in others)])
+        self._ever[chunk.amounts, chunk.wants, vnodes] = count
         return count
 
-    def part_within(self, placement: Placement) -> Tuple[Tuple[Share, ...], Tuple[Share, ...]]:
+    def part_within(self, placement: Placement) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
         """A placement split into what is free now and what is still missing, vnode by vnode."""
-        inside: List[Share] = []
-        missing: List[Share] = []
-        asked: Dict[Tuple[int, str], int] = {}
+        inside: list[Share] = []
+        missing: list[Share] = []
+        asked: dict[tuple[int, str], int] = {}
         for mask, amounts, chunks in placement.shares(self.directory):
             for bit in each_bit(mask):
                 for resource, amount in amounts:
@@ -279,9 +335,9 @@ class Capacity:
 
     # Hosts and groups
 
-    def _host_masks(self) -> Dict[str, int]:
+    def _host_masks(self) -> dict[str, int]:
         if self._hosts is None:
-            hosts: Dict[str, int] = {}
+            hosts: dict[str, int] = {}
             for index, vnode in enumerate(self._vnodes):
                 host = vnode.host or vnode.name
                 hosts[host] = hosts.get(host, 0) | (1 << index)
@@ -306,9 +362,9 @@ class Capacity:
             whole |= host if host & mask else 0
         return whole
 
-    def grouped_by(self, resource: str) -> List[int]:
+    def grouped_by(self, resource: str) -> list[int]:
         """The vnodes with each value of a resource that jobs may group by, in order of the values."""
-        groups: Dict[str, int] = {}
+        groups: dict[str, int] = {}
         for index, vnode in enumerate(self._vnodes):
             values = vnode.host or vnode.name if resource == "host" else vnode.attributes.get(resource, "")
             for value in filter(None, values.split(",")):
@@ -320,7 +376,7 @@ def _has(vnode: Vnode, name: str, value: str) -> bool:
     if name == "vnode":
         return vnode.name == value
     if name == "host":
-        return (vnode.host or vnode.name).split(".")[0] == value.split(".")[0]
+        return (vnode.host or vnode.name).split(".")[0] == value.split(".", maxsplit=1)[0]
     has = vnode.attributes.get(name)
     if has is None:
         return False

@@ -6,12 +6,13 @@ that runs is a :class:`Run` around the same job, so that a requeue gives back ex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Mapping, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from policy.limits import Limits
 from policy.placement import Placement
-from policy.request import Request
+from policy.request import Amounts, Request
 
 UNLIMITED_S = float("inf")
 
@@ -32,8 +33,8 @@ class Vnode:
     usable: bool = True
     attributes: Mapping[str, str] = field(default_factory=dict)
     elsewhere: Mapping[str, int] = field(default_factory=dict)
-    queue: Optional[str] = None
-    partition: Optional[str] = None
+    queue: str | None = None
+    partition: str | None = None
     sharing: str = "default_shared"
 
 
@@ -73,7 +74,7 @@ class Queue:
     managed: bool = True
     quotas: Limits = field(default_factory=Limits)
     hard: HardLimits = field(default_factory=HardLimits)
-    partition: Optional[str] = None
+    partition: str | None = None
     priority: int = 0
 
 
@@ -84,7 +85,8 @@ class Job:
     ``submit_s`` is when it entered the queue and survives requeues; ``estimate_s`` the walltime, infinite without one.
     ``blocked`` is empty, or says why it may not start whatever is free (``held``, ``waits for other jobs``, ...), with
     ``not_before_s`` for a start time set by the user. A job array is one entry: ``subjobs`` are the indices still
-    waiting. ``urgent`` lets it preempt without delay.
+    waiting. ``urgent`` lets it preempt without delay. ``job_wide`` are consumables that no vnode holds, such as
+    licences.
     """
 
     id: str
@@ -99,10 +101,11 @@ class Job:
     rerunable: bool = True
     urgent: bool = False
     blocked: str = ""
-    not_before_s: Optional[float] = None
-    subjobs: Optional[Tuple[int, ...]] = None
+    not_before_s: float | None = None
+    subjobs: tuple[int, ...] | None = None
     name: str = ""
     sequence: int = 0
+    job_wide: Amounts = ()
 
     @property
     def cores(self) -> int:
@@ -123,4 +126,4 @@ class Run(NamedTuple):
     placement: Placement
     end_s: float
     exiting: bool = False
-    subjob: Optional[int] = None
+    subjob: int | None = None

@@ -7,7 +7,8 @@ their turn. A job once promised a time stays the head until it starts. See docs/
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+import re
+from collections.abc import Mapping, Sequence
 
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.fitting import fit
@@ -16,16 +17,13 @@ from policy.ledger import Hold, Ledger
 from policy.limits import show_entity
 from policy.placement import Placement
 from policy.plan import Estimate, Plan, Preempt, Start, Wait
-from policy.preemption import Found, Preemption
-from policy.quotas import Quotas
+from policy.preemption import Preemption, Victim
+from policy.quotas import Quotas, Standing
 from policy.reasons import Reason
-from policy.request import Request
 from policy.reservation import Pending, Reservation, reserve
 from policy.settings import Settings
 from policy.snapshot import Snapshot
 from policy.world import Op, order_key
-
-_SHARED = Request((), sharing="shared")
 
 
 def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan:
@@ -39,12 +37,15 @@ def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan:
 class _Region:
     """What one set of queues that share vnodes has come to in this pass."""
 
-    __slots__ = ("idle", "reservation", "vnodes")
+    __slots__ = ("idle", "reservation", "too_large", "too_large_idle", "total", "vnodes")
 
-    def __init__(self, vnodes: int, idle: int) -> None:
+    def __init__(self, vnodes: int, idle: int, total: int) -> None:
         self.vnodes = vnodes
         self.idle = idle
-        self.reservation: Optional[Reservation] = None
+        self.total = total
+        self.reservation: Reservation | None = None
+        self.too_large: list[Job] = []
+        self.too_large_idle = -1
 
 
 class _Pass:
@@ -57,21 +58,23 @@ class _Pass:
         self._now_s = snapshot.time_s
         self._world = world = snapshot.world()
         self._capacity = world.capacity
-        self._undo: List[Op] = []
-        self._starts: List[Start] = []
-        self._preempts: List[Preempt] = []
-        self._pending: List[Pending] = []
-        self._holds: Dict[str, Hold] = {}
-        self._waits: Dict[Reason, List[Job]] = {}
+        self._undo: list[Op] = []
+        self._starts: list[Start] = []
+        self._preempts: list[Preempt] = []
+        self._pending: list[Pending] = []
+        self._holds: dict[str, Hold] = {}
+        self._waits: dict[Reason, list[Job]] = {}
         self._gates = Gates(world, self._now_s)
-        by_mask: Dict[int, _Region] = {}
-        self._regions: Dict[str, _Region] = {}
+        by_mask: dict[int, _Region] = {}
+        self._regions: dict[str, _Region] = {}
         for queue, mask in world.regions().items():
             region = by_mask.get(mask)
             if region is None:
-                region = by_mask[mask] = _Region(mask, self._capacity.idle(mask))
+                region = by_mask[mask] = _Region(
+                    mask, self._capacity.idle(mask), self._capacity.total(mask & self._capacity.usable)
+                )
             self._regions[queue] = region
-        self._preemption: Optional[Preemption] = None
+        self._preemption: Preemption | None = None
         if settings.quota.preempt and any(queue.quotas for queue in world.queues.values()):
             quotas = Quotas(world, settings.quota.counted)
             self._quotas = quotas
@@ -80,24 +83,33 @@ class _Pass:
     def decide(self) -> Plan:
         if self._ledger.holds:
             self._honour_holds()
-        behind: List[Job] = []
+        behind: list[Job] = []
         shortest_first = self._settings.backfill.order == "shortest-first"
+        only_by_idle = self._settings.backfill.kind == "easy" and self._preemption is None
+        regions, holds, plain = self._regions, self._holds, self._world.plain_queues()
         for job in self._in_order():
-            if job.id in self._holds:
+            if holds and job.id in holds:
                 continue
-            reason = self._gates.shut(job)
-            if reason is not None:
-                self._leave(job, reason)
-            elif self._regions[job.queue].reservation is None:
-                self._take_in_turn(job)
+            if job.blocked or job.not_before_s is not None or job.queue not in plain:
+                reason = self._gates.shut(job)
+                if reason is not None:
+                    self._leave(job, reason)
+                    continue
+            region = regions[job.queue]
+            if region.reservation is None:
+                self._take_in_turn(job, region)
+            elif only_by_idle and region.total >= job.request.cores > region.idle:
+                if region.idle != region.too_large_idle:
+                    self._share_too_large(region)
+                region.too_large.append(job)
             elif shortest_first:
                 behind.append(job)
             else:
-                self._take_behind(job)
+                self._take_behind(job, region)
         if behind:
             behind.sort(key=lambda job: (job.estimate_s, order_key(job)))
             for job in behind:
-                self._take_behind(job)
+                self._take_behind(job, regions[job.queue])
         return self._plan()
 
     def _in_order(self) -> Sequence[Job]:
@@ -130,7 +142,7 @@ class _Pass:
                 elif still:
                     self._keep(job, hold, still)
 
-    def _where_now(self, job: Job, hold: Hold, allowed: int, gone: bool) -> Optional[Placement]:
+    def _where_now(self, job: Job, hold: Hold, allowed: int, gone: bool) -> Placement | None:
         capacity = self._capacity
         closed = False
         for share in hold.placement.shares(capacity.directory):
@@ -139,21 +151,22 @@ class _Pass:
             return hold.placement
         return fit(capacity, job.request, allowed) if gone else None
 
-    def _keep(self, job: Job, hold: Hold, still: List[Run]) -> None:
+    def _keep(self, job: Job, hold: Hold, still: list[Run]) -> None:
         preemption = self._preemption
         assert preemption is not None  # noqa: S101 - holds are honoured only where P1 is on
         for run in still:
-            surplus = self._quotas.surplus(run.job)
-            reason = self._why_preempted(job.id, run, surplus and surplus.entity, surplus and surplus.used, 0)
-            self._preempts.append(Preempt(run, job.id, reason, again=True))
+            standing = self._quotas.surplus(run.job) or self._quotas.standing(run.job)
+            self._preempts.append(Preempt(run, job.id, _why_preempted(job.id, run, standing), again=True))
             preemption.count_out(run)
         self._reserve_for(job, hold.placement, tuple(run.id for run in still), hold.since_s)
 
-    def _reserve_for(self, job: Job, placement: Placement, victims: Tuple[str, ...], since_s: float) -> None:
+    def _reserve_for(self, job: Job, placement: Placement, victims: tuple[str, ...], since_s: float) -> None:
         """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest as soon as its victims let go."""
         inside, missing = self._capacity.part_within(placement)
-        self._capacity.take(inside, _SHARED)
-        self._pending.append(Pending(job, placement, self._now_s + job.estimate_s, victims, missing, inside))
+        self._capacity.take_amounts(inside)
+        closed = self._capacity.close(placement.shares(self._capacity.directory), job.request)
+        self._pending.append(Pending(job, placement, self._now_s + job.estimate_s, victims, missing, inside, closed))
+        self._gates.expect(job)
         self._holds[job.id] = Hold(placement, victims, since_s)
         self._quotas.shift(job, 1)
         region = self._regions[job.queue]
@@ -162,19 +175,18 @@ class _Pass:
 
     # Jobs in their turn
 
-    def _take_in_turn(self, job: Job) -> None:
+    def _take_in_turn(self, job: Job, region: _Region) -> None:
         """No head yet: start, preempt, or become the head."""
-        region = self._regions[job.queue]
-        left: Optional[Job] = job
+        left: Job | None = job
         allowed = self._world.vnodes_of(job.queue)
         while left is not None:
             job = left
+            if len(self._starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
+                self._leave(job, Reason("limit-of-pass", (("limit", len(self._starts)),)))
+                return
             if not job.request.only_cores or job.cores <= region.idle:
                 placement = fit(self._capacity, job.request, allowed)
                 if placement is not None:
-                    if len(self._starts) >= self._settings.schedule.max_starts:
-                        self._leave(job, Reason("limit-of-pass", (("limit", len(self._starts)),)))
-                        return
                     left = self._start(job, placement, backfilled=False)
                     reason = self._gates.shut(left) if left is not None else None
                     if left is not None and reason is not None:
@@ -192,17 +204,16 @@ class _Pass:
             reason = self._become_head(job, allowed, region, tried)
         self._leave(job, reason)
 
-    def _become_head(self, job: Job, allowed: int, region: _Region, tried: Tuple[Reason, ...]) -> Reason:
+    def _become_head(self, job: Job, allowed: int, region: _Region, tried: tuple[Reason, ...]) -> Reason:
         reservation = reserve(self._world, job, allowed, self._now_s, self._pending)
         if reservation is None:
-            return Reason("fragmented", (("idle", region.idle),), tried)
+            return Reason("never-arranged", (("queue", job.queue),), tried)
         region.reservation = reservation
         return Reason("reserved", (("idle", region.idle), ("at_s", reservation.at_s)), tried)
 
-    def _take_behind(self, job: Job) -> None:
+    def _take_behind(self, job: Job, region: _Region) -> None:
         """There is a head: start beside it or within its window, or preempt, or wait."""
-        region = self._regions[job.queue]
-        left: Optional[Job] = job
+        left: Job | None = job
         while left is not None:
             job = left
             reason = self._backfill(job, region)
@@ -211,23 +222,27 @@ class _Pass:
                 return
             left = self._left_of_array
 
-    def _backfill(self, job: Job, region: _Region) -> Optional[Reason]:
+    def _backfill(self, job: Job, region: _Region) -> Reason | None:
         """Start the job beside the head; else why not. What is left of an array goes to ``_left_of_array``."""
-        self._left_of_array: Optional[Job] = None
+        self._left_of_array: Job | None = None
         reservation = region.reservation
         assert reservation is not None  # noqa: S101 - there is a head
         allowed = self._world.vnodes_of(job.queue)
         end_s = self._now_s + job.estimate_s
-        main: Optional[Reason] = None
+        main: Reason | None = None
         if self._settings.backfill.kind == "none":
             main = Reason("behind-head", (("head", reservation.head.id),))
         elif job.request.cores > region.idle:
-            main = self._shared_reason("too-few-idle", region.idle)
+            main = Reason("too-few-idle", (("idle", region.idle),))
         elif not reservation.counts_out(job, end_s):
+            if end_s > reservation.at_s:
+                reason = self._gates.shut_beside(job, reservation.head)
+                if reason is not None:
+                    return reason
             placement = fit(self._capacity, job.request, allowed)
-            if placement is not None and not reservation.admits(placement, end_s):
+            if placement is not None and not reservation.admits(placement, end_s, job.request):
                 placement = fit(self._capacity, job.request, allowed & ~reservation.head_vnodes())
-                if placement is not None and not reservation.admits(placement, end_s):
+                if placement is not None and not reservation.admits(placement, end_s, job.request):
                     placement = None
             elif placement is None:
                 main = Reason("fragmented", (("idle", region.idle),))
@@ -241,11 +256,11 @@ class _Pass:
                 return None
         if main is None:
             main = self._window_reason(reservation)
-        if self._preemption is None:
-            return main
         never = self._never(job, allowed)
         if never is not None:
             return never
+        if self._preemption is None:
+            return main
         tried = self._preempt(job, allowed, region)
         if tried is None:
             return _DONE
@@ -255,10 +270,7 @@ class _Pass:
         numbers = (("head", reservation.head.id), ("at_s", reservation.at_s), ("beside", reservation.spare_cores))
         return Reason("backfill-window", numbers)
 
-    def _shared_reason(self, code: str, idle: int) -> Reason:
-        return Reason(code, (("idle", idle),))
-
-    def _never(self, job: Job, allowed: int) -> Optional[Reason]:
+    def _never(self, job: Job, allowed: int) -> Reason | None:
         """Why no vnodes open to the job could ever hold it; None where they could."""
         capacity = self._capacity
         for chunk in job.request.chunks:
@@ -270,7 +282,7 @@ class _Pass:
 
     # Acting in the plan
 
-    def _start(self, job: Job, placement: Placement, backfilled: bool) -> Optional[Job]:
+    def _start(self, job: Job, placement: Placement, backfilled: bool) -> Job | None:
         """Plan a start and let the world show it; gives what is left of an array."""
         subjob = job.subjobs[0] if job.subjobs else None
         run_id = job.id if subjob is None else job.subjob_id(subjob)
@@ -282,7 +294,9 @@ class _Pass:
         undo.append(("jobs", job.id, world.set_job(job.id, None)))
         if left is not None:
             undo.append(("jobs", job.id, world.set_job(job.id, left)))
-        undo.append(("runs", run_id, world.set_run(run_id, Run(run_id, job, self._now_s, placement, end_s, False, subjob))))
+        undo.append(
+            ("runs", run_id, world.set_run(run_id, Run(run_id, job, self._now_s, placement, end_s, False, subjob)))
+        )
         self._starts.append(Start(run_id, job, placement, backfilled, subjob))
         self._gates.open_for(job)
         region = self._regions[job.queue]
@@ -291,7 +305,7 @@ class _Pass:
             region.idle = self._capacity.idle(region.vnodes)
         return left
 
-    def _preempt(self, job: Job, allowed: int, region: _Region) -> Optional[Tuple[Reason, ...]]:
+    def _preempt(self, job: Job, allowed: int, region: _Region) -> tuple[Reason, ...] | None:
         """Preempt for the job if P1 lets it and keep what it needs; else what was tried in vain."""
         preemption = self._preemption
         if preemption is None:
@@ -299,49 +313,47 @@ class _Pass:
         refused = preemption.refuse(job)
         if refused is not None:
             return (refused,)
-        found = preemption.find(job, allowed, lambda placement, gone: self._head_keeps(job, placement, gone, region))
+        reservation = region.reservation
+        end_s = self._now_s + job.estimate_s
+        found = preemption.find(
+            job,
+            allowed,
+            lambda there, gone: reservation is None or reservation.survives(there, end_s, job.request, gone),
+        )
         if isinstance(found, Reason):
             return (found,)
         preemption.take(found)
-        self._note_preempts(job, found)
-        victims = tuple(victim.run.id for victim in found.victims)
-        self._reserve_for(job, found.placement, victims, self._now_s)
-        if region.reservation is not None:
-            again = reserve(
-                self._world, region.reservation.head, self._world.vnodes_of(region.reservation.head.queue),
-                self._now_s, self._pending,
-            )  # fmt: skip
-            region.reservation = again or region.reservation
+        running = tuple(victim for victim in found.victims if not self._cancel_start(victim.run, job))
+        if running:
+            self._note_preempts(job, running)
+            self._reserve_for(job, found.placement, tuple(victim.run.id for victim in running), self._now_s)
+        else:
+            self._start(job, found.placement, backfilled=False)
+        if reservation is not None:
+            head = reservation.head
+            again = reserve(self._world, head, self._world.vnodes_of(head.queue), self._now_s, self._pending)
+            region.reservation = again or reservation
         return None
 
-    def _head_keeps(self, job: Job, placement: Placement, gone: Sequence[Run], region: _Region) -> bool:
-        """Whether the head starts as early as reserved if the job runs there, with these runs out of the world."""
-        reservation = region.reservation
-        if reservation is None:
-            return True
-        inside, missing = self._capacity.part_within(placement)
-        end_s = self._now_s + job.estimate_s
-        self._capacity.take(inside, _SHARED)
-        trial = Pending(job, placement, end_s, (), missing, inside)
-        again = reserve(
-            self._world, reservation.head, self._world.vnodes_of(reservation.head.queue), self._now_s,
-            [*self._pending, trial],
-        )  # fmt: skip
-        self._capacity.give(inside, _SHARED)
-        return again is not None and again.at_s <= reservation.at_s
+    def _cancel_start(self, run: Run, beneficiary: Job) -> bool:
+        """Take back a start of this very pass, as its cores go to a job within quota; False for a run of before."""
+        start = next((start for start in self._starts if start.id == run.id), None)
+        if start is None:
+            return False
+        self._starts.remove(start)
+        world, undo = self._world, self._undo
+        undo.append(("runs", run.id, world.set_run(run.id, None)))
+        undo.append(("jobs", run.id, world.set_job(run.id, run.job)))
+        self._gates.take_back(run.job)
+        self._quotas.shift(run.job, 1)
+        region = self._regions[run.job.queue]
+        region.idle = self._capacity.idle(region.vnodes)
+        self._leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
+        return True
 
-    def _note_preempts(self, job: Job, found: Found) -> None:
-        for victim in found.victims:
-            standing = victim.standing
-            reason = self._why_preempted(job.id, victim.run, standing.entity, standing.used, standing.limit)
-            self._preempts.append(Preempt(victim.run, job.id, reason))
-
-    def _why_preempted(
-        self, beneficiary: str, run: Run, entity: Optional[Tuple[str, str]], used: Optional[int], limit: int
-    ) -> Reason:
-        owner = show_entity(entity) if entity else show_entity(("u", run.job.user))
-        numbers = (("beneficiary", beneficiary), ("entity", owner), ("used", used or 0), ("limit", limit))
-        return Reason("preempted-quota", (*numbers, ("queue", run.job.queue)))
+    def _note_preempts(self, job: Job, victims: Sequence[Victim]) -> None:
+        for victim in victims:
+            self._preempts.append(Preempt(victim.run, job.id, _why_preempted(job.id, victim.run, victim.standing)))
 
     def _leave(self, job: Job, reason: Reason) -> None:
         if reason is _DONE:
@@ -352,49 +364,80 @@ class _Pass:
         else:
             jobs.append(job)
 
+    def _share_too_large(self, region: _Region) -> None:
+        """One reason, and one list, for all jobs left for want of idle cores: the most frequent outcome by far."""
+        region.too_large_idle = region.idle
+        region.too_large = self._waits.setdefault(Reason("too-few-idle", (("idle", region.idle),)), [])
+
     # The plan
 
     def _plan(self) -> Plan:
         estimates, promises = self._promises()
         for pending in self._pending:
-            self._capacity.give(pending.inside, _SHARED)
+            self._capacity.take_amounts(pending.inside, -1)
+            self._capacity.reopen(pending.closed)
         self._undo.reverse()
         started = self._snapshot.after(self._undo)
         ledger = self._next_ledger(promises)
         waits = tuple(Wait(reason, jobs) for reason, jobs in self._waits.items())
         return Plan(self._now_s, tuple(self._starts), tuple(self._preempts), estimates, waits, ledger, started)
 
-    def _promises(self) -> Tuple[Tuple[Estimate, ...], Dict[str, float]]:
+    def _promises(self) -> tuple[tuple[Estimate, ...], dict[str, float]]:
         """The first reserved time of each head: it may move earlier, never later."""
-        estimates: List[Estimate] = []
-        promises: Dict[str, float] = {}
-        waiting, earlier = self._world.jobs, self._ledger.promises
-        for job_id, at_s in earlier.items():
-            if job_id in waiting and self._gates.shut(waiting[job_id]) is None:
+        estimates: list[Estimate] = []
+        promises: dict[str, float] = {}
+        waiting = self._world.jobs
+        begun = {start.job.id for start in self._starts}
+        for job_id, at_s in self._ledger.promises.items():
+            if job_id in waiting and job_id not in begun and self._gates.shut(waiting[job_id]) is None:
                 promises[job_id] = at_s
-        for region in set(self._regions.values()):
+        for region in self._regions.values():
             reservation = region.reservation
             if reservation is not None and reservation.at_s != UNLIMITED_S:
-                head = reservation.head.id
-                promises[head] = min(promises.get(head, reservation.at_s), reservation.at_s)
-                estimates.append(Estimate(head, reservation.at_s, promises[head]))
+                head, at_s = reservation.head.id, reservation.at_s
+                promised_s = promises.get(head, at_s)
+                promises[head] = promised_s = min(promised_s, at_s)
+                estimate = Estimate(head, at_s, promised_s)
+                if estimate not in estimates:
+                    estimates.append(estimate)
         return tuple(sorted(estimates)), promises
 
-    def _next_ledger(self, promises: Dict[str, float]) -> Ledger:
+    def _next_ledger(self, promises: dict[str, float]) -> Ledger:
         ledger, world = self._ledger, self._world
-        preemptions = {job: n for job, n in ledger.preemptions.items() if job in world.jobs or job in world.runs}
-        for preempt in self._preempts:
-            if not preempt.again:
-                preemptions[preempt.id] = preemptions.get(preempt.id, 0) + 1
-        backfilled = {run: at_s for run, at_s in ledger.backfilled.items() if run in world.runs}
+        runs, jobs = world.runs, world.jobs
+        preemptions: Mapping[str, int] = ledger.preemptions
+        if preemptions or self._preempts:
+            counts = {
+                run: count for run, count in preemptions.items() if run in runs or run in jobs or _array_of(run) in jobs
+            }
+            for preempt in self._preempts:
+                if not preempt.again:
+                    counts[preempt.id] = counts.get(preempt.id, 0) + 1
+            preemptions = counts
+        backfilled = {run: at_s for run, at_s in ledger.backfilled.items() if run in runs}
         for start in self._starts:
             if start.backfilled:
                 backfilled[start.id] = self._now_s
         return Ledger(promises, self._holds, preemptions, backfilled)
 
 
+def _why_preempted(beneficiary: str, run: Run, standing: Standing) -> Reason:
+    numbers = (("beneficiary", beneficiary), ("entity", show_entity(standing.entity)))
+    return Reason(
+        "preempted-quota", (*numbers, ("used", standing.used), ("limit", standing.limit), ("queue", run.job.queue))
+    )
+
+
 _DONE = Reason("preempting", (("victims", ""),))
 """Stands for a job whose outcome is noted already."""
+
+
+def _array_of(run_id: str) -> str:
+    """The id of the array that a subjob's id belongs to; the id itself where it is no subjob's."""
+    return _INDEX.sub("[]", run_id, count=1)
+
+
+_INDEX = re.compile(r"\[[0-9]+\]")
 
 
 def _without_first_subjob(job: Job) -> Job:

@@ -5,7 +5,7 @@ Everything told is taken from the plan of a pass; nothing is guessed afterwards.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.limits import show_entity
@@ -23,6 +23,7 @@ _TRIED = {
     "no-victims": "preempt, quota",
     "exempt-victims": "preempt, quota",
     "preempt-delays-head": "preempt, quota",
+    "victims-of-pass": "preempt, quota",
     "backfill-window": "backfill",
     "behind-head": "backfill",
     "too-few-idle": "start now",
@@ -43,14 +44,16 @@ class Explanation(NamedTuple):
 
     job_id: str
     state: str
-    lines: Tuple[Line, ...]
-    reason: Optional[Reason]
-    job: Optional[Job]
+    lines: tuple[Line, ...]
+    reason: Reason | None
+    job: Job | None
     time_s: float
 
-    def as_json(self) -> Dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As plain data."""
-        reason = self.reason.as_json(self.job, self.time_s) if self.reason is not None and self.job is not None else None
+        reason = (
+            self.reason.as_json(self.job, self.time_s) if self.reason is not None and self.job is not None else None
+        )
         lines = [line._asdict() for line in self.lines]
         return {"job": self.job_id, "state": self.state, "reason": reason, "lines": lines}
 
@@ -66,11 +69,11 @@ def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings) -> 
     return _of_job(snapshot, plan, found, settings)
 
 
-def _find(snapshot: Snapshot, job_id: str) -> Optional[Any]:
+def _find(snapshot: Snapshot, job_id: str) -> Any | None:
     world = snapshot.world()
     if job_id in world.runs or job_id in world.jobs:
         return world.runs.get(job_id) or world.jobs.get(job_id)
-    short = job_id.split(".")[0]
+    short = job_id.split(".", maxsplit=1)[0]
     return next((table[key] for table in (world.runs, world.jobs) for key in table if key.split(".")[0] == short), None)
 
 
@@ -87,12 +90,14 @@ def _about(job: Job, snapshot: Snapshot, counted: str) -> Line:
 
 def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Explanation:
     now_s = snapshot.time_s
-    lines: List[Line] = [_about(job, snapshot, settings.quota.counted)]
+    lines: list[Line] = [_about(job, snapshot, settings.quota.counted)]
     lines.append(Line("waited", show_duration(now_s - job.submit_s)))
-    starts = [start for start in plan.starts if start.job.id == job.id or start.id == job.id]
+    starts = [start for start in plan.starts if job.id in (start.job.id, start.id)]
     for start in starts[:3]:
         where = ", ".join(start.placement.vnodes[:6]) + (" ..." if len(start.placement.vnodes) > 6 else "")
-        lines.append(Line("starts", f"{start.id} in this pass on {where}{' by backfilling' if start.backfilled else ''}"))
+        lines.append(
+            Line("starts", f"{start.id} in this pass on {where}{' by backfilling' if start.backfilled else ''}")
+        )
     reason = plan.reason_of(job.id)
     if reason is None:
         return Explanation(job.id, "starting", tuple(lines), None, job, now_s)

@@ -6,16 +6,19 @@ the tightest for what is left over. Ties go by name, so that the same capacity a
 
 from __future__ import annotations
 
-from typing import Iterable, List, Optional
+from collections.abc import Iterable
 
 from policy.capacity import Capacity, each_bit, lowest
 from policy.placement import Placement, Share, count_vnodes
 from policy.request import Chunk, Request
 
 
-def fit(capacity: Capacity, request: Request, vnodes: int) -> Optional[Placement]:
+def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
     """A placement of the request on the open ones of these vnodes, or None where it does not fit now."""
     allowed = vnodes & capacity.open_to(request)
+    if request.only_cores:
+        shares = _single_cores(capacity, request.chunks[0], allowed)
+        return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
     if request.group is not None:
         return next(
             filter(None, (_arranged(capacity, request, allowed & g) for g in capacity.grouped_by(request.group))), None
@@ -23,7 +26,7 @@ def fit(capacity: Capacity, request: Request, vnodes: int) -> Optional[Placement
     return _arranged(capacity, request, allowed)
 
 
-def _arranged(capacity: Capacity, request: Request, allowed: int) -> Optional[Placement]:
+def _arranged(capacity: Capacity, request: Request, allowed: int) -> Placement | None:
     if request.place == "pack":
         shares = _packed(capacity, request, allowed)
     else:
@@ -31,11 +34,11 @@ def _arranged(capacity: Capacity, request: Request, allowed: int) -> Optional[Pl
     return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
 
 
-def _spread(capacity: Capacity, request: Request, allowed: int) -> Optional[List[Share]]:
+def _spread(capacity: Capacity, request: Request, allowed: int) -> list[Share] | None:
     """All chunks, each set on what the sets before it left."""
     if len(request.chunks) == 1 and request.place == "free":
         return _pieces(capacity, request.chunks[0], allowed)
-    found: List[Share] = []
+    found: list[Share] = []
     for chunk in request.chunks:
         if request.place == "free":
             shares = _pieces(capacity, chunk, allowed)
@@ -58,7 +61,7 @@ def _spread(capacity: Capacity, request: Request, allowed: int) -> Optional[List
 _SHARED = Request((), sharing="shared")
 
 
-def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> Optional[List[Share]]:
+def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
     """``chunk.pieces`` pieces anywhere: on one vnode if one holds all, else the emptiest first."""
     others = len(chunk.amounts) > 1 or not chunk.cores
     if chunk.wants:
@@ -74,8 +77,8 @@ def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> Optional[List[Sha
     if one:
         return [Share(one, chunk.amounts, chunk.pieces)]
     if others:
-        return _pieces_by_vnode(capacity, chunk, allowed, levels)
-    shares: List[Share] = []
+        return _pieces_by_vnode(capacity, chunk, allowed, levels) if _enough(capacity, chunk, allowed) else None
+    shares: list[Share] = []
     left, cores = chunk.pieces, chunk.cores
     for level in reversed(levels):
         each = level // cores
@@ -99,9 +102,38 @@ def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> Optional[List[Sha
     return None
 
 
-def _tightest(
-    capacity: Capacity, chunk: Chunk, count: int, allowed: int, levels: List[int], others: bool
-) -> int:
+def _single_cores(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
+    """:func:`_pieces` for pieces of one core without any wish, the most frequent request of all."""
+    levels = capacity.levels
+    left, amounts = chunk.pieces, chunk.amounts
+    order = sorted(levels)
+    for level in order:
+        if level >= left and levels[level] & allowed:
+            here = levels[level] & allowed
+            return [Share(here & -here, amounts, left)]
+    shares: list[Share] = []
+    for level in reversed(order):
+        here = levels[level] & allowed if level > 0 else 0
+        if not here:
+            continue
+        full = min(count_vnodes(here), left // level)
+        if full:
+            taken = lowest(here, full)
+            shares.append(Share(taken, amounts, level))
+            left -= full * level
+            allowed &= ~taken
+        if left < level:
+            for tight in order if left else ():
+                here = levels[tight] & allowed if tight >= left else 0
+                if here:
+                    shares.append(Share(here & -here, amounts, left))
+                    return shares
+            if not left:
+                return shares
+    return None
+
+
+def _tightest(capacity: Capacity, chunk: Chunk, count: int, allowed: int, levels: list[int], others: bool) -> int:
     """The one vnode with the fewest idle cores that still holds ``count`` pieces; 0 if none does."""
     need = chunk.cores * count
     for level in levels:
@@ -115,9 +147,20 @@ def _tightest(
     return 0
 
 
-def _pieces_by_vnode(capacity: Capacity, chunk: Chunk, allowed: int, levels: List[int]) -> Optional[List[Share]]:
+def _enough(capacity: Capacity, chunk: Chunk, allowed: int) -> bool:
+    """Whether the cores alone leave room for all pieces: says no at once where looking vnode by vnode is in vain."""
+    cores, left = chunk.cores, chunk.pieces
+    if not cores:
+        return True
+    for level, mask in capacity.levels.items():
+        if level >= cores:
+            left -= (level // cores) * count_vnodes(mask & allowed)
+    return left <= 0
+
+
+def _pieces_by_vnode(capacity: Capacity, chunk: Chunk, allowed: int, levels: list[int]) -> list[Share] | None:
     """The same where other consumables bind too, so that each vnode holds its own number of pieces."""
-    shares: List[Share] = []
+    shares: list[Share] = []
     left = chunk.pieces
     for level in reversed(levels):
         for bit in each_bit(capacity.levels[level] & allowed):
@@ -130,10 +173,10 @@ def _pieces_by_vnode(capacity: Capacity, chunk: Chunk, allowed: int, levels: Lis
     return None
 
 
-def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> Optional[List[Share]]:
+def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> list[Share] | None:
     """Each piece on a vnode (or host) of its own, the tightest first."""
     allowed &= capacity.matching(chunk)
-    shares: List[Share] = []
+    shares: list[Share] = []
     left = chunk.pieces
     bulk = len(chunk.amounts) == 1 and chunk.cores > 0 and (not by_host or capacity.one_vnode_per_host)
     for level in sorted(capacity.levels):
@@ -155,7 +198,7 @@ def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> 
     return None
 
 
-def _packed(capacity: Capacity, request: Request, allowed: int) -> Optional[List[Share]]:
+def _packed(capacity: Capacity, request: Request, allowed: int) -> list[Share] | None:
     """All chunks on one host: the one with the fewest idle cores that holds them."""
     spread = Request(request.chunks)
     for host in _hosts_by_idle(capacity, request.cores, allowed):

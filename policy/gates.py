@@ -6,11 +6,10 @@ limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "
 
 from __future__ import annotations
 
-from typing import Dict, Optional, Tuple
-
 from policy.cluster import Job
-from policy.limits import ALL, Limits, show_entity
+from policy.limits import ALL, EntityKey, Limits, show_entity
 from policy.reasons import Reason
+from policy.request import Request
 from policy.world import World
 
 
@@ -20,12 +19,18 @@ class Gates:
     def __init__(self, world: World, now_s: float) -> None:
         self._world = world
         self._now_s = now_s
-        self._left: Dict[str, int] = dict(world.server.left)
-        self._queues: Dict[str, Optional[Reason]] = {}
-        self._limits: Dict[str, Tuple[Tuple[Tuple[str, str], str, Limits], ...]] = {}
+        self._left: dict[str, int] = dict(world.server.left)
+        self._plain = world.plain_queues()
+        self._queues: dict[str, Reason | None] = {}
+        # Use only grows within a pass, so whoever is over a limit stays over it.
+        self._known: dict[tuple[str, int, str, str, str, Request], Reason] = {}
+        self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
+        self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
-    def shut(self, job: Job) -> Optional[Reason]:
+    def shut(self, job: Job) -> Reason | None:
         """Why the job may not start now; None where nothing keeps it."""
+        if job.queue in self._plain and not job.blocked and job.not_before_s is None:
+            return None
         if job.queue not in self._queues:
             self._look_at(job.queue)
         if job.blocked:
@@ -34,15 +39,48 @@ class Gates:
             return Reason("not-before", (("at_s", job.not_before_s),))
         reason = self._queues[job.queue]
         if reason is None and self._limits[job.queue]:
-            reason = self._over_limit(job)
+            kind = (job.user, job.request.cores, job.queue, job.group, job.project, job.request)
+            reason = self._known.get(kind)
+            if reason is None:
+                reason = self._over_limit(job)
+                if reason is not None and not self._expected:
+                    self._known[kind] = reason
         if reason is None and self._left:
             reason = self._too_few_left(job)
         return reason
 
     def open_for(self, job: Job) -> None:
         """The job starts: what it takes of the server's consumables is no longer left."""
-        for resource in self._left:
-            self._left[resource] -= job.request.amount(resource)
+        self._shift_left(job, -1)
+
+    def take_back(self, job: Job) -> None:
+        """The job does not start after all."""
+        self._known.clear()
+        self._shift_left(job, 1)
+
+    def expect(self, job: Job, sign: int = 1) -> None:
+        """Count a job that will start without being asked again (or, with -1, no longer do)."""
+        if job.queue in self._plain:
+            return
+        if job.queue not in self._queues:
+            self._look_at(job.queue)
+        self._shift_left(job, -sign)
+        for scope, _, limits in self._limits[job.queue]:
+            need = job.request.amount(scope[1]) if scope[1] else 1
+            for entity, _ in limits.bounds(job.user, job.group, job.project):
+                self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
+
+    def shut_beside(self, job: Job, head: Job) -> Reason | None:
+        """Why the job may not start if it is to leave the head its limits and licences as well."""
+        self.expect(head)
+        reason = self.shut(job)
+        self.expect(head, -1)
+        return reason
+
+    def _shift_left(self, job: Job, sign: int) -> None:
+        for resource, amount in job.job_wide:
+            if resource in self._left:
+                self._left[resource] += sign * amount
 
     def _look_at(self, name: str) -> None:
         queue = self._world.queues.get(name)
@@ -57,21 +95,21 @@ class Gates:
             limits += [((name, res), f"queue {name}", lim) for res, lim in queue.hard.by_resource().items()]
         self._limits[name] = tuple(limits)
 
-    def _over_limit(self, job: Job) -> Optional[Reason]:
+    def _over_limit(self, job: Job) -> Reason | None:
         for scope, where, limits in self._limits[job.queue]:
             resource = scope[1]
             need = job.request.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._world.used(scope).get(entity, 0)
+                used = self._world.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
                 if need and used + need > limit:
                     who = "all jobs together" if entity == ALL else show_entity(entity)
                     numbers = (("scope", where), ("entity", who), ("limit", limit), ("used", used))
                     return Reason("hard-limit", (*numbers, ("what", resource or "running jobs")))
         return None
 
-    def _too_few_left(self, job: Job) -> Optional[Reason]:
-        for resource, left in self._left.items():
-            asked = job.request.amount(resource)
-            if asked > left:
+    def _too_few_left(self, job: Job) -> Reason | None:
+        for resource, asked in job.job_wide:
+            left = self._left.get(resource)
+            if left is not None and asked > left:
                 return Reason("server-resource", (("resource", resource), ("asked", asked), ("left", left)))
         return None

@@ -6,12 +6,15 @@ is newer than this code is refused rather than guessed at.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Dict, Mapping, Tuple
+from typing import Any
 
-from policy.placement import Placement, PlacementError, parse_exec_vnode
+from policy.placement import Placement, parse_exec_vnode
 
 VERSION = 1
+
+_LATEST_S = 1e15
 
 
 class LedgerError(ValueError):
@@ -23,13 +26,14 @@ class Hold:
     """Resources kept for a beneficiary while its victims let go: where it will run, whom it waits for, since when."""
 
     placement: Placement
-    victims: Tuple[str, ...]
+    victims: tuple[str, ...]
     since_s: float
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job to how
+    """``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job
+    to how
     often it was preempted. ``backfilled``: the runs that started by backfilling."""
 
     promises: Mapping[str, float] = field(default_factory=dict)
@@ -37,7 +41,7 @@ class Ledger:
     preemptions: Mapping[str, int] = field(default_factory=dict)
     backfilled: Mapping[str, float] = field(default_factory=dict)
 
-    def to_data(self) -> Dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         """As plain data for JSON."""
         return {
             "version": VERSION,
@@ -60,17 +64,39 @@ class Ledger:
             raise LedgerError(f"ledger version {version!r}; this code reads version {VERSION}")
         try:
             return cls(
-                {str(job): float(at_s) for job, at_s in data["promises"].items()},
+                _times(data["promises"]),
                 {
                     str(job): Hold(
                         parse_exec_vnode(hold["exec_vnode"]),
-                        tuple(str(victim) for victim in hold["victims"]),
-                        float(hold["since_s"]),
+                        _names(hold["victims"]),
+                        _time_s(hold["since_s"]),
                     )
                     for job, hold in data["holds"].items()
                 },
-                {str(job): int(count) for job, count in data["preemptions"].items()},
-                {str(job): float(at_s) for job, at_s in data["backfilled"].items()},
+                {str(job): _count(count) for job, count in data["preemptions"].items()},
+                _times(data["backfilled"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, PlacementError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error
+
+
+def _time_s(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _LATEST_S:
+        raise ValueError(f"{value!r} is no time; allowed is a number of seconds")
+    return float(value)
+
+
+def _times(value: Mapping[str, object]) -> dict[str, float]:
+    return {str(job): _time_s(at_s) for job, at_s in value.items()}
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no count; allowed is a whole number, 0 or more")
+    return value
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{value!r} is no list of jobs")
+    return tuple(str(name) for name in value)

@@ -8,14 +8,15 @@ all bind as well, each over the use of everyone it counts (PBS Administrator's G
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterator, Mapping, NamedTuple, Tuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 ALL = ("o", "PBS_ALL")
 GENERIC = "PBS_GENERIC"
 _KINDS = {"u": "user", "g": "group", "p": "project", "o": "overall"}
 _ENTRY = re.compile(r"\s*\[\s*(?:\"([^\"\]]*)\"|([^\]\"]*?))\s*=\s*([^\]=]*)\]\s*(,|$)")
 
-EntityKey = Tuple[str, str]
+EntityKey = tuple[str, str]
 """``(kind, name)``: kind ``u``, ``g``, ``p`` or ``o``; the overall entity is ``("o", "PBS_ALL")``."""
 
 
@@ -35,8 +36,8 @@ class Limits:
 
     __slots__ = ("entries",)
 
-    def __init__(self, entries: Mapping[EntityKey, int] = {}) -> None:  # noqa: B006 - never written to
-        self.entries: Dict[EntityKey, int] = dict(entries)
+    def __init__(self, entries: Mapping[EntityKey, int] = {}) -> None:
+        self.entries: dict[EntityKey, int] = dict(entries)
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -74,13 +75,14 @@ class Limits:
 
 def parse_limits(text: str, where: str) -> Limits:
     """Read PBS's entity syntax; ``where`` names the attribute in errors. Raises :class:`LimitError`."""
-    entries: Dict[EntityKey, int] = {}
+    entries: dict[EntityKey, int] = {}
     position = 0
     while position < len(text):
         match = _ENTRY.match(text, position)
         if not match:
             raise LimitError(
-                f"{where}: cannot read {text[position : position + 60]!r}; allowed is [u:NAME=NUMBER], [g:..], [p:..], [o:PBS_ALL=..]"
+                f"{where}: cannot read {text[position : position + 60]!r}; allowed is "
+                f"[u:NAME=NUMBER], [g:..], [p:..], [o:PBS_ALL=..]"
             )
         entity = parse_entity(match.group(1) if match.group(1) is not None else match.group(2), where)
         number = match.group(3).strip()

@@ -7,20 +7,20 @@ A placement is PBS's ``exec_vnode`` as a value. The engine makes placements as s
 from __future__ import annotations
 
 import re
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterable, Sequence
+from typing import Callable, NamedTuple
 
 from policy.request import Amounts
-from policy.units import parse_amount
+from policy.units import parse_resource, show_resource
 
 _PIECE = re.compile(r"\(([^()]*)\)")
-_SIZES = frozenset({"mem", "vmem", "accelerator_memory"})
 
 
 class PlacementError(ValueError):
     """An ``exec_vnode`` that cannot be read."""
 
 
-_bit_count: Optional[Callable[[int], int]] = getattr(int, "bit_count", None)
+_bit_count: Callable[[int], int] | None = getattr(int, "bit_count", None)
 
 
 def _count_bits_39(mask: int) -> int:
@@ -37,10 +37,10 @@ class Directory:
     __slots__ = ("bits", "names")
 
     def __init__(self, names: Iterable[str]) -> None:
-        self.names: Tuple[str, ...] = tuple(sorted(names))
-        self.bits: Dict[str, int] = {name: 1 << index for index, name in enumerate(self.names)}
+        self.names: tuple[str, ...] = tuple(sorted(names))
+        self.bits: dict[str, int] = {name: 1 << index for index, name in enumerate(self.names)}
 
-    def named(self, mask: int) -> List[str]:
+    def named(self, mask: int) -> list[str]:
         """The names of a set of vnodes, in order."""
         names, found = self.names, []
         while mask:
@@ -73,17 +73,17 @@ class Placement:
 
     def __init__(
         self,
-        spots: Optional[Tuple[Spot, ...]] = None,
-        shares: Tuple[Share, ...] = (),
-        directory: Optional[Directory] = None,
+        spots: tuple[Spot, ...] | None = None,
+        shares: tuple[Share, ...] = (),
+        directory: Directory | None = None,
     ) -> None:
         self._spots = spots
         self._shares = shares
         self._directory = directory
-        self._cores: Optional[int] = None
+        self._cores: int | None = None
 
     @property
-    def spots(self) -> Tuple[Spot, ...]:
+    def spots(self) -> tuple[Spot, ...]:
         """Vnode by vnode, in the order of the job's chunks."""
         if self._spots is None:
             directory = self._directory
@@ -95,12 +95,12 @@ class Placement:
             )
         return self._spots
 
-    def shares(self, directory: Directory) -> Tuple[Share, ...]:
+    def shares(self, directory: Directory) -> tuple[Share, ...]:
         """The same as sets of vnodes of a directory; spots on vnodes that it does not know are left out."""
         if self._directory is directory:
             return self._shares
-        masks: Dict[Tuple[Amounts, int], int] = {}
-        shares: List[Share] = []
+        masks: dict[tuple[Amounts, int], int] = {}
+        shares: list[Share] = []
         bits = directory.bits
         for spot in self.spots:
             bit = bits.get(spot.vnode, 0)
@@ -113,21 +113,38 @@ class Placement:
         self._directory, self._shares, self._cores = directory, tuple(shares), None
         return self._shares
 
+    @property
+    def cores(self) -> int:
+        """The cores held in all, on whatever vnodes."""
+        if self._cores is None:
+            if self._directory is None:
+                self._cores = self.total("ncpus")
+            else:
+                self._cores = sum(
+                    chunks * amount * count_vnodes(mask)
+                    for mask, amounts, chunks in self._shares
+                    for name, amount in amounts
+                    if name == "ncpus"
+                )
+        return self._cores
+
     def cores_on(self, vnodes: int, directory: Directory) -> int:
         """The cores held on a set of vnodes of a directory."""
         shares = self.shares(directory)
-        if self._cores is not None and all(not share.mask & ~vnodes for share in shares):
-            return self._cores
-        cores = whole = 0
-        for mask, amounts, chunks in shares:
-            each = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
-            cores += each * count_vnodes(mask & vnodes)
-            whole += each * count_vnodes(mask)
-        self._cores = whole
-        return cores
+        for share in shares:
+            if share.mask & ~vnodes:
+                break
+        else:
+            return self.cores
+        return sum(
+            chunks * amount * count_vnodes(mask & vnodes)
+            for mask, amounts, chunks in shares
+            for name, amount in amounts
+            if name == "ncpus"
+        )
 
     @property
-    def vnodes(self) -> Tuple[str, ...]:
+    def vnodes(self) -> tuple[str, ...]:
         """The vnodes used, each once, in order of first use."""
         return tuple(dict.fromkeys(spot.vnode for spot in self.spots))
 
@@ -138,7 +155,7 @@ class Placement:
     def exec_vnode(self) -> str:
         """As PBS writes it: ``(v1:ncpus=2)+(v2:ncpus=2:mem=1024kb)``, a pair of parentheses for each chunk."""
         return "+".join(
-            "(" + ":".join([spot.vnode, *(_show(name, amount) for name, amount in spot.amounts)]) + ")"
+            "(" + ":".join([spot.vnode, *(show_resource(name, amount) for name, amount in spot.amounts)]) + ")"
             for spot in self.spots
             for _ in range(spot.chunks)
         )
@@ -153,17 +170,13 @@ class Placement:
         return f"Placement({self.exec_vnode()!r})"
 
 
-def _show(name: str, amount: int) -> str:
-    return f"{name}={amount}kb" if name in _SIZES else f"{name}={amount}"
-
-
 def parse_exec_vnode(text: str) -> Placement:
     """Read PBS's ``exec_vnode``. Raises :class:`PlacementError`.
 
     Pieces of one chunk that PBS spread over several vnodes of a host, ``(v1:ncpus=2+v2:ncpus=1)``, become spots of
     their own; what is no whole amount (a string resource) holds nothing and is left out.
     """
-    spots: List[Spot] = []
+    spots: list[Spot] = []
     pieces: Sequence[str] = _PIECE.findall(text) or ([text] if text and "(" not in text else [])
     if text and not pieces:
         raise PlacementError(f"cannot read exec_vnode {text[:80]!r}")
@@ -173,7 +186,7 @@ def parse_exec_vnode(text: str) -> Placement:
             amounts = []
             for assignment in assignments:
                 name, _, value = assignment.partition("=")
-                amount = parse_amount(value)
+                amount = parse_resource(name, value)
                 if amount:
                     amounts.append((name, amount))
             held = tuple(sorted(amounts))

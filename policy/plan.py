@@ -5,7 +5,8 @@ A plan is data. Nothing in it has happened yet; whoever carries it out checks ag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from policy.cluster import Job, Run
 from policy.ledger import Ledger
@@ -23,7 +24,7 @@ class Start(NamedTuple):
     job: Job
     placement: Placement
     backfilled: bool = False
-    subjob: Optional[int] = None
+    subjob: int | None = None
 
 
 class Preempt(NamedTuple):
@@ -62,17 +63,17 @@ class Plan(NamedTuple):
     """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out."""
 
     time_s: float
-    starts: Tuple[Start, ...]
-    preempts: Tuple[Preempt, ...]
-    estimates: Tuple[Estimate, ...]
-    waits: Tuple[Wait, ...]
+    starts: tuple[Start, ...]
+    preempts: tuple[Preempt, ...]
+    estimates: tuple[Estimate, ...]
+    waits: tuple[Wait, ...]
     ledger: Ledger
     started: Snapshot
 
-    def reasons(self) -> Dict[str, Tuple[Job, Reason]]:
+    def reasons(self) -> dict[str, tuple[Job, Reason]]:
         """Each job left alone, by id, with its reason."""
         return {job.id: (job, wait.reason) for wait in self.waits for job in wait.jobs}
 
-    def reason_of(self, job_id: str) -> Optional[Reason]:
+    def reason_of(self, job_id: str) -> Reason | None:
         """Why this job was left alone; None where it was not."""
         return next((wait.reason for wait in self.waits for job in wait.jobs if job.id == job_id), None)

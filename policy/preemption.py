@@ -7,9 +7,11 @@ start later for it.
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from collections.abc import Sequence
+from typing import Callable, NamedTuple
 
-from policy.cluster import Job, Run
+from policy.capacity import Capacity
+from policy.cluster import UNLIMITED_S, Job, Run
 from policy.fitting import fit
 from policy.ledger import Ledger
 from policy.limits import show_entity
@@ -31,20 +33,26 @@ class Found(NamedTuple):
     """Victims whose resources, with what is idle, hold the job there."""
 
     placement: Placement
-    victims: Tuple[Victim, ...]
+    victims: tuple[Victim, ...]
 
 
 class _Pool(NamedTuple):
-    """Possible victims for one user's jobs on some vnodes, in the configured order."""
+    """Possible victims on some vnodes: in the configured order, by size, and what would be free without any of them."""
 
-    open_to: List[Run]
-    open_cores: int
-    exempt: List[Run]
-    exempt_cores: int
+    open_to: list[Run]
+    by_size: list[tuple[int, Run]]
+    exempt: list[Run]
+    without: Capacity
 
 
 Admits = Callable[[Placement, Sequence[Run]], bool]
 """Whether the reserved job keeps its start if the job runs there and these runs are gone."""
+
+
+_DELAYS_HEAD = Reason("preempt-delays-head")
+
+# Where so many single victims would each delay the head, another single one hardly helps: take several.
+_SINGLES_BESIDE_HEAD = 16
 
 
 class Preemption:
@@ -56,19 +64,22 @@ class Preemption:
         self._quotas = quotas
         self._settings = settings
         self._now_s = now_s
-        self._picked: Set[str] = set()
-        self._candidates: Optional[List[Run]] = None
-        self._pools: Dict[Tuple[int, str], _Pool] = {}
-        self._failed: Dict[Tuple[int, str, object], Reason] = {}
+        self._picked: set[str] = set()
+        self._candidates: list[Run] | None = None
+        self._pools: dict[int, _Pool] = {}
+        # Shapes that would delay the head, by the shortest estimate that did: the head's room only shrinks in a pass.
+        self._delaying: dict[tuple[int, str, object], float] = {}
+        self._taken = 0
+        self._failed: dict[tuple[int, str, object], Reason] = {}
 
-    def refuse(self, job: Job) -> Optional[Reason]:
+    def refuse(self, job: Job) -> Reason | None:
         """Why the job preempts nobody whoever runs: no quota, over quota, or not yet."""
         if not self._quotas.bounds(job):
             return Reason("no-quota", (("user", job.user), ("queue", job.queue)))
         over = self._quotas.exceeded_by(job)
         if over is not None:
-            numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("limit", over.limit))
-            return Reason("over-quota", (*numbers, ("queue", job.queue)))
+            numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("need", self._quotas.need(job)))
+            return Reason("over-quota", (*numbers, ("limit", over.limit), ("queue", job.queue)))
         settings = self._settings
         if not (job.urgent or job.priority >= settings.urgent_priority):
             at_s = job.submit_s + settings.delay_s + settings.delay_per_core_s * job.cores
@@ -76,25 +87,39 @@ class Preemption:
                 return Reason("preempt-delay", (("at_s", at_s),))
         return None
 
-    def find(self, job: Job, allowed: int, admits: Admits) -> Union[Found, Reason]:
+    def find(self, job: Job, allowed: int, admits: Admits) -> Found | Reason:
         """Victims for a job that may preempt, or why there are none."""
         shape = (allowed, job.user, job.request)
         if shape in self._failed:
             return self._failed[shape]
-        pool = self._pool(allowed, job.user)
-        idle = self._world.capacity.idle(allowed)
-        if pool.open_cores + idle < job.cores:
-            reason = self._too_few(pool, idle)
+        if job.estimate_s >= self._delaying.get(shape, UNLIMITED_S):
+            return _DELAYS_HEAD
+        if self._taken >= self._settings.max_victims_per_pass:
+            return Reason("victims-of-pass", (("limit", self._taken),))
+        usable = self._usable_by(job, allowed)
+        pool = self._pool(usable)
+        if fit(pool.without, job.request, allowed) is None:
+            reason = self._too_few(pool, job.user, usable)
             self._failed[shape] = reason
             return reason
-        found = self._search(job, allowed, pool.open_to, admits)
-        if isinstance(found, Reason) and found.code == "no-victims":
+        found = self._search(job, allowed, usable, pool, admits)
+        if found is _DELAYS_HEAD:
+            self._delaying[shape] = job.estimate_s
+        elif isinstance(found, Reason):
             self._failed[shape] = found
         return found
 
+    def _usable_by(self, job: Job, allowed: int) -> int:
+        """The vnodes that take jobs and are what some chunk of the job wants."""
+        capacity = self._world.capacity
+        wanted = 0
+        for chunk in job.request.chunks:
+            wanted |= capacity.matching(chunk)
+        return allowed & capacity.usable & wanted
+
     def take(self, found: Found) -> None:
         """The victims are chosen: they are nobody's victims any more, and their owners hold less."""
-        self._pools.clear()
+        self._taken += len(found.victims)
         for victim in found.victims:
             self._picked.add(victim.run.id)
             self._quotas.shift(victim.run.job, -1)
@@ -104,25 +129,28 @@ class Preemption:
         self._picked.add(run.id)
         self._quotas.shift(run.job, -1)
 
-    def _all_candidates(self) -> List[Run]:
+    def _all_candidates(self) -> list[Run]:
         """The runs that may be preempted at all by what they are, in the configured order."""
         if self._candidates is None:
             cap = self._settings.max_preemptions
             counts = self._ledger.preemptions
+            managed = {queue.name for queue in self._world.queues.values() if queue.managed}
             self._candidates = sorted(
                 (
                     run
                     for run in self._world.runs.values()
                     if run.job.rerunable
                     and not run.exiting
-                    and counts.get(run.job.id, 0) < cap
+                    and not (run.start_s == self._now_s and (run.subjob is not None or run.id in self._ledger.promises))
+                    and counts.get(run.id, 0) < cap
+                    and run.job.queue in managed
                     and self._quotas.bounds(run.job)
                 ),
                 key=self._order,
             )
         return self._candidates
 
-    def _order(self, run: Run) -> Tuple[float, float, str]:
+    def _order(self, run: Run) -> tuple[float, float, str]:
         order = self._settings.victim_order
         if order == "newest":
             return (-run.start_s, 0, run.id)
@@ -137,54 +165,72 @@ class Preemption:
     def _exempt_until(self, run: Run) -> float:
         return run.start_s + self._settings.exempt_s
 
-    def _pool(self, allowed: int, user: str) -> _Pool:
-        """The runs of others on these vnodes that are over quota now, and those of them that are not exempt."""
-        pool = self._pools.get((allowed, user))
+    def _pool(self, usable: int) -> _Pool:
+        """The runs on these vnodes that are over quota, and what all those that are not exempt would leave free.
+
+        Made once for a pass: quotas and floors are asked again when a run is taken, and what is free only shrinks.
+        """
+        pool = self._pools.get(usable)
         if pool is None:
-            directory = self._world.capacity.directory
-            candidates = [
-                run
-                for run in self._all_candidates()
-                if run.job.user != user
-                and run.id not in self._picked
-                and any(share.mask & allowed for share in run.placement.shares(directory))
-                and self._quotas.surplus(run.job) is not None
-            ]
-            open_to = [run for run in candidates if self._exempt_until(run) <= self._now_s]
-            exempt = [run for run in candidates if self._exempt_until(run) > self._now_s]
-            pool = _Pool(open_to, self._cores(open_to, allowed), exempt, self._cores(exempt, allowed))
-            self._pools[allowed, user] = pool
+            without = self._world.capacity.copy()
+            directory = without.directory
+            open_to: list[Run] = []
+            exempt: list[Run] = []
+            for run in self._all_candidates():
+                if not any(share.mask & usable for share in run.placement.shares(directory)):
+                    continue
+                if self._quotas.surplus(run.job) is None:
+                    continue
+                if self._exempt_until(run) > self._now_s:
+                    exempt.append(run)
+                    continue
+                open_to.append(run)
+                without.give(run.placement.shares(directory), run.job.request)
+            by_size = [(run.placement.cores_on(usable, directory), run) for run in open_to]
+            by_size.sort(key=lambda sized: (sized[0], *self._order(sized[1])))
+            pool = self._pools[usable] = _Pool(open_to, by_size, exempt, without)
         return pool
 
-    def _cores(self, runs: List[Run], allowed: int) -> int:
+    def _too_few(self, pool: _Pool, user: str, usable: int) -> Reason:
         directory = self._world.capacity.directory
-        return sum(run.placement.cores_on(allowed, directory) for run in runs)
+        exempt = [run for run in pool.exempt if run.job.user != user]
+        if exempt:
+            cores = sum(run.placement.cores_on(usable, directory) for run in exempt)
+            return Reason("exempt-victims", (("exempt", cores), ("at_s", min(map(self._exempt_until, exempt)))))
+        cores = sum(size for size, run in pool.by_size if run.job.user != user and run.id not in self._picked)
+        return Reason("no-victims", (("preemptible", cores), ("idle", self._world.capacity.idle(usable))))
 
-    def _too_few(self, pool: _Pool, idle: int) -> Reason:
-        if pool.exempt:
-            at_s = min(map(self._exempt_until, pool.exempt))
-            return Reason("exempt-victims", (("exempt", pool.exempt_cores), ("at_s", at_s)))
-        return Reason("no-victims", (("preemptible", pool.open_cores), ("idle", idle)))
-
-    def _search(self, job: Job, allowed: int, open_to: List[Run], admits: Admits) -> Union[Found, Reason]:
+    def _search(self, job: Job, allowed: int, usable: int, pool: _Pool, admits: Admits) -> Found | Reason:
         trial = _Trial(self._world, self._quotas, job, allowed, admits)
+        capacity = self._world.capacity
         try:
             if self._settings.victim_order == "smallest-sufficient":
-                for run in sorted(open_to, key=lambda run: (run.job.cores, *self._order(run))):
-                    if trial.enough_with(run) and trial.remove(run):
+                short = 0 if capacity.exclusive else job.cores - capacity.idle(allowed)
+                for cores, run in pool.by_size:
+                    if trial.blocked_by_head > _SINGLES_BESIDE_HEAD:
+                        break
+                    if cores >= short and self._may_take(run, job) and trial.could_help(run) and trial.remove(run):
                         if trial.works():
                             return trial.found()
                         trial.put_back(run)
-            for run in open_to:
-                if trial.remove(run) and trial.works():
-                    trial.drop_the_unneeded()
-                    return trial.found()
+            look_at = 1
+            for run in pool.open_to:
+                if self._may_take(run, job) and trial.remove(run) and len(trial.victims) >= look_at:
+                    if trial.works():
+                        trial.drop_the_unneeded()
+                        return trial.found()
+                    look_at = len(trial.victims) * 2 if trial.blocked_by_head else 1
+            if trial.blocked_by_head and trial.works():
+                trial.drop_the_unneeded()
+                return trial.found()
             if trial.blocked_by_head:
-                return Reason("preempt-delays-head", (("head", "the job first in line"),))
-            cores = sum(victim.run.job.cores for victim in trial.victims)
-            return Reason("no-victims", (("preemptible", cores), ("idle", self._world.capacity.idle(allowed) - cores)))
+                return _DELAYS_HEAD
         finally:
             trial.undo()
+        return self._too_few(pool, job.user, usable)
+
+    def _may_take(self, run: Run, job: Job) -> bool:
+        return run.job.user != job.user and run.id not in self._picked and run.id in self._world.runs
 
 
 class _Trial:
@@ -196,15 +242,19 @@ class _Trial:
         self._job = job
         self._allowed = allowed
         self._admits = admits
-        self._placement: Optional[Placement] = None
-        self.victims: List[Victim] = []
-        self.blocked_by_head = False
+        self._placement: Placement | None = None
+        self.victims: list[Victim] = []
+        self.blocked_by_head = 0
 
-    def enough_with(self, run: Run) -> bool:
-        """Whether this run alone could free enough cores, by count."""
+    def could_help(self, run: Run) -> bool:
+        """Whether the run holds cores on a vnode that would then hold a piece of the job; no if certainly not."""
         capacity = self._world.capacity
-        freed = run.placement.cores_on(self._allowed, capacity.directory)
-        return capacity.idle(self._allowed) + freed >= self._job.cores
+        smallest = min(chunk.cores for chunk in self._job.request.chunks)
+        for mask, amounts, chunks in run.placement.shares(capacity.directory):
+            held = chunks * dict(amounts).get("ncpus", 0)
+            if capacity.reaches(mask & self._allowed, smallest - held):
+                return True
+        return False
 
     def remove(self, run: Run) -> bool:
         """Take a run out, if its owner stays at or above quota without it."""
@@ -222,17 +272,35 @@ class _Trial:
 
     def works(self) -> bool:
         """Whether the job fits now and the reserved job keeps its start."""
-        placement = fit(self._world.capacity, self._job.request, self._allowed)
+        capacity = self._world.capacity
+        if self._job.cores > capacity.idle(self._allowed):
+            return False
+        placement = fit(capacity, self._job.request, self._allowed)
         if placement is None:
             return False
         if not self._admits(placement, [victim.run for victim in self.victims]):
-            self.blocked_by_head = True
+            self.blocked_by_head += 1
             return False
         self._placement = placement
         return True
 
     def drop_the_unneeded(self) -> None:
-        """Put back, least preferred first, whoever the job does not need."""
+        """Put back whoever the job does not need: those elsewhere at once, the others least preferred first."""
+        directory = self._world.capacity.directory
+        used = 0
+        for share in self._placement.shares(directory) if self._placement else ():
+            used |= share.mask
+        elsewhere = [
+            victim
+            for victim in self.victims
+            if not any(share.mask & used for share in victim.run.placement.shares(directory))
+        ]
+        for victim in elsewhere:
+            self.put_back(victim.run)
+        if elsewhere and not self.works():
+            for victim in elsewhere:
+                self._world.set_run(victim.run.id, None)
+            self.victims += elsewhere
         for victim in self.victims[-2::-1]:
             self.put_back(victim.run)
             if not self.works():

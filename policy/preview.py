@@ -6,7 +6,7 @@ differs is told job by job; beside the next pass it is told how many runs become
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, NamedTuple
 
 from policy.cluster import Job
 from policy.engine import decide
@@ -32,10 +32,10 @@ class Preview(NamedTuple):
 
     before: Plan
     after: Plan
-    effects: Tuple[Effect, ...]
-    later: Tuple[Effect, ...]
+    effects: tuple[Effect, ...]
+    later: tuple[Effect, ...]
 
-    def as_json(self) -> Dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The differences as plain data."""
         return {"next_pass": [e._asdict() for e in self.effects], "from_then_on": [e._asdict() for e in self.later]}
 
@@ -54,10 +54,10 @@ def preview(snapshot: Snapshot, changes: Changes, ledger: Ledger, settings: Sett
 class _Outcome(NamedTuple):
     job: Job
     kind: str
-    reason: Optional[Reason]
+    reason: Reason | None
 
 
-def _outcomes(plan: Plan) -> Dict[str, _Outcome]:
+def _outcomes(plan: Plan) -> dict[str, _Outcome]:
     outcomes = {start.id: _Outcome(start.job, "start", None) for start in plan.starts}
     for preempt in plan.preempts:
         outcomes[preempt.id] = _Outcome(preempt.run.job, "preempt", preempt.reason)
@@ -82,8 +82,8 @@ _OLD = {
 }
 
 
-def _compare(before: Dict[str, _Outcome], after: Dict[str, _Outcome], now_s: float) -> List[Effect]:
-    effects: List[Effect] = []
+def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], now_s: float) -> list[Effect]:
+    effects: list[Effect] = []
     for job_id in sorted({*before, *after}, key=lambda job_id: (_weight(before, after, job_id), job_id)):
         old, new = before.get(job_id), after.get(job_id)
         if (old and old.kind) == (new and new.kind):
@@ -101,14 +101,14 @@ def _compare(before: Dict[str, _Outcome], after: Dict[str, _Outcome], now_s: flo
     return effects
 
 
-def _weight(before: Dict[str, _Outcome], after: Dict[str, _Outcome], job_id: str) -> int:
+def _weight(before: dict[str, _Outcome], after: dict[str, _Outcome], job_id: str) -> int:
     kinds = {side[job_id].kind for side in (before, after) if job_id in side}
     return next((rank for rank, kind in enumerate(("preempt", "hold", "start", "head")) if kind in kinds), 9)
 
 
-def _open_to_preemption(snapshot: Snapshot, settings: Settings) -> Dict[str, Set[str]]:
+def _open_to_preemption(snapshot: Snapshot, settings: Settings) -> dict[str, set[str]]:
     """The runs that P1 would let go, by user, whoever asked for their cores."""
-    found: Dict[str, Set[str]] = {}
+    found: dict[str, set[str]] = {}
     if settings.quota.preempt:
         world = snapshot.world()
         quotas = Quotas(world, settings.quota.counted)
@@ -118,8 +118,8 @@ def _open_to_preemption(snapshot: Snapshot, settings: Settings) -> Dict[str, Set
     return found
 
 
-def _later(before: Dict[str, Set[str]], after: Dict[str, Set[str]]) -> List[Effect]:
-    effects: List[Effect] = []
+def _later(before: dict[str, set[str]], after: dict[str, set[str]]) -> list[Effect]:
+    effects: list[Effect] = []
     for user in sorted({*before, *after}):
         safe = len(before.get(user, set()) - after.get(user, set()))
         now_open = len(after.get(user, set()) - before.get(user, set()))

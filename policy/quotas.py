@@ -8,7 +8,7 @@ below it.
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from policy.cluster import Job
 from policy.limits import Bound, EntityKey
@@ -29,14 +29,14 @@ class Quotas:
     def __init__(self, world: World, counted: str) -> None:
         self._world = world
         self._counted = counted
-        self._shifts: Dict[Tuple[str, EntityKey], int] = {}
-        self._bounds: Dict[Tuple[str, str, str, str], Tuple[Bound, ...]] = {}
+        self._shifts: dict[tuple[str, EntityKey], int] = {}
+        self._bounds: dict[tuple[str, str, str, str], tuple[Bound, ...]] = {}
 
     def need(self, job: Job) -> int:
         """What the job takes of the counted resource."""
         return job.request.amount(self._counted)
 
-    def bounds(self, job: Job) -> Tuple[Bound, ...]:
+    def bounds(self, job: Job) -> tuple[Bound, ...]:
         """The entries of the job's queue that count it."""
         key = (job.queue, job.user, job.group, job.project)
         bounds = self._bounds.get(key)
@@ -56,7 +56,7 @@ class Quotas:
             key = (job.queue, bound.entity)
             self._shifts[key] = self._shifts.get(key, 0) + sign * self.need(job)
 
-    def exceeded_by(self, job: Job) -> Optional[Standing]:
+    def exceeded_by(self, job: Job) -> Standing | None:
         """The first entry that the job would exceed if it started; None where it stays within all."""
         need = self.need(job)
         for entity, limit in self.bounds(job):
@@ -65,10 +65,10 @@ class Quotas:
                 return Standing(entity, limit, used)
         return None
 
-    def surplus(self, job: Job) -> Optional[Standing]:
+    def surplus(self, job: Job) -> Standing | None:
         """The entry by which a run of this job may be taken now; None where it may not."""
         need = self.need(job)
-        over: List[Standing] = []
+        over: list[Standing] = []
         for entity, limit in self.bounds(job):
             used = self.used(job.queue, entity)
             stays = used - need >= limit
@@ -77,3 +77,9 @@ class Quotas:
             elif not stays and (entity[0] == "u" or used >= limit):
                 return None
         return over[0] if over else None
+
+    def standing(self, job: Job) -> Standing:
+        """How the first entry that counts the job stands; an entry-less job stands for its user, without a limit."""
+        for entity, limit in self.bounds(job):
+            return Standing(entity, limit, self.used(job.queue, entity))
+        return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)))

@@ -1,12 +1,14 @@
 """Why a job was left alone, or a run preempted: a code, the numbers behind it, and one sentence.
 
 A reason is made where the decision is made and shared by all jobs it holds for; what belongs to the one job (its cores,
-its estimate) comes in when the sentence is written. ``tried`` lists what else was tried for the job and why that failed.
+its estimate) comes in when the sentence is written. ``tried`` lists what else was tried for the job and why that
+failed.
 """
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Mapping, NamedTuple, Tuple, Union
+from collections.abc import Mapping
+from typing import Callable, NamedTuple, Union
 
 from policy.cluster import UNLIMITED_S, Job
 from policy.units import show_duration
@@ -18,8 +20,8 @@ class Reason(NamedTuple):
     """``code`` is stable and names the rule; ``numbers`` are its inputs, times in seconds of the snapshot's clock."""
 
     code: str
-    numbers: Tuple[Tuple[str, Number], ...] = ()
-    tried: Tuple[Reason, ...] = ()
+    numbers: tuple[tuple[str, Number], ...] = ()
+    tried: tuple[Reason, ...] = ()
 
     def number(self, name: str) -> Number:
         """One of the numbers. Raises KeyError where the reason has none of that name."""
@@ -27,7 +29,7 @@ class Reason(NamedTuple):
 
     def sentence(self, job: Job, now_s: float) -> str:
         """What an administrator reads: what the job waits for, until when, and what would change it."""
-        facts: Dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers)}
+        facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers)}
         for name in _TIMES & facts.keys():
             facts[f"{name}_in"] = _when(facts[name], now_s)
         return _SENTENCES[self.code](facts)
@@ -61,7 +63,7 @@ def _cores(count: Number) -> str:
 
 Facts = Mapping[str, Number]
 
-_SENTENCES: Dict[str, Callable[[Facts], str]] = {
+_SENTENCES: dict[str, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
     "queue-stopped": lambda f: f"queue {f['queue']} is stopped: starting the queue lets it run",
@@ -75,13 +77,19 @@ _SENTENCES: Dict[str, Callable[[Facts], str]] = {
         f"needs {_cores(f['cores'])} in {f['pieces']} piece(s), and the vnodes open to queue {f['queue']} could hold"
         f" {f['possible']} piece(s) of that kind even if all were idle: ask for less, or bring back vnodes"
     ),
+    "never-arranged": lambda f: (
+        f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
+        " in the arrangement it asks for"
+    ),
     "reserved": lambda f: (
         f"first in line: needs {_cores(f['cores'])}, {f['idle']} are idle; reserved to start {f['at_s_in']},"
         f" when enough running jobs have ended"
     ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: f"needs {_cores(f['cores'])}: {f['idle']} are idle",
-    "fragmented": lambda f: f"needs {_cores(f['cores'])}: {f['idle']} are idle, but not on vnodes in the shape it asks for",
+    "fragmented": lambda f: (
+        f"needs {_cores(f['cores'])}: {f['idle']} are idle, but not on vnodes in the shape it asks for"
+    ),
     "backfill-window": lambda f: (
         f"would fit now, but its estimate {f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
         f" beside which {_cores(f['beside'])} are spare: a shorter walltime or fewer cores would let it start"
@@ -90,7 +98,8 @@ _SENTENCES: Dict[str, Callable[[Facts], str]] = {
     "limit-of-pass": lambda f: f"starts in the next pass: this one has reached its limit of {f['limit']} starts",
     "no-quota": lambda f: f"preempts nobody: {f['user']} has no quota in queue {f['queue']}",
     "over-quota": lambda f: (
-        f"preempts nobody: {f['entity']} would use {f['used']} + {f['cores']} of a quota of {f['limit']} in queue {f['queue']}"
+        f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of a quota "
+        f"of {f['limit']} in queue {f['queue']}"
     ),
     "preempt-delay": lambda f: f"may preempt {f['at_s_in']}, if nothing ends first",
     "no-victims": lambda f: (
@@ -98,13 +107,18 @@ _SENTENCES: Dict[str, Callable[[Facts], str]] = {
         f" not fit ({f['idle']} idle)"
     ),
     "exempt-victims": lambda f: (
-        f"preempts nobody yet: {_cores(f['exempt'])} of over-quota jobs are still in their exempt time, the first until {f['at_s_in']}"
+        f"preempts nobody yet: {_cores(f['exempt'])} of over-quota jobs are still in "
+        f"their exempt time, the first until {f['at_s_in']}"
     ),
-    "preempt-delays-head": lambda f: f"preempting for it would delay the reservation of {f['head']}",
+    "preempt-delays-head": lambda f: "preempts nobody: running it on their cores would delay the job first in line",
+    "victims-of-pass": lambda f: f"may preempt in the next pass: this one has taken {f['limit']} victims already",
     "preempted-quota": lambda f: (
-        f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of a quota of {f['limit']} in queue {f['queue']}"
+        f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of a quota of "
+        f"{f['limit']} in queue {f['queue']}"
     ),
-    "victim-held": lambda f: f"was preempted for {f['beneficiary']} and waits until that job runs",
+    "passed-over": lambda f: (
+        f"would start on idle cores, but those go to {f['beneficiary']}, which is within its quota"
+    ),
 }
 
 CODES = frozenset(_SENTENCES)

@@ -8,16 +8,18 @@ which is what lets a pass decide a shape once (PBS Professional User's Guide, "A
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Dict, FrozenSet, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
-from policy.units import UnitError, parse_amount
+from policy.units import UnitError, parse_resource, show_resource
 
-Amounts = Tuple[Tuple[str, int], ...]
+Amounts = tuple[tuple[str, int], ...]
 """Amounts of consumables, ``(resource, amount)`` sorted by resource; sizes in KiB."""
 
 ARRANGEMENTS = ("free", "pack", "scatter", "vscatter")
 SHARINGS = ("", "shared", "excl", "exclhost")
-DEFAULT_CONSUMABLES: FrozenSet[str] = frozenset({"ncpus", "mem", "vmem", "ngpus", "naccelerators", "accelerator_memory"})
+DEFAULT_CONSUMABLES: frozenset[str] = frozenset(
+    {"ncpus", "mem", "vmem", "ngpus", "naccelerators", "accelerator_memory"}
+)
 _RANKS = ("mpiprocs", "ompthreads")
 
 
@@ -30,14 +32,17 @@ class Chunk(NamedTuple):
 
     pieces: int
     amounts: Amounts
-    wants: Tuple[Tuple[str, str], ...] = ()
-    mpiprocs: Optional[int] = None
-    ompthreads: Optional[int] = None
+    wants: tuple[tuple[str, str], ...] = ()
+    mpiprocs: int | None = None
+    ompthreads: int | None = None
 
     @property
     def cores(self) -> int:
         """Cores of one piece."""
-        return next((amount for name, amount in self.amounts if name == "ncpus"), 0)
+        for name, amount in self.amounts:
+            if name == "ncpus":
+                return amount
+        return 0
 
 
 class Request:
@@ -50,13 +55,13 @@ class Request:
     __slots__ = ("_hash", "chunks", "cores", "group", "only_cores", "place", "sharing", "totals")
 
     def __init__(
-        self, chunks: Tuple[Chunk, ...], place: str = "free", sharing: str = "", group: Optional[str] = None
+        self, chunks: tuple[Chunk, ...], place: str = "free", sharing: str = "", group: str | None = None
     ) -> None:
         self.chunks = chunks
         self.place = place
         self.sharing = sharing
         self.group = group
-        sums: Dict[str, int] = {}
+        sums: dict[str, int] = {}
         for chunk in chunks:
             for name, amount in chunk.amounts:
                 sums[name] = sums.get(name, 0) + amount * chunk.pieces
@@ -110,16 +115,22 @@ class Request:
 
 def _show_chunk(chunk: Chunk) -> str:
     parts = [str(chunk.pieces)]
-    parts += [f"{name}={amount}kb" if name in ("mem", "vmem") else f"{name}={amount}" for name, amount in chunk.amounts]
-    parts += [f"{name}={value}" for name, value in chunk.wants]
+    amounts = chunk.amounts if chunk.cores else (("ncpus", 0), *chunk.amounts)
+    parts += [show_resource(name, amount) for name, amount in amounts]
+    parts += [f"{name}={_quote(value)}" for name, value in chunk.wants]
     parts += [f"{name}={value}" for name, value in zip(_RANKS, (chunk.mpiprocs, chunk.ompthreads)) if value is not None]
     return ":".join(parts)
 
 
+def _quote(value: str) -> str:
+    """A value with a separator in quotes, as PBS wants it."""
+    if not any(separator in value for separator in "+:,'\" "):
+        return value
+    return f"'{value}'" if '"' in value else f'"{value}"'
+
+
 @lru_cache(maxsize=65536)
-def parse_request(
-    select: str, place: str = "", consumables: FrozenSet[str] = DEFAULT_CONSUMABLES
-) -> Request:
+def parse_request(select: str, place: str = "", consumables: frozenset[str] = DEFAULT_CONSUMABLES) -> Request:
     """Read PBS's ``select`` and ``place``; which resources are consumable is the server's to say.
 
     Raises :class:`RequestError` naming the part that cannot be read.
@@ -134,20 +145,23 @@ def parse_request(
         elif word.startswith("group=") and len(word) > len("group="):
             group = word[len("group=") :]
         else:
-            raise RequestError(f"place {place!r}: {word!r} is not one of {', '.join(ARRANGEMENTS)}, shared, excl, exclhost, group=RESOURCE")
+            raise RequestError(
+                f"place {place!r}: {word!r} is not one of {', '.join(ARRANGEMENTS)}, shared, "
+                f"excl, exclhost, group=RESOURCE"
+            )
     return Request(chunks, arrangement, sharing, group)
 
 
-def _parse_chunk(text: str, consumables: FrozenSet[str]) -> Chunk:
+def _parse_chunk(text: str, consumables: frozenset[str]) -> Chunk:
     parts = _split(text, ":")
     count = 1
     if parts and parts[0].isascii() and parts[0].isdigit():
         count = int(parts.pop(0))
     if count < 1 or count > 10**9:
-        raise RequestError(f"select chunk {text!r}: the count {count} must be from 1 to 1,000,000,000")
-    amounts: Dict[str, int] = {}
-    wants: List[Tuple[str, str]] = []
-    ranks: Dict[str, int] = {}
+        raise RequestError(f"chunk {text!r}: its count {count} must be from 1 to 1,000,000,000")
+    amounts: dict[str, int] = {}
+    wants: list[tuple[str, str]] = []
+    ranks: dict[str, int] = {}
     for part in parts:
         name, equals, value = part.partition("=")
         if not equals or not name:
@@ -170,15 +184,17 @@ def _parse_chunk(text: str, consumables: FrozenSet[str]) -> Chunk:
 
 def _whole(chunk: str, part: str, value: str) -> int:
     try:
-        amount = parse_amount(value)
+        amount = parse_resource(part.partition("=")[0], value)
     except UnitError as error:
         raise RequestError(f"select chunk {chunk!r}: {error}") from error
     if amount is None:
-        raise RequestError(f"select chunk {chunk!r}: {part!r} has no amount (allowed: a whole number, or a size like 4gb)")
+        raise RequestError(
+            f"select chunk {chunk!r}: {part!r} has no amount (allowed: a whole number, or a size like 4gb)"
+        )
     return amount
 
 
-def _split(text: str, separator: str) -> List[str]:
+def _split(text: str, separator: str) -> list[str]:
     """Split outside quotes; PBS quotes string values that hold a separator."""
     if '"' not in text and "'" not in text:
         return [part.strip() for part in text.split(separator)]

@@ -8,10 +8,11 @@ count of processors. Where the head asks for single cores anywhere, counting is 
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from policy.capacity import Capacity
-from policy.cluster import Job
+from policy.cluster import UNLIMITED_S, Job, Run
 from policy.fitting import fit
 from policy.placement import Directory, Placement, Share
 from policy.request import Request
@@ -24,9 +25,10 @@ class Pending(NamedTuple):
     job: Job
     placement: Placement
     end_s: float
-    victims: Tuple[str, ...]
-    missing: Tuple[Share, ...]
-    inside: Tuple[Share, ...]
+    victims: tuple[str, ...]
+    missing: tuple[Share, ...]
+    inside: tuple[Share, ...]
+    closed: int
 
 
 class Release(NamedTuple):
@@ -48,7 +50,7 @@ class Reservation:
         at_s: float,
         allowed: int,
         spare_cores: int,
-        then: Optional[Capacity],
+        then: Capacity | None,
         directory: Directory,
     ) -> None:
         self.head = head
@@ -58,28 +60,55 @@ class Reservation:
         self._then = then
         self._directory = directory
 
-    def admits(self, placement: Placement, end_s: float) -> bool:
+    def _window_holds(self, end_s: float) -> bool:
+        return end_s <= self.at_s and end_s != UNLIMITED_S
+
+    def admits(self, placement: Placement, end_s: float, request: Request) -> bool:
         """True where a job so placed leaves the head its start; it then counts as started."""
-        if end_s <= self.at_s:
+        if self._window_holds(end_s):
             return True
         then = self._then
         if then is None:
+            if request.exclusive:
+                return False
             cores = placement.cores_on(self._allowed, self._directory)
             if cores > self.spare_cores:
                 return False
             self.spare_cores -= cores
             return True
         shares = placement.shares(then.directory)
-        then.take(shares, _ANY)
+        then.take(shares, request)
         if fit(then, self.head.request, self._allowed) is None:
-            then.give(shares, _ANY)
+            then.give(shares, request)
             return False
         self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
         return True
 
+    def survives(self, placement: Placement, end_s: float, request: Request, gone: Sequence[Run]) -> bool:
+        """True where the head keeps its start if these runs end now and a job runs there until ``end_s`` instead."""
+        if self._window_holds(end_s):
+            return True
+        later = [run for run in gone if run.end_s > self.at_s]
+        then = self._then
+        if then is None:
+            if request.exclusive:
+                return False
+            freed = sum(run.placement.cores_on(self._allowed, self._directory) for run in later)
+            return placement.cores_on(self._allowed, self._directory) <= self.spare_cores + freed
+        trial = then.copy()
+        for run in later:
+            trial.give(run.placement.shares(trial.directory), run.job.request)
+        trial.take(placement.shares(trial.directory), request)
+        return fit(trial, self.head.request, self._allowed) is not None
+
     def counts_out(self, job: Job, end_s: float) -> bool:
         """True where no placement at all can be admitted, known without looking for one."""
-        return end_s > self.at_s and self._then is None and job.request.only_cores and job.cores > self.spare_cores
+        return (
+            not self._window_holds(end_s)
+            and self._then is None
+            and job.request.only_cores
+            and job.cores > self.spare_cores
+        )
 
     def head_vnodes(self) -> int:
         """The vnodes the head would take at the reserved time; 0 where any will do."""
@@ -92,28 +121,25 @@ class Reservation:
         return mask
 
 
-_ANY = Request((), sharing="shared")
-
-
-def reserve(
-    world: World, head: Job, allowed: int, now_s: float, pending: Sequence[Pending] = ()
-) -> Optional[Reservation]:
+def reserve(world: World, head: Job, allowed: int, now_s: float, pending: Sequence[Pending] = ()) -> Reservation | None:
     """The reservation of a job that does not fit now; None where it would not fit even when all runs have ended.
 
     ``at_s`` is infinite where it depends on a run without a walltime.
     """
     capacity = world.capacity
-    if head.request.only_cores and not pending and not capacity.exclusive and min(capacity.levels, default=0) >= 0:
+    plain = not (pending or capacity.exclusive or capacity.has_lone_vnodes or min(capacity.levels, default=0) < 0)
+    if plain and head.request.only_cores:
         return _reserve_by_count(world, head, allowed & capacity.usable, now_s)
     then = capacity.copy()
     victims = {victim for hold in pending for victim in hold.victims}
-    releases = [Release(hold.end_s, hold.placement, _ANY) for hold in pending]
+    releases = [Release(hold.end_s, hold.placement, hold.job.request) for hold in pending]
     for hold in pending:
         for victim in hold.victims:
             run = world.runs.get(victim)
             if run is not None:
                 then.give(run.placement.shares(then.directory), run.job.request)
-        then.take(hold.missing, _ANY)
+        then.take_amounts(hold.missing)
+        then.close(hold.placement.shares(then.directory), hold.job.request)
     for end_s, run_id in world.ends:
         if run_id not in victims:
             run = world.runs[run_id]
@@ -123,24 +149,25 @@ def reserve(
     return _reserve_by_fit(then, head, allowed, now_s, releases)
 
 
-def _reserve_by_count(world: World, head: Job, allowed: int, now_s: float) -> Optional[Reservation]:
+def _reserve_by_count(world: World, head: Job, allowed: int, now_s: float) -> Reservation | None:
     idle = world.capacity.idle(allowed)
     directory = world.capacity.directory
     need = head.cores
     at_s = now_s
     runs = world.runs
+    everywhere = allowed == (1 << len(directory.names)) - 1
     for end_s, run_id in world.ends:
         if idle >= need and end_s > at_s:
             break
-        idle += runs[run_id].placement.cores_on(allowed, directory)
-        if end_s > at_s:
-            at_s = end_s
+        placement = runs[run_id].placement
+        idle += placement.cores if everywhere else placement.cores_on(allowed, directory)
+        at_s = max(at_s, end_s)
     return Reservation(head, at_s, allowed, idle - need, None, directory) if idle >= need else None
 
 
 def _reserve_by_fit(
-    free: Capacity, head: Job, allowed: int, now_s: float, releases: List[Release]
-) -> Optional[Reservation]:
+    free: Capacity, head: Job, allowed: int, now_s: float, releases: list[Release]
+) -> Reservation | None:
     """Apply releases in growing steps until the head fits, then find the first release that was enough."""
     start = stop = 0
     step = 1

@@ -8,15 +8,19 @@ Quotas and priorities of a real cluster live in PBS, not here; ``queues`` descri
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
-from policy.limits import LimitError, Limits, parse_limits
+from policy.limits import LimitError, Limits, parse_limits, show_limits
 
 VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
 BACKFILL_KINDS = ("none", "easy")
 BACKFILL_ORDERS = ("first-come", "shortest-first")
 MODES = ("observe", "advise", "drive")
+
+_MOST = 1e15
+"""Far beyond every sensible number; what is larger, infinite or no number is refused."""
 
 T = TypeVar("T")
 Check = Callable[[Any], Optional[Any]]
@@ -25,7 +29,7 @@ Check = Callable[[Any], Optional[Any]]
 class SettingsError(ValueError):
     """Settings that cannot be used. ``problems`` has one line for each thing that is wrong."""
 
-    def __init__(self, problems: List[str]) -> None:
+    def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
 
@@ -41,13 +45,13 @@ def _number(default: float, low: float, high: float = math.inf, unit: str = "") 
 
 
 def _whole(default: int, low: int, high: int) -> Any:
-    def check(value: Any) -> Optional[int]:
+    def check(value: Any) -> int | None:
         return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
 
     return _setting(default, f"a whole number from {low} to {high}", check)
 
 
-def _choice(default: str, choices: Tuple[str, ...]) -> Any:
+def _choice(default: str, choices: tuple[str, ...]) -> Any:
     return _setting(default, "one of " + ", ".join(choices), lambda value: value if value in choices else None)
 
 
@@ -60,20 +64,21 @@ def _text(default: str, allowed: str) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST
 
 
 @dataclass(frozen=True)
 class BackfillSettings:
     """P3: whether and how jobs behind the first waiting one may start before it.
 
-    ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; without a factor estimates are
+    ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; without a factor
+    estimates are
     taken as they are. In ``advise`` the shrunk estimate becomes the job's ``soft_walltime``.
     """
 
     kind: str = _choice("easy", BACKFILL_KINDS)
     order: str = _choice("first-come", BACKFILL_ORDERS)
-    shrink_factor: Optional[float] = _setting(
+    shrink_factor: float | None = _setting(
         None,
         "a number greater than 0 and less than 1",
         lambda value: value if _is_number(value) and 0 < value < 1 else None,
@@ -85,9 +90,10 @@ class BackfillSettings:
 class QuotaSettings:
     """P1: whether soft quotas preempt, which victims come first, and how long everyone is left in peace.
 
-    ``delay_s`` plus ``delay_per_core_s`` times its cores is how long a beneficiary waits before it preempts; a job whose
-    PBS priority is at least ``urgent_priority`` does not wait. A victim has run ``exempt_s`` and was preempted fewer
-    than ``max_preemptions`` times. A preemption that has not freed its cores after ``give_up_s`` is given up.
+    ``delay_s`` plus ``delay_per_core_s`` times its cores is how long a beneficiary waits before it preempts; a job
+    whose PBS priority is at least ``urgent_priority`` does not wait. A victim has run ``exempt_s`` and was preempted
+    fewer than ``max_preemptions`` times. One pass takes at most about ``max_victims_per_pass``. A preemption that has
+    not freed its cores after ``give_up_s`` is given up.
     """
 
     preempt: bool = _flag(True)
@@ -98,6 +104,7 @@ class QuotaSettings:
     urgent_priority: int = _whole(1024, -1024, 1024)
     exempt_s: float = _number(0, 0, unit="seconds")
     max_preemptions: int = _whole(3, 0, 1_000_000)
+    max_victims_per_pass: int = _whole(100, 1, 1_000_000)
     give_up_s: float = _number(600, 1, unit="seconds")
 
 
@@ -128,6 +135,11 @@ class QueueSettings:
     quotas: Limits = field(default_factory=Limits)
     max_run_res: Limits = field(default_factory=Limits)
 
+    def to_data(self) -> dict[str, Any]:
+        """As the table that describes it."""
+        limits = {"quotas": self.quotas, "max_run_res": self.max_run_res}
+        return {"name": self.name, **{key: show_limits(value) for key, value in limits.items() if value}}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -137,34 +149,41 @@ class Settings:
     quota: QuotaSettings = field(default_factory=QuotaSettings)
     schedule: PassSettings = field(default_factory=PassSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
-    queues: Tuple[QueueSettings, ...] = ()
+    queues: tuple[QueueSettings, ...] = ()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> Settings:
-        """Settings from parsed TOML or JSON; ``where`` names the file. Raises :class:`SettingsError` with all problems."""
-        problems: List[str] = []
-        tables: Dict[str, Any] = {name: _table(kind, data.get(name, {}), name, where, problems) for name, kind in _TABLES}
+        """Settings from parsed TOML or JSON; ``where`` names the file. Raises :class:`SettingsError` with all
+        problems."""
+        if not isinstance(data, Mapping):
+            raise SettingsError([f"{where}: {data!r}; allowed is a table of settings"])
+        problems: list[str] = []
+        tables: dict[str, Any] = {
+            name: _table(kind, data.get(name, {}), name, where, problems) for name, kind in _TABLES
+        }
         tables["queues"] = _queues(data.get("queue", []), where, problems)
+        allowed = [*(name for name, _ in _TABLES), "queue"]
         for key in data:
-            if key not in tables and key != "queue":
-                allowed = ", ".join([*(name for name, _ in _TABLES), "queue"])
-                problems.append(f"{where}: unknown key {key!r}; allowed are {allowed}")
+            if key not in allowed:
+                problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
         if problems:
             raise SettingsError(problems)
         return cls(**tables)
 
-    def to_data(self) -> Dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         """As plain data that :meth:`from_data` reads back; what is at its default is left out."""
-        data: Dict[str, Any] = {}
+        data: dict[str, Any] = {}
         for name, kind in _TABLES:
             table = getattr(self, name)
             changed = {f.name: getattr(table, f.name) for f in fields(kind) if getattr(table, f.name) != f.default}
             if changed:
                 data[name] = changed
+        if self.queues:
+            data["queue"] = [queue.to_data() for queue in self.queues]
         return data
 
 
-_TABLES: Tuple[Tuple[str, Type[Any]], ...] = (
+_TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("backfill", BackfillSettings),
     ("quota", QuotaSettings),
     ("schedule", PassSettings),
@@ -172,12 +191,12 @@ _TABLES: Tuple[Tuple[str, Type[Any]], ...] = (
 )
 
 
-def _table(kind: Type[T], data: Any, name: str, where: str, problems: List[str]) -> Optional[T]:
+def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str]) -> T | None:
     if not isinstance(data, Mapping):
         problems.append(f"{where}: {name} = {data!r}; allowed is a table, [{name}]")
         return None
     known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    values: Dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in known:
             problems.append(f"{where}: unknown key {name}.{key}; allowed are {', '.join(known)}")
@@ -189,11 +208,11 @@ def _table(kind: Type[T], data: Any, name: str, where: str, problems: List[str])
     return kind(**values)
 
 
-def _queues(data: Any, where: str, problems: List[str]) -> Tuple[QueueSettings, ...]:
+def _queues(data: Any, where: str, problems: list[str]) -> tuple[QueueSettings, ...]:
     if not isinstance(data, (list, tuple)) or not all(isinstance(item, Mapping) for item in data):
         problems.append(f"{where}: queue = {data!r}; allowed is a list of tables, [[queue]]")
         return ()
-    queues: List[QueueSettings] = []
+    queues: list[QueueSettings] = []
     known = [f.name for f in fields(QueueSettings)]
     for number, item in enumerate(data, start=1):
         name = item.get("name")
@@ -210,7 +229,7 @@ def _queues(data: Any, where: str, problems: List[str]) -> Tuple[QueueSettings, 
     return tuple(queues)
 
 
-def _limits(text: Any, where: str, problems: List[str]) -> Limits:
+def _limits(text: Any, where: str, problems: list[str]) -> Limits:
     if not isinstance(text, str):
         problems.append(f"{where} = {text!r}; allowed is a text like '[u:alice=128],[u:PBS_GENERIC=32]'")
         return Limits()
@@ -221,7 +240,7 @@ def _limits(text: Any, where: str, problems: List[str]) -> Limits:
         return Limits()
 
 
-def describe_settings() -> List[Tuple[str, str, str]]:
+def describe_settings() -> list[tuple[str, str, str]]:
     """Every key with its default and what is allowed, for documentation and ``pbsteer check``."""
     return [
         (f"{name}.{f.name}", "none" if f.default in (None, "", MISSING) else str(f.default), f.metadata["allowed"])

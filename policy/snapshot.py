@@ -8,7 +8,8 @@ carries it there by the changes between the two (Baker's rerooting, "Shallow bin
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from policy.cluster import Job, Queue, Run, Server, Vnode
 from policy.limits import EntityKey
@@ -26,7 +27,7 @@ class Changes(NamedTuple):
     vnodes: Sequence[Vnode] = ()
     gone_vnodes: Sequence[str] = ()
     queues: Sequence[Queue] = ()
-    server: Optional[Server] = None
+    server: Server | None = None
 
 
 class Snapshot:
@@ -37,8 +38,8 @@ class Snapshot:
     def __init__(self, time_s: float, world: World) -> None:
         self.time_s = time_s
         self._world = world
-        self._next: Optional[Snapshot] = None
-        self._delta: List[Op] = []
+        self._next: Snapshot | None = None
+        self._delta: list[Op] = []
 
     @classmethod
     def build(
@@ -56,7 +57,7 @@ class Snapshot:
     def world(self) -> World:
         """The shared orders and counts, carried to this version. Valid until another version is used."""
         if self._next is not None:
-            path: List[Snapshot] = [self]
+            path: list[Snapshot] = [self]
             while path[-1]._next is not None:
                 path.append(path[-1]._next)
             world = self._world
@@ -66,38 +67,38 @@ class Snapshot:
                 older._next, older._delta = None, []
         return self._world
 
-    def changed(self, time_s: float, ops: Sequence[Op]) -> Snapshot:
-        """The version after some changes of single entries."""
-        world = self.world()
-        newer = Snapshot(time_s, world)
-        self._delta = world.perform(ops)
-        self._next = newer
-        return newer
-
-    def after(self, undo: List[Op]) -> Snapshot:
+    def after(self, undo: list[Op], time_s: float | None = None) -> Snapshot:
         """The version that the world, changed in place since :meth:`world`, is now; ``undo`` leads back to this one."""
-        newer = Snapshot(self.time_s, self._world)
+        newer = Snapshot(self.time_s if time_s is None else time_s, self._world)
         self._delta = undo
         self._next = newer
         return newer
 
     def apply(self, changes: Changes) -> Snapshot:
         """The snapshot after the changes; this one stays what it is."""
-        ops: List[Op] = [("server", "", changes.server)] if changes.server is not None else []
-        ops += [("vnodes", name, None) for name in changes.gone_vnodes]
-        ops += [("vnodes", vnode.name, vnode) for vnode in changes.vnodes]
-        ops += [("queues", queue.name, queue) for queue in changes.queues]
-        for gone in changes.gone:
-            ops.append(("jobs", gone, None))
-            ops.append(("runs", gone, None))
-        for job in changes.queued:
-            ops.append(("runs", job.id, None))
-            ops.append(("jobs", job.id, job))
-        for run in changes.running:
-            if run.subjob is None:
-                ops.append(("jobs", run.id, None))
-            ops.append(("runs", run.id, run))
-        return self.changed(changes.time_s, ops)
+        time_s, queued, running, gone, vnodes, gone_vnodes, queues, server = changes
+        world = self.world()
+        undo: list[Op] = []
+        for job_id in gone:
+            undo.append(("runs", job_id, world.set_run(job_id, None)))
+            if job_id in world.jobs:
+                undo.append(("jobs", job_id, world.set_job(job_id, None)))
+        for job in queued:
+            if job.id in world.runs:
+                undo.append(("runs", job.id, world.set_run(job.id, None)))
+            undo.append(("jobs", job.id, world.set_job(job.id, job)))
+        for run in running:
+            if run.subjob is None and run.id in world.jobs:
+                undo.append(("jobs", run.id, world.set_job(run.id, None)))
+            undo.append(("runs", run.id, world.set_run(run.id, run)))
+        if vnodes or gone_vnodes or queues or server is not None:
+            ops: list[Op] = [("server", "", server)] if server is not None else []
+            ops += [("vnodes", name, None) for name in gone_vnodes]
+            ops += [("vnodes", vnode.name, vnode) for vnode in vnodes]
+            ops += [("queues", queue.name, queue) for queue in queues]
+            undo += reversed(world.perform(ops))
+        undo.reverse()
+        return self.after(undo, time_s)
 
     @property
     def server(self) -> Server:
@@ -105,26 +106,26 @@ class Snapshot:
         return self.world().server
 
     @property
-    def vnodes(self) -> Dict[str, Vnode]:
+    def vnodes(self) -> dict[str, Vnode]:
         """Vnodes by name (a copy)."""
         return dict(self.world().vnodes)
 
     @property
-    def queues(self) -> Dict[str, Queue]:
+    def queues(self) -> dict[str, Queue]:
         """Queues by name (a copy)."""
         return dict(self.world().queues)
 
     @property
-    def jobs(self) -> Dict[str, Job]:
+    def jobs(self) -> dict[str, Job]:
         """Waiting jobs by id (a copy)."""
         return dict(self.world().jobs)
 
     @property
-    def runs(self) -> Dict[str, Run]:
+    def runs(self) -> dict[str, Run]:
         """Runs by id (a copy)."""
         return dict(self.world().runs)
 
-    def use(self, queue: str, counted: str = "ncpus") -> Dict[EntityKey, int]:
+    def use(self, queue: str, counted: str = "ncpus") -> dict[EntityKey, int]:
         """What the queue's runs hold of the counted resource, by user, group and project, and in all."""
         return dict(self.world().use_in(queue, counted))
 
@@ -142,4 +143,6 @@ class Snapshot:
     __hash__ = None  # type: ignore[assignment]  # a cluster is no key
 
     def __repr__(self) -> str:
-        return f"Snapshot(time_s={self.time_s}, {len(self.vnodes)} vnodes, {len(self.runs)} runs, {len(self.jobs)} jobs)"
+        return (
+            f"Snapshot(time_s={self.time_s}, {len(self.vnodes)} vnodes, {len(self.runs)} runs, {len(self.jobs)} jobs)"
+        )

@@ -7,11 +7,13 @@ of these is refused with the text and what would be allowed (PBS Professional Re
 from __future__ import annotations
 
 import re
-from typing import Optional
 
 _SIZE = re.compile(r"^([0-9]+)([kmgtp]?)([bw]?)$", re.IGNORECASE)
 _KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
 _WORD_BYTES = 8
+
+SIZES = frozenset({"mem", "vmem", "accelerator_memory"})
+"""PBS's own consumables that are sizes: without a suffix they are bytes, and they are written in kb."""
 
 
 class UnitError(ValueError):
@@ -42,7 +44,7 @@ def parse_duration_s(text: str) -> int:
     return seconds + (1 if fraction.strip("0") else 0)
 
 
-def parse_amount(text: str) -> Optional[int]:
+def parse_amount(text: str) -> int | None:
     """A consumable amount: a whole number, or a size in KiB; None where the text is neither."""
     stripped = text.strip()
     if stripped.isascii() and stripped.isdigit():
@@ -53,7 +55,22 @@ def parse_amount(text: str) -> Optional[int]:
         number = float(stripped)
     except ValueError:
         return None
-    return int(number) if number >= 0 and number == number and number < 1e18 else None
+    return int(number) if 0 <= number < 1e18 else None
+
+
+def parse_resource(name: str, text: str) -> int | None:
+    """What is asked for or held of a named consumable: rounded up, and bytes where a size has no suffix."""
+    if name in SIZES and _SIZE.match(text.strip()):
+        return parse_size_kib(text)
+    amount = parse_amount(text)
+    if amount is None or _SIZE.match(text.strip()):
+        return amount
+    return amount + (float(text) > amount)
+
+
+def show_resource(name: str, amount: int) -> str:
+    """``name=amount`` as PBS reads it."""
+    return f"{name}={amount}kb" if name in SIZES else f"{name}={amount}"
 
 
 def show_duration(seconds: float) -> str:

@@ -8,16 +8,17 @@ what follows from the tables depends on nothing but the tables.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
 
 from policy.capacity import Capacity
 from policy.cluster import Job, Queue, Run, Server, Vnode
 from policy.limits import ALL, EntityKey
 
-Op = Tuple[str, str, Any]
+Op = tuple[str, str, Any]
 """Put a value in a table under a key; None takes the entry away."""
 
-OrderKey = Tuple[int, float, int, str]
+OrderKey = tuple[int, float, int, str]
 
 
 def order_key(job: Job) -> OrderKey:
@@ -29,7 +30,8 @@ class World:
     """The tables and what follows from them. Mutable: only :class:`~policy.snapshot.Snapshot` hands it out."""
 
     __slots__ = (
-        "_capacity", "_counted", "_regions", "_setters", "_use", "_use_scopes", "_vnodes_of_queue", "ends", "jobs", "order",
+        "_capacity", "_counted", "_plain_queues", "_regions",
+        "_setters", "_use", "_use_scopes", "_vnodes_of_queue", "ends", "jobs", "order",
         "queues", "runs", "server", "vnodes",
     )  # fmt: skip
 
@@ -42,19 +44,20 @@ class World:
         server: Server,
     ) -> None:
         self.server = server
-        self.vnodes: Dict[str, Vnode] = {vnode.name: vnode for vnode in vnodes}
-        self.queues: Dict[str, Queue] = {queue.name: queue for queue in queues}
-        self.jobs: Dict[str, Job] = {job.id: job for job in jobs}
-        self.runs: Dict[str, Run] = {run.id: run for run in runs}
-        self.order: List[Tuple[OrderKey, Job]] = sorted((order_key(job), job) for job in self.jobs.values())
-        self.ends: List[Tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
-        self._counted: List[str] = []
-        self._regions: Dict[str, int] | None = None
+        self.vnodes: dict[str, Vnode] = {vnode.name: vnode for vnode in vnodes}
+        self.queues: dict[str, Queue] = {queue.name: queue for queue in queues}
+        self.jobs: dict[str, Job] = {job.id: job for job in jobs}
+        self.runs: dict[str, Run] = {run.id: run for run in runs}
+        self.order: list[tuple[OrderKey, Job]] = sorted((order_key(job), job) for job in self.jobs.values())
+        self.ends: list[tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
+        self._counted: list[str] = []
+        self._regions: dict[str, int] | None = None
+        self._plain_queues: frozenset[str] | None = None
         self._capacity: Capacity | None = None
-        self._use: Dict[Tuple[str, str], Dict[EntityKey, int]] | None = None
-        self._use_scopes: Dict[str, List[Tuple[str, str]]] = {}
-        self._vnodes_of_queue: Dict[str, int] = {}
-        self._setters: Dict[str, Callable[[str, Any], Any]] = {
+        self._use: dict[tuple[str, str], dict[EntityKey, int]] | None = None
+        self._use_scopes: dict[str, list[tuple[str, str]]] = {}
+        self._vnodes_of_queue: dict[str, int] = {}
+        self._setters: dict[str, Callable[[str, Any], Any]] = {
             "jobs": self.set_job,
             "runs": self.set_run,
             "vnodes": self._set_vnode,
@@ -62,9 +65,9 @@ class World:
             "server": self._set_server,
         }
 
-    def perform(self, ops: Sequence[Op]) -> List[Op]:
+    def perform(self, ops: Sequence[Op]) -> list[Op]:
         """Carry out changes in order; gives the changes that undo them."""
-        undo: List[Op] = []
+        undo: list[Op] = []
         for table, key, value in ops:
             undo.append((table, key, self._setters[table](key, value)))
         undo.reverse()
@@ -149,7 +152,7 @@ class World:
             self._vnodes_of_queue[queue] = mask
         return mask
 
-    def regions(self) -> Dict[str, int]:
+    def regions(self) -> dict[str, int]:
         """Each queue's region: all vnodes it shares with queues that share vnodes with it, directly or by a chain."""
         if self._regions is None:
             regions = {queue: self.vnodes_of(queue) for queue in self.queues}
@@ -170,14 +173,22 @@ class World:
         self._vnodes_of_queue.clear()
         self._regions = None
 
-    def use_in(self, queue: str, resource: str) -> Dict[EntityKey, int]:
+    def plain_queues(self) -> frozenset[str]:
+        """The managed and started queues without any hard limit, where the server has no consumables of its own."""
+        if self._plain_queues is None:
+            bound = bool(self.server.left or self.server.hard.by_resource())
+            plain = (q for q in self.queues.values() if q.managed and q.started and not q.hard.by_resource())
+            self._plain_queues = frozenset(() if bound else (queue.name for queue in plain))
+        return self._plain_queues
+
+    def use_in(self, queue: str, resource: str) -> dict[EntityKey, int]:
         """What the runs of a queue hold of a resource, by entity; all of them under ``("o", "PBS_ALL")``."""
         if resource not in self._counted:
             self._counted.append(resource)
             self._forget_use()
         return self.used((queue, resource))
 
-    def used(self, scope: Tuple[str, str]) -> Dict[EntityKey, int]:
+    def used(self, scope: tuple[str, str]) -> dict[EntityKey, int]:
         """The same for any scope: (queue, or "" for the server; resource, or "" for the number of running jobs).
 
         Counted are the resources of some limit and those that :meth:`use_in` was asked for.
@@ -190,9 +201,10 @@ class World:
 
     def _forget_use(self) -> None:
         self._use = None
+        self._plain_queues = None
         self._use_scopes.clear()
 
-    def _scopes(self, name: str) -> List[Tuple[str, str]]:
+    def _scopes(self, name: str) -> list[tuple[str, str]]:
         scopes = self._use_scopes.get(name)
         if scopes is None:
             queue = self.queues.get(name)

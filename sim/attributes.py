@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from policy.limits import LimitError, parse_entity, show_entity
@@ -145,6 +146,13 @@ Resources = Mapping[str, tuple[str, str]]
 
 _ENTRY = re.compile(r"\s*\[\s*\"?([^\]=\"]+)\"?\s*=\s*([^\]=]+?)\s*\]\s*(?:,|$)")
 _YES, _NO = ("true", "t", "1", "y", "yes"), ("false", "f", "0", "n", "no")
+
+
+@lru_cache(maxsize=4096)
+def split_key(key: str) -> tuple[str, str]:
+    """The attribute and the resource of a key, `Resource_List.ncpus`; no resource where the key has none."""
+    name, _, resource = key.partition(".")
+    return name, resource
 
 
 def find_attribute(table: Table, name: str) -> Attribute:

@@ -32,6 +32,7 @@ from hooks.picture import (
 from hooks.state import LAST_PASS, State, state_folder
 from policy.ledger import Ledger, LedgerError
 from policy.settings import Settings
+from sim.attributes import split_key
 from sim.clock import Clock
 from sim.demo_load import Load
 from sim.demo_site import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
@@ -39,7 +40,7 @@ from sim.pbs_error import PbsError
 from sim.qmgr import Reply, run_line
 from sim.scheduler import Scheduler
 from sim.stand_in import HookSite
-from sim.status import Stat, stat_queues, stat_scheds, stat_server, stat_vnodes
+from sim.status import Stat, stat_queues, stat_resources, stat_scheds, stat_server, stat_vnodes
 
 SPEEDS = (1.0, 1000.0)
 DEFAULT_SPEED = 10.0
@@ -153,7 +154,7 @@ class DemoCluster:
                 _view(stat_queues(server), _QUEUE_NAMES),
                 {vnode: self._seen(f"v {vnode}", texts, _VNODE_NAMES) for vnode, texts in stat_vnodes(server)},
                 jobs,
-                {each: {"type": kind, "flag": flag} for each, (kind, flag) in server.resources.items()},
+                dict(stat_resources(server)),
                 _view(stat_scheds(server), _SCHED_NAMES),
             )
 
@@ -246,7 +247,7 @@ _SCHED_NAMES = frozenset(SCHED_ATTRIBUTES)
 
 def _choose(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """The attributes that the reader asks a server for."""
-    return {key: text for key, text in texts.items() if key.partition(".")[0] in names}
+    return {key: text for key, text in texts.items() if split_key(key)[0] in names}
 
 
 def _view(objects: Stat, names: Collection[str]) -> dict[str, Attributes]:

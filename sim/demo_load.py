@@ -51,7 +51,11 @@ OTHERS_QUOTA = 20
 _ESTIMATES_S = tuple(3600 * hours for hours in (1, 2, 4, 8, 12, 24))
 _LONGEST_RUN_S = 16 * 3600
 _LARGEST_SHARE = 8
-"""No job is larger than this fraction of its queue's cores."""
+_LARGEST_CORES = 512
+"""No job is larger than this fraction of its queue's cores, nor than so many cores."""
+
+_GAP_VNODE_S = 2000.0
+"""Seconds from one submission to the next, were there one vnode: enough to keep it busy."""
 
 
 class Submission(NamedTuple):
@@ -106,10 +110,10 @@ class Load:
 
     def draw_gap_s(self, cores: int, waiting: float) -> float:
         """Until the next submission to a queue of this many cores, when what waits is `waiting` times its cores."""
-        return self._random.expovariate(1.0) * (1500 / (cores / CORES_PER_VNODE) + 5) * min(4.0, 0.3 + 2 * waiting**2)
+        return self._random.expovariate(1.0) * _GAP_VNODE_S * CORES_PER_VNODE / cores * min(4.0, 0.3 + 2 * waiting**2)
 
     def _draw_cores(self, array: bool) -> tuple[str, int]:
-        cores = draw_size(self._random, 8 if array else max(1, self._cores // _LARGEST_SHARE))
+        cores = draw_size(self._random, 8 if array else max(1, min(self._cores // _LARGEST_SHARE, _LARGEST_CORES)))
         if cores <= CORES_PER_VNODE:
             return f"1:ncpus={cores}:mem={cores * MEMORY_PER_CORE_GB}gb", cores
         chunks = -(-cores // CORES_PER_VNODE)

@@ -7,6 +7,7 @@ first pass meets users who are far over their quotas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from sim.clock import Clock
@@ -33,7 +34,13 @@ GPU_SHARE = 8
 
 _HISTORY = "24:00:00"
 _SCHED_INTERVAL_S = 120.0
+_COUNT_INTERVAL_S = 60.0
 _WARM_UP_S = 5 * 3600.0
+_WARM_UP_VNODES = 256
+"""A larger cluster is warmed up for less time, by as much as more jobs come."""
+
+_FIRST_LOAD = 1.3
+"""What is submitted at the very beginning, in multiples of the cores."""
 
 
 def furnish(clock: Clock, vnodes: int) -> SimServer:
@@ -90,12 +97,22 @@ class Crowd:
     def __init__(self, server: SimServer, load: Load) -> None:
         self._server = server
         self._load = load
+        self._cores = {queue: max(cores_of(server, queue), 1) for queue in QUEUES}
+        self._waiting: dict[str, float] = {}
+        self._counted_s = float("-inf")
 
     def arrive(self, queue: str) -> None:
         """Somebody submits to the queue now; the next arrival is on the clock."""
         self.submit(self._load.draw(queue, self._server.clock.now_s))
-        gap_s = self._load.draw_gap_s(cores_of(self._server, queue), self._waiting(queue))
+        gap_s = self._load.draw_gap_s(self._cores[queue], self._count_waiting(queue))
         self._server.clock.after(gap_s, lambda: self.arrive(queue))
+
+    def rush(self, queue: str) -> None:
+        """Submit at once what more than fills the queue's vnodes."""
+        cores = 0
+        while cores < _FIRST_LOAD * self._cores[queue]:
+            job = self.submit(self._load.draw(queue, self._server.clock.now_s))
+            cores += int(job.texts["Resource_List.ncpus"]) * max(len(job.indices), 1) if job else 0
 
     def submit(self, submission: Submission) -> SimJob | None:
         """One qsub. What the server refuses is the user's business, and None."""
@@ -114,14 +131,17 @@ class Crowd:
         if job_id in self._server.jobs and self._server.jobs[job_id].state == "H":
             self._server.release_job(job_id, "u")
 
-    def _waiting(self, queue: str) -> float:
-        """What waits in a queue, in multiples of its cores."""
-        waiting = sum(
-            int(job.texts["Resource_List.ncpus"]) * (len(job.waiting) if job.is_array else 1)
-            for job in self._server.jobs.values()
-            if job.state in "QB" and job.texts["queue"] == queue
-        )
-        return waiting / max(cores_of(self._server, queue), 1)
+    def _count_waiting(self, queue: str) -> float:
+        """What waits in a queue, in multiples of its cores, as of at most a minute ago."""
+        if self._server.clock.now_s >= self._counted_s + _COUNT_INTERVAL_S:
+            self._counted_s = self._server.clock.now_s
+            cores: Counter[str] = Counter()
+            for job in self._server.jobs.values():
+                if job.state in "QB":
+                    each = int(job.texts["Resource_List.ncpus"])
+                    cores[job.texts["queue"]] += each * (len(job.waiting) if job.is_array else 1)
+            self._waiting = {name: cores[name] / self._cores[name] for name in QUEUES}
+        return self._waiting[queue]
 
 
 def warm_up(server: SimServer, crowd: Crowd) -> None:
@@ -130,8 +150,10 @@ def warm_up(server: SimServer, crowd: Crowd) -> None:
     schedulers = [Scheduler(server, name) for name in server.scheds]
     begun_s = clock.now_s
     for queue in QUEUES:
+        crowd.rush(queue)
         crowd.arrive(queue)
-    while clock.now_s < begun_s + _WARM_UP_S:
+    warm_s = _WARM_UP_S * min(1.0, _WARM_UP_VNODES / len(server.vnodes))
+    while clock.now_s < begun_s + warm_s:
         for scheduler in schedulers:
             scheduler.cycle()
         clock.run_until(clock.now_s + _SCHED_INTERVAL_S)

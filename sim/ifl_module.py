@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Callable
 
-from sim.attributes import JOB, QUEUE, SCHEDULER, SERVER, VNODE, Table
+from sim.attributes import JOB, QUEUE, SCHEDULER, SERVER, VNODE, Table, split_key
 from sim.management import Change, Command, Object, Operation, manage
 from sim.pbs_error import HOOK_REJECTED, PROTOCOL, UNDEFINED_ATTRIBUTE, PbsError
 from sim.server import SimServer
@@ -23,6 +23,8 @@ _RESERVATION_ATTRIBUTES = frozenset({"queue", "reserve_state", "reserve_start", 
 class _Link:
     """An attribute in a linked list."""
 
+    __slots__ = ("name", "next", "op", "resource", "value")
+
     def __init__(self) -> None:
         self.next: _Link | None = None
         self.name: str | None = None
@@ -34,9 +36,13 @@ class _Link:
 class attrl(_Link):  # noqa: N801 - PBS's names, as in C
     """An attribute that is asked for, told, or altered."""
 
+    __slots__ = ()
+
 
 class attropl(_Link):  # noqa: N801
     """An attribute with an operation: how to compare, or how to set."""
+
+    __slots__ = ()
 
 
 class batch_status:  # noqa: N801
@@ -238,20 +244,26 @@ def _choose(texts: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]
     if not names:
         return texts
     wanted = frozenset(names)
-    return {key: text for key, text in texts.items() if key in wanted or key.partition(".")[0] in wanted}
+    return {key: text for key, text in texts.items() if split_key(key)[0] in wanted}
 
 
 def _chain(texts: Mapping[str, str]) -> _Link | None:
     """Attributes as a linked list. Each entry of a limit is a link of its own, as the server sends them."""
     head: _Link | None = None
     for key, text in reversed(list(texts.items())):
-        name, _, resource = key.partition(".")
-        entries = text.split(",[") if text.startswith("[") and name.startswith(("max_", "queued_jobs")) else [text]
-        for number in reversed(range(len(entries))):
-            link = attrl()
-            link.name, link.resource = name, resource or None
-            link.value = entries[number] if number == 0 else f"[{entries[number]}"
-            link.op = Operation.SET.value if number == 0 else Operation.INCR.value
-            link.next = head
-            head = link
+        name, resource = split_key(key)
+        first, *more = text.split(",[") if text[:1] == "[" and name.startswith(_LIMITS) else (text,)
+        for entry in reversed(more):
+            head = _link(name, resource, f"[{entry}", _INCR, head)
+        head = _link(name, resource, first, _SET, head)
     return head
+
+
+def _link(name: str, resource: str, value: str, op: int, following: _Link | None) -> _Link:
+    link = attrl()
+    link.name, link.resource, link.value, link.op, link.next = name, resource or None, value, op, following
+    return link
+
+
+_LIMITS = ("max_", "queued_jobs")
+_SET, _INCR = Operation.SET.value, Operation.INCR.value

@@ -133,12 +133,12 @@ def _change(server: SimServer, kind: Object, name: str, command: Command, change
             if not result[key]:
                 del result[key]
             _check_default_queue(server, kind, key, result.get(key, ""))
+    if vnode is not None:
+        vnode.change(result, offline, server.clock.now_s)
+        return
     texts.clear()
     texts.update(result)
     _follow_scheduling(server, kind, name)
-    if vnode is not None:
-        vnode.offline = offline
-        vnode.touch(server.clock.now_s)
 
 
 def _merge(attribute: Attribute, change: Change, before: str, server: SimServer) -> str:
@@ -245,11 +245,13 @@ def _manage_resource(server: SimServer, command: Command, name: str, changes: Se
         raise PbsError(UNKNOWN_RESOURCE)
     if command is Command.DELETE:
         del server.resources[name]
-        for texts in [server.texts, *server.queues.values(), *(vnode.texts for vnode in server.vnodes.values())]:
-            for key in [key for key in texts if key.partition(".")[2] == name]:
+        for texts in (server.texts, *server.queues.values()):
+            for key in _keys_of(texts, name):
                 del texts[key]
         for vnode in server.vnodes.values():
-            vnode.touch(server.clock.now_s)
+            gone = _keys_of(vnode.texts, name)
+            kept = {key: text for key, text in vnode.texts.items() if key not in gone}
+            vnode.change(kept, vnode.offline, server.clock.now_s)
         return
     kind, flag = server.resources.get(name, ("string", ""))
     for change in changes:
@@ -260,3 +262,7 @@ def _manage_resource(server: SimServer, command: Command, name: str, changes: Se
         else:
             raise PbsError(BAD_VALUE)
     server.resources[name] = (kind, flag)
+
+
+def _keys_of(texts: Mapping[str, str], resource: str) -> list[str]:
+    return [key for key in texts if key.partition(".")[2] == resource]

@@ -1,7 +1,8 @@
 """Policies by name or file, as settings and as the queue that a replayed workload meets.
 
 A name stands for settings of the one engine, never for another engine. Where a policy needs quotas and no file gives
-them, a user's quota is that user's share of the workload's core-seconds, rounded up (equal shares for a drawn workload).
+them, a user's quota is that user's share of the workload's core-seconds, rounded up (equal shares for a drawn
+workload).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Callable, Dict
+from typing import Callable
 
 from policy.cluster import HardLimits, Queue
 from policy.limits import Limits
@@ -39,7 +40,7 @@ _EASY = replace(_FCFS, backfill=BackfillSettings(kind="easy"))
 
 Build = Callable[[Workload, Cluster], Policy]
 
-_NAMED: Dict[str, Build] = {
+_NAMED: dict[str, Build] = {
     "fcfs": lambda _w, _c: Policy("fcfs", _FCFS, Queue(QUEUE)),
     "easy": lambda _w, _c: Policy("easy", _EASY, Queue(QUEUE)),
     "easy-sjbf": lambda _w, _c: Policy(
@@ -81,8 +82,9 @@ def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
 
 
 def shares(workload: Workload, cluster: Cluster) -> Limits:
-    """Each user's share of the cluster's cores: by core-seconds in the workload, equal where it was drawn; rounded up."""
-    used: Dict[str, float] = {}
+    """Each user's share of the cluster's cores: by core-seconds in the workload, equal where it was drawn; rounded
+    up."""
+    used: dict[str, float] = {}
     for job in workload.jobs:
         used[job.user] = used.get(job.user, 0) + (1 if workload.generated else job.cores * job.run_s)
     if workload.generated:

@@ -7,11 +7,10 @@ jobs through the server like anyone else, so that the runjob hook sees them.
 from __future__ import annotations
 
 from policy.request import Chunk, Request
-from policy.units import parse_amount
 from sim.pbs_error import PbsError
 from sim.server import SimServer
 from sim.sim_jobs import SimJob
-from sim.vnodes import SimVnode, show_amount
+from sim.vnodes import show_amount
 
 _DEFAULT_PARTITION = "pbs-default"
 
@@ -39,20 +38,20 @@ class Scheduler:
             if texts.get("partition", _DEFAULT_PARTITION) == served and texts.get("started") == "True"
         }  # fmt: skip
         room = {
-            name: _free(vnode) for name, vnode in self._server.vnodes.items()
-            if vnode.texts.get("partition", _DEFAULT_PARTITION) == served and vnode.state in ("free", "job-busy")
+            name: vnode.free() for name, vnode in self._server.vnodes.items()
+            if vnode.texts.get("partition", _DEFAULT_PARTITION) == served and vnode.state == "free"
         }  # fmt: skip
+        consumables = self._server.consumables
         started = 0
         too_large: set[Request] = set()
         for job in [job for job in self._server.jobs.values() if job.state in "QB" and job.texts["queue"] in queues]:
-            request = job.request()
+            request = job.request(consumables)
             for job_id in _startable(job):
                 where = None if request in too_large else _place(request, room)
                 if where is None:
                     too_large.add(request)
                     break
                 started += self._start(job_id, where)
-            room = {name: free for name, free in room.items() if free.get("ncpus", 0) > 0}
         return started
 
     def _start(self, job_id: str, exec_vnode: str) -> int:
@@ -68,18 +67,9 @@ def _startable(job: SimJob) -> list[str]:
     return [job.subjob_id(index) for index in job.waiting] if job.is_array else [job.id]
 
 
-def _free(vnode: SimVnode) -> Free:
-    free = {}
-    for key, text in vnode.texts.items():
-        kind, _, resource = key.partition(".")
-        amount = parse_amount(text) if kind == "resources_available" else None
-        if amount is not None:
-            free[resource] = amount - vnode.assigned.get(resource, 0)
-    return free
-
-
 def _place(request: Request, room: dict[str, Free]) -> str | None:
-    """Where the chunks go, taking their amounts out of `room`; None, and nothing taken, where they do not all fit."""
+    """Where the chunks go, taking their amounts out of `room`, and full vnodes; None, and nothing taken, if they do
+    not all fit."""
     taken: list[tuple[str, Chunk]] = []
     spread = request.place in ("scatter", "vscatter")
     for chunk in request.chunks:
@@ -90,6 +80,8 @@ def _place(request: Request, room: dict[str, Free]) -> str | None:
             if spread and any(name == vnode for vnode, _ in taken):
                 continue
             fitting = min((free.get(resource, 0) // amount for resource, amount in chunk.amounts), default=0)
+            if fitting < 1:
+                continue
             for _ in range(min(left, fitting, 1 if spread else fitting)):
                 _take(free, chunk, 1)
                 taken.append((name, chunk))
@@ -98,6 +90,8 @@ def _place(request: Request, room: dict[str, Free]) -> str | None:
             for name, part in taken:
                 _take(room[name], part, -1)
             return None
+    for name in {name for name, _ in taken if room[name].get("ncpus", 0) < 1}:
+        del room[name]
     return "+".join(
         "(" + ":".join([name, *(f"{resource}={show_amount(resource, n)}" for resource, n in chunk.amounts)]) + ")"
         for name, chunk in taken

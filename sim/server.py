@@ -11,16 +11,15 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping
 
-from policy.placement import Placement, PlacementError, parse_exec_vnode
-from policy.units import UnitError, parse_duration_s
-from sim.attributes import BUILT_IN_RESOURCES, JOB, check_value, find_attribute
+from policy.placement import Placement
+from policy.units import parse_duration_s
+from sim.attributes import JOB, check_value, find_attribute
 from sim.clock import Clock
-from sim.fresh import VERSION, fresh_scheduler, fresh_server
 from sim.hook_calls import HookRejection, Hooks, NoHooks
+from sim.inventory import Inventory
 from sim.moms import KILLED, REQUEUED, WALLTIME_EXCEEDED, Moms, Process
 from sim.pbs_error import (
     BAD_STATE,
-    BAD_VALUE,
     HOOK_REJECTED,
     INVALID_REQUEST,
     JOB_FINISHED,
@@ -31,65 +30,37 @@ from sim.pbs_error import (
     READ_ONLY,
     REJECTED_BY_MOM,
     UNDEFINED_ATTRIBUTE,
-    UNKNOWN_JOB,
-    UNKNOWN_NODE,
     UNKNOWN_QUEUE,
     PbsError,
 )
-from sim.sim_jobs import QSUB_DEFAULTS, SimJob, check_request, read_indices, show_day, show_indices, work_out_chunks
-from sim.vnodes import SimVnode
+from sim.sim_jobs import (
+    QSUB_DEFAULTS,
+    SimJob,
+    check_request,
+    read_indices,
+    show_day,
+    show_indices,
+    work_out_chunks,
+)
 
 HISTORY_S = 14 * 24 * 3600
 """How long PBS remembers ended jobs where `job_history_duration` does not say."""
 
 _OF_A_RUN = ("exec_host", "exec_vnode", "stime", "jobdir", "resources_used")
 _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})
-_LOG_LENGTH = 20_000
 
 
-class SimServer:
-    """One server with its vnodes, queues, schedulers, resources and jobs. Not safe for two threads at once."""
+class SimServer(Inventory):
+    """One server, from what it has to what happens on it. Not safe for two threads at once."""
 
     def __init__(self, name: str, clock: Clock, hooks: Hooks | None = None) -> None:
-        self.name = name
-        self.clock = clock
+        super().__init__(name, clock)
         self.hooks: Hooks = hooks or NoHooks()
         self.moms = Moms(clock)
-        self.texts: dict[str, str] = fresh_server(name)
-        self.queues: dict[str, dict[str, str]] = {}
-        self.vnodes: dict[str, SimVnode] = {}
-        self.scheds: dict[str, dict[str, str]] = {"default": fresh_scheduler(name)}
-        self.resources: dict[str, tuple[str, str]] = dict(BUILT_IN_RESOURCES)
-        self.jobs: dict[str, SimJob] = {}
-        self.log: deque[str] = deque(maxlen=_LOG_LENGTH)
         self.states: Counter[tuple[str, str]] = Counter()
         self._history: deque[tuple[float, str]] = deque()
         self._dependents: dict[str, list[str]] = {}
         self._next_number = 0
-
-    # ---- what there is
-
-    def add_queue(self, name: str, **attributes: str) -> None:
-        """A queue that takes and starts jobs; the first one becomes the default queue."""
-        self.queues[name] = {"queue_type": "Execution", "enabled": "True", "started": "True", **attributes}
-        self.texts.setdefault("default_queue", name)
-
-    def add_vnode(self, name: str, resources: Mapping[str, str], **attributes: str) -> None:
-        """A vnode with a MoM of its own; `resources` are its resources_available."""
-        shown = {"host": name, "vnode": name, "arch": "linux", **resources}
-        texts = {
-            "Mom": name, "Port": "15002", "pbs_version": VERSION, "ntype": "PBS", "pcpus": resources["ncpus"],
-            **{f"resources_available.{resource}": shown[resource] for resource in sorted(shown)},
-            "resv_enable": "True", "sharing": "default_shared", "license": "l", **attributes,
-        }  # fmt: skip
-        self.vnodes[name] = SimVnode(name, texts, self.clock.now_s)
-
-    def find_vnode(self, name: str) -> SimVnode:
-        """The vnode called `name`."""
-        vnode = self.vnodes.get(name)
-        if vnode is None:
-            raise PbsError(UNKNOWN_NODE)
-        return vnode
 
     # ---- a job's life
 
@@ -128,9 +99,10 @@ class SimServer:
                 {"array": "True", "array_indices_submitted": show_indices(indices, job.step), **job.count_subjobs()}
             )
         self.jobs[job_id] = job
+        self._depend(job)
         self._settle(job)
         self._count(job, 1)
-        self._note(
+        self.note(
             job_id, f"Job Queued at request of {user}@{self.name}, job name = {texts['Job_Name']}, queue = {queue}"
         )
         return job_id
@@ -145,12 +117,12 @@ class SimServer:
             raise PbsError(BAD_STATE)
         if not exec_vnode:
             raise PbsError(NO_SCHEDULER)
-        placement = self._read_placement(exec_vnode)
+        placement = self.read_placement(exec_vnode)
         starting = job or self._make_subjob(parent, index or 0)
         try:
             self.hooks.runjob(starting, exec_vnode)
         except HookRejection as rejection:
-            self._note(job_id, f"not started: {rejection}")
+            self.note(job_id, f"not started: {rejection}")
             raise PbsError(HOOK_REJECTED, text=str(rejection)) from rejection
         if any(self.vnodes[name].down for name in placement.vnodes):
             raise PbsError(REJECTED_BY_MOM)
@@ -196,9 +168,8 @@ class SimServer:
         job, index = self.look_up(job_id)
         if index is not None or job.state == "F":
             raise PbsError(BAD_STATE)
-        held = sorted((set(job.texts["Hold_Types"]) | set(holds)) - {"n"})
         when = time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(self.clock.now_s))
-        job.set({"Hold_Types": "".join(held), "comment": f"Job held by root on {when}"})
+        job.set({"Hold_Types": _change_holds(job, added=holds), "comment": f"Job held by root on {when}"})
         self._resettle(job)
 
     def release_job(self, job_id: str, holds: str) -> None:
@@ -206,7 +177,7 @@ class SimServer:
         job, index = self.look_up(job_id)
         if index is not None or job.state == "F":
             raise PbsError(BAD_STATE)
-        job.set({"Hold_Types": "".join(sorted(set(job.texts["Hold_Types"]) - set(holds))) or "n"}, without=["comment"])
+        job.set({"Hold_Types": _change_holds(job, removed=holds)}, without=["comment"])
         self._resettle(job)
 
     def move_job(self, job_id: str, queue: str) -> None:
@@ -276,34 +247,6 @@ class SimServer:
 
     # ---- within
 
-    def look_up(self, job_id: str) -> tuple[SimJob, int | None]:
-        """The job, or the array and the index of one of its subjobs. PbsError if there is none of the id."""
-        number, _, rest = job_id.partition(".")
-        if "[" in number and not number.endswith("[]"):
-            base, _, index = number.partition("[")
-            array = self.jobs.get(f"{base}[].{rest or self.name}")
-            if array is not None and index[:-1].isdigit() and int(index[:-1]) in array.indices:
-                return array, int(index[:-1])
-            raise PbsError(UNKNOWN_JOB)
-        job = self.jobs.get(f"{number}.{rest or self.name}")
-        if job is None:
-            raise PbsError(UNKNOWN_JOB)
-        return job, None
-
-    def find_job(self, job_id: str) -> SimJob:
-        """The job, array or subjob; a subjob must have started."""
-        job, index = self.look_up(job_id)
-        return job if index is None else job.subjobs[index]
-
-    def _read_placement(self, exec_vnode: str) -> Placement:
-        try:
-            placement = parse_exec_vnode(exec_vnode)
-        except (PlacementError, UnitError) as error:
-            raise PbsError(BAD_VALUE) from error
-        for name in placement.vnodes:
-            self.find_vnode(name)
-        return placement
-
     def _make_subjob(self, array: SimJob, index: int) -> SimJob:
         """The subjob that is about to start; the array does not know it before it has."""
         texts = array.waiting_subjob(index)
@@ -321,7 +264,7 @@ class SimServer:
             array.waiting.remove(job.index)
         else:
             self._count(job, -1)
-        job.placement, job.exclusive = placement, job.request().exclusive
+        job.placement, job.exclusive = placement, job.request(self.consumables).exclusive
         hosts = self._show_hosts(placement)
         for vnode, amounts, chunks in placement.spots:
             self.vnodes[vnode].hold(job.id, amounts, chunks, job.exclusive, now_s)
@@ -341,7 +284,7 @@ class SimServer:
             now_s, placement.total("ncpus"), placement.total("mem"), lambda status: self._obit(job, status)
         )
         self.moms.start(job.id, process, job.run_s, parse_duration_s(walltime) if walltime else None, job.exit_status)
-        self._note(job.id, f"Job Run on exec_vnode {exec_vnode}")
+        self.note(job.id, f"Job Run on exec_vnode {exec_vnode}")
 
     def _show_hosts(self, placement: Placement) -> str:
         """`exec_host`: for each chunk the host, the number of the job there, and the cores where they are several."""
@@ -385,7 +328,7 @@ class SimServer:
         now = str(int(self.clock.now_s))
         self._count(job, -1)
         self._free(job)
-        self._note(job.id, "Job requeued")
+        self.note(job.id, "Job requeued")
         if job.parent is not None:
             del job.parent.subjobs[job.index]
             job.parent.waiting.append(job.index)
@@ -413,7 +356,7 @@ class SimServer:
         job.set(changes)
         if job.is_array:
             job.set(job.count_subjobs())
-        self._note(job.id, f"Exit_status={status}" if status is not None else "Job deleted")
+        self.note(job.id, f"Exit_status={status}" if status is not None else "Job deleted")
         if job.parent is not None:
             self._close_array(job.parent)
             return
@@ -436,17 +379,9 @@ class SimServer:
     def _settle(self, job: SimJob) -> None:
         """The state of a job that does not run, from its holds, its dependencies and its start time."""
         texts = job.texts
-        depend = texts.get("depend", "")
-        other = depend.partition(":")[2]
-        if depend and other not in self._dependents and texts["Hold_Types"] == "n":
-            parent = self.jobs.get(other)
-            if parent is not None and parent.state != "F":
-                job.set({"Hold_Types": "s"})
-        if depend and job.texts["Hold_Types"] == "s":
-            self._dependents.setdefault(other, []).append(job.id)
         starts = texts.get("Execution_Time", "")
-        if job.texts["Hold_Types"] != "n":
-            job.set({"job_state": "H", "substate": "22" if depend else "20"}, without=["etime"])
+        if texts["Hold_Types"] != "n":
+            job.set({"job_state": "H", "substate": "22" if "depend" in texts else "20"}, without=["etime"])
         elif starts and float(starts) > self.clock.now_s:
             job.set({"job_state": "W", "substate": "30"}, without=["etime"])
             self.clock.at(float(starts), lambda: self._resettle(job))
@@ -462,6 +397,13 @@ class SimServer:
             self._settle(job)
             self._count(job, 1)
 
+    def _depend(self, job: SimJob) -> None:
+        """Hold a job that needs another one's end, `afterok:ID` or `afterany:ID`, until there is that end."""
+        other = self.jobs.get(job.texts.get("depend", "").partition(":")[2])
+        if other is not None and other.state != "F":
+            self._dependents.setdefault(other.id, []).append(job.id)
+            job.set({"Hold_Types": _change_holds(job, added="s")})
+
     def _release_dependents(self, job_id: str, status: int | None) -> None:
         """Let go what waited for this job's end; what waited for its success goes with its failure, as in PBS."""
         for dependent in self._dependents.pop(job_id, []):
@@ -469,7 +411,7 @@ class SimServer:
             if job is None or job.state != "H":
                 continue
             if status == 0 or job.texts["depend"].startswith("afterany:"):
-                job.set({"Hold_Types": "n"}, without=["depend"])
+                job.set({"Hold_Types": _change_holds(job, removed="s")}, without=["depend"])
                 self._resettle(job)
             else:
                 self.delete_job(dependent)
@@ -477,6 +419,7 @@ class SimServer:
     def _count(self, job: SimJob, step: int) -> None:
         self.states[job.texts["queue"], job.state] += step
 
-    def _note(self, job_id: str, words: str) -> None:
-        when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(self.clock.now_s))
-        self.log.append(f"{when};0008;Server@{self.name};Job;{job_id};{words}")
+
+def _change_holds(job: SimJob, added: str = "", removed: str = "") -> str:
+    """A job's holds with these added and those taken off; `n` for none."""
+    return "".join(sorted((set(job.texts["Hold_Types"]) | set(added)) - set(removed) - {"n"})) or "n"

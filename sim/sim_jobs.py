@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from policy.placement import Placement
 from policy.request import Request, RequestError, parse_request
 from policy.units import parse_amount
-from sim.attributes import JOB, Resources, check_value, find_attribute
+from sim.attributes import JOB, Resources, check_value, find_attribute, split_key
 from sim.pbs_error import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
 from sim.vnodes import show_amount
 
@@ -73,9 +73,9 @@ class SimJob:
         kept.update(changes)
         self.texts = kept
 
-    def request(self) -> Request:
-        """What it asks for, defaults included."""
-        return parse_request(self.texts["schedselect"], self.texts.get("Resource_List.place", ""))
+    def request(self, consumables: frozenset[str]) -> Request:
+        """What it asks for, defaults included; which resources are consumable is the server's to say."""
+        return parse_request(self.texts["schedselect"], self.texts.get("Resource_List.place", ""), consumables)
 
     def subjob_id(self, index: int) -> str:
         """The id of a subjob of this array."""
@@ -101,7 +101,7 @@ def check_request(given: Mapping[str, str], resources: Resources, server_default
     """The attributes of a request with PBS's defaults and with what it works out from `select`. Raises PbsError."""
     texts = dict(_SERVER_DEFAULTS)
     for name, text in given.items():
-        attribute_name, _, resource = name.partition(".")
+        attribute_name, resource = split_key(name)
         attribute = find_attribute(JOB, attribute_name)
         if attribute.kind.by_resource and not resource:
             raise PbsError(UNDEFINED_ATTRIBUTE)
@@ -127,12 +127,12 @@ def work_out_chunks(
         found["Resource_List.place"] = texts.get("Resource_List.place", "pack")
     else:
         found["Resource_List.place"] = texts.get("Resource_List.place", "free")
-    chunks = [_complete(chunk, server_defaults) for chunk in select.split("+")]
+    defaults = {key: text for key, text in server_defaults.items() if key.startswith("default_chunk.")}
+    chunks = [_complete(chunk, defaults) for chunk in select.split("+")]
     for chunk in chunks:
         _check_chunk(chunk, resources)
-    consumable = frozenset(name for name, (_, flag) in resources.items() if set(flag) & set("nf"))
     try:
-        request = parse_request("+".join(chunks), found["Resource_List.place"], consumable)
+        request = parse_request("+".join(chunks), found["Resource_List.place"], consumables_of(resources))
     except RequestError as error:
         raise PbsError(BAD_VALUE, "Resource_List.place" if str(error).startswith("place") else "select") from error
     found["schedselect"] = "+".join(chunks)
@@ -142,14 +142,19 @@ def work_out_chunks(
     return found
 
 
-def _complete(chunk: str, server_defaults: Mapping[str, str]) -> str:
-    """A chunk with its count, and with the server's default for each resource that it does not name."""
+def consumables_of(resources: Resources) -> frozenset[str]:
+    """The resources that running jobs use up on their vnodes."""
+    return frozenset(name for name, (_, flag) in resources.items() if "n" in flag or "f" in flag)
+
+
+def _complete(chunk: str, defaults: Mapping[str, str]) -> str:
+    """A chunk with its count, and with the server's `default_chunk` for each resource that it does not name."""
     count, _, rest = chunk.partition(":") if chunk[:1].isdigit() else ("1", "", chunk)
     wishes = [count, *filter(None, rest.split(":"))]
     named = {wish.partition("=")[0] for wish in wishes}
-    for attribute, text in server_defaults.items():
-        kind, _, resource = attribute.partition(".")
-        if kind == "default_chunk" and resource not in named:
+    for key, text in defaults.items():
+        resource = split_key(key)[1]
+        if resource not in named:
             wishes.append(f"{resource}={text}")
     return ":".join(wishes)
 

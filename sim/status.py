@@ -97,9 +97,10 @@ def _counts(server: SimServer, queue: str | None) -> dict[str, str]:
 def _assigned(server: SimServer, queue: str | None) -> dict[str, str]:
     """What running jobs hold, of a queue or of all: PBS sums up what they asked for."""
     sums: Counter[str] = Counter()
+    consumables = server.consumables
     for job_id in {job_id for vnode in server.vnodes.values() for job_id in vnode.jobs}:
         job = server.find_job(job_id)
         if queue in (None, job.texts["queue"]):
-            sums.update(dict(job.request().totals))
+            sums.update(dict(job.request(consumables).totals))
             sums["nodect"] += int(job.texts["Resource_List.nodect"])
     return {f"resources_assigned.{resource}": show_amount(resource, sums[resource]) for resource in sorted(sums)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,7 +18,7 @@ class TomlFileError(ValueError):
     """A file that cannot be read as TOML."""
 
 
-def read_toml(path: Path) -> Dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     """The file's content. Raises :class:`TomlFileError`."""
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -29,7 +29,7 @@ def read_toml(path: Path) -> Dict[str, Any]:
     except UnicodeDecodeError as error:
         raise TomlFileError(f"{path}: not UTF-8 text: {error}") from error
     try:
-        data: Dict[str, Any] = tomllib.loads(text)
+        data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TomlFileError(f"{path}: not TOML: {error}") from error
     return data

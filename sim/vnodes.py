@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from policy.request import Amounts
 from policy.units import parse_amount
+from sim.attributes import split_key
 
 _ALWAYS_SHOWN = {"accelerator_memory": 0, "hbmem": 0, "mem": 0, "naccelerators": 0, "ncpus": 0, "vmem": 0}
 _SIZES = frozenset({"accelerator_memory", "hbmem", "mem", "vmem"})
@@ -30,11 +31,12 @@ class SimVnode:
         self.down_since_s: float | None = None
         self.assigned: dict[str, int] = dict(_ALWAYS_SHOWN)
         self.jobs: dict[str, int] = {}
+        self._available = _read_amounts(self.texts)
         self._exclusive: set[str] = set()
         self._shown: dict[str, str] | None = None
         self._changed_s = now_s
         self._used_s: float | None = None
-        self._state = self.state
+        self._state = self._work_out_state()
 
     @property
     def down(self) -> bool:
@@ -44,12 +46,18 @@ class SimVnode:
     @property
     def state(self) -> str:
         """PBS's state; several are separated by commas, in the order of PBS's bits."""
-        cores = parse_amount(self.texts.get("resources_available.ncpus", "0")) or 0
+        return self._state
+
+    def free(self) -> dict[str, int]:
+        """What is left of each of its amounts; less than nothing where it is overcommitted."""
+        return {resource: amount - self.assigned.get(resource, 0) for resource, amount in self._available.items()}
+
+    def _work_out_state(self) -> str:
         states = ["offline"] if self.offline else []
         states += ["down"] if self.down else []
         if self._exclusive:
             states.append("job-exclusive")
-        elif self.jobs and self.assigned["ncpus"] >= cores:
+        elif self.jobs and self.assigned["ncpus"] >= self._available.get("ncpus", 0):
             states.append("job-busy")
         return ",".join(states) or "free"
 
@@ -71,11 +79,18 @@ class SimVnode:
         self._used_s = now_s
         self.touch(now_s)
 
+    def change(self, texts: Mapping[str, str], offline: bool, now_s: float) -> None:
+        """Have these attributes from now on."""
+        self.texts, self.offline = dict(texts), offline
+        self._available = _read_amounts(self.texts)
+        self.touch(now_s)
+
     def touch(self, now_s: float) -> None:
         """Something about the vnode has changed."""
         self._shown = None
-        if self.state != self._state:
-            self._state, self._changed_s = self.state, now_s
+        state = self._work_out_state()
+        if state != self._state:
+            self._state, self._changed_s = state, now_s
 
     def attributes(self) -> dict[str, str]:
         """All attributes as texts; the same object until something changes, and not to be written to."""
@@ -93,6 +108,16 @@ class SimVnode:
 
     def _show_jobs(self) -> str:
         """Each core a job holds as `12.server/0`: PBS numbers them, and repeats the last where there are too many."""
-        last = max((parse_amount(self.texts.get("resources_available.ncpus", "1")) or 1) - 1, 0)
+        last = max(self._available.get("ncpus", 1) - 1, 0)
         cores = [job_id for job_id, count in self.jobs.items() for _ in range(max(count, 1))]
         return ", ".join(f"{job_id}/{min(number, last)}" for number, job_id in enumerate(cores))
+
+
+def _read_amounts(texts: Mapping[str, str]) -> dict[str, int]:
+    amounts = {}
+    for key, text in texts.items():
+        kind, resource = split_key(key)
+        amount = parse_amount(text) if kind == "resources_available" else None
+        if amount is not None:
+            amounts[resource] = amount
+    return amounts

@@ -7,6 +7,7 @@ pictures.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from tui.core.simulated import SimSource
 
 SIZE = (120, 30)
 PASSES = 40
+_FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 PICTURES: dict[str, Sequence[str]] = {
     "overview": ("1",),
@@ -55,9 +57,14 @@ async def draw(folder: Path, cluster: DemoCluster) -> list[Path]:
                 await console.workers.wait_for_complete()
                 await pilot.pause()
                 file = folder / f"{name}.svg"
-                file.write_text(console.export_screenshot(title=f"pbsteer: {name}"), encoding="utf-8")
+                file.write_text(_by_itself(console.export_screenshot(title=f"pbsteer: {name}")), encoding="utf-8")
                 files.append(file)
     return files
+
+
+def _by_itself(svg: str) -> str:
+    """The picture with its blanks kept by every viewer, and without fonts that would be fetched from elsewhere."""
+    return _FONT_FACE.sub("", svg).replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
 async def _until_decided(console: Console, pilot: Pilot[None]) -> None:

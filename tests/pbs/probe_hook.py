@@ -3,17 +3,20 @@
 Imported into a real server and run on a simulated one; one line of JSON for each event.
 """
 
+from __future__ import annotations
+
 import json
+from typing import Any, Callable
 
 import pbs
 
 
-def tell(value):
+def tell(value: object) -> list[str]:
     """A value as the type's name and the text, without what differs from one job to the next."""
     return [type(value).__name__, str(value)]
 
 
-def attempt(function):
+def attempt(function: Callable[[], object]) -> list[str]:
     """What an expression gives, or the name of what it raises."""
     try:
         return tell(function())
@@ -25,7 +28,7 @@ def attempt(function):
 
 event = pbs.event()
 job = event.job
-seen = {
+seen: dict[str, Any] = {
     "type": tell(event.type),
     "requestor": tell(event.requestor),
     "id": tell(job.id),

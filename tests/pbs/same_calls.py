@@ -6,19 +6,22 @@ nothing but the standard library. Prints a list of [what was called, what it gav
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
-def run(ifl, names, wait):
+def run(ifl: Any, names: Mapping[str, Any], wait: Callable[[float], None]) -> list[Any]:
     """All calls. `names` has the ids of the jobs and the names of the vnodes, `wait` lets seconds pass."""
-    said = []
+    said: list[Any] = []
     c = ifl.pbs_connect(None)
     first, plain, array, held, stubborn = (names[job] for job in ("first", "plain", "array", "held", "stubborn"))
     v1, v2 = names["vnodes"]
 
-    def chain(kind, *links):
+    def chain(kind: Any, *links: tuple[Any, ...]) -> Any:
         head = None
         for link in reversed(links):
             made = kind()
@@ -29,19 +32,21 @@ def run(ifl, names, wait):
             head = made
         return head
 
-    def attributes(*wanted):
+    def attributes(*wanted: str) -> Any:
         return chain(ifl.attrl, *((name, None, "") for name in wanted))
 
-    def changes(name, resource, value, op=ifl.SET):
+    def changes(name: str, resource: str, value: str, op: int) -> Any:
         return chain(ifl.attropl, (name, resource, value, op))
 
-    def setting(name, resource, value):
+    def setting(name: str, resource: str | None, value: str) -> Any:
         return chain(ifl.attrl, (name, resource, value))
 
-    def walk(status):
-        found, link = [], status
+    def walk(status: Any) -> list[Any]:
+        found: list[Any] = []
+        link = status
         while link:
-            pairs, attribute = [], link.attribs
+            pairs: list[Any] = []
+            attribute = link.attribs
             while attribute:
                 pairs.append([attribute.name, attribute.resource, attribute.value])
                 attribute = attribute.next
@@ -51,14 +56,14 @@ def run(ifl, names, wait):
             ifl.pbs_statfree(status)
         return found
 
-    def ask(label, status):
+    def ask(label: str, status: Any) -> None:
         found = walk(status)
         said.append([label, found, ifl.get_pbs_errno(), None if found else ifl.pbs_geterrmsg(c)])
 
-    def do(label, code):
+    def do(label: str, code: int) -> None:
         said.append([label, code, ifl.get_pbs_errno(), ifl.pbs_geterrmsg(c) if code else None])
 
-    def jobs(label, job=None, extend=None):
+    def jobs(label: str, job: str | None = None, extend: str | None = None) -> None:
         ask(label, ifl.pbs_statjob(c, job, None, extend))
 
     some = ("job_state", "queue", "Resource_List", "exec_vnode", "Hold_Types", "array_indices_remaining", "run_count")
@@ -130,7 +135,7 @@ def run(ifl, names, wait):
     jobs("ended before it ran", first, "x")
     jobs("ended, but not asked for", plain)
 
-    def manage(label, kind, name, *changed):
+    def manage(label: str, kind: int, name: str, *changed: tuple[Any, ...]) -> None:
         do(label, ifl.pbs_manager(c, ifl.MGR_CMD_SET, kind, name, chain(ifl.attropl, *changed), None))
 
     queue = ifl.MGR_OBJ_QUEUE
@@ -151,6 +156,4 @@ def run(ifl, names, wait):
 
 
 if __name__ == "__main__":
-    import pbs_ifl
-
-    print(json.dumps(run(pbs_ifl, json.loads(sys.argv[1]), time.sleep)))  # noqa: T201
+    print(json.dumps(run(importlib.import_module("pbs_ifl"), json.loads(sys.argv[1]), time.sleep)))  # noqa: T201

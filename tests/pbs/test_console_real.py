@@ -97,9 +97,9 @@ def test_status_and_explain_agree_on_what_waits(pbs: PbsCluster) -> None:
     explained = {each: json.loads(pbsteer(pbs, "explain", each, "--json")) for each in (job, huge)}
     assert status["jobs"] == {"Q": 2}
     assert status["cores"] == {"used": 0, "total": 24}
-    assert status["plan"]["starts"] == [each for each in (job, huge) if explained[each]["outcome"] == "starts"]
-    assert explained[huge]["outcome"] == "waits"
-    assert explained[huge]["reason"]["sentence"] in pbsteer(pbs, "explain", huge).replace("\n            ", " ")
+    assert status["plan"]["starts"] == [each for each in (job, huge) if explained[each]["state"] == "starting"]
+    assert explained[huge]["state"] == "waiting"
+    assert explained[huge]["reason"]["sentence"] in " ".join(pbsteer(pbs, "explain", huge).split())
 
 
 def test_hostile_names_go_through_the_real_qsub_and_come_out_harmless(pbs: PbsCluster) -> None:

@@ -85,9 +85,9 @@ def test_explain_says_why_a_job_waits(source: ScriptedSource) -> None:
 
 def test_explain_as_json_has_the_reason_and_its_numbers(source: ScriptedSource) -> None:
     data = json.loads(run("explain", "14.hpc1", "--json").output)
-    assert (data["job"], data["outcome"]) == ("14.hpc1", "waits")
+    assert (data["job"], data["state"]) == ("14.hpc1", "waiting")
     assert data["reason"]["code"]
-    assert json.loads(run("explain", "11", "--json").output)["outcome"] in ("runs", "preempted")
+    assert json.loads(run("explain", "11", "--json").output)["state"] in ("running", "preempted")
 
 
 def test_explain_names_a_job_that_is_not_there(source: ScriptedSource) -> None:

@@ -495,3 +495,26 @@ async def test_no_color_leaves_no_colour(source: ScriptedSource, audit: Path, mo
         colours = [colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None]
         assert all(colour.is_default for colour in colours)
         assert "o offline" in steered.text
+
+
+async def test_what_is_repainted_row_by_row_equals_what_is_painted_anew(audit: Path) -> None:
+    source = ScriptedSource(many_jobs(200))
+    async with open_console(source, audit, (140, 30)) as steered:
+        await steered.press("5")
+        jobs = dict(source.picture.jobs)
+        for job_id in list(jobs)[3:12]:
+            jobs[job_id] = {
+                **jobs[job_id],
+                "Resource_List.ncpus": "7",
+                "Job_Name": "字" * 5,
+                "schedselect": "1:ncpus=7",
+            }
+        source.picture = changed(source.picture, jobs=jobs)
+        await steered.repoll()
+        row_by_row = steered.text
+        steered.console.refresh(repaint=True)
+        for lines in steered.main.query("LineView"):
+            lines.refresh()
+        await steered.pilot.pause()
+        assert steered.text == row_by_row
+        assert "  7  " in row_by_row

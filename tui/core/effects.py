@@ -1,22 +1,36 @@
-"""A quota change foreseen, as lines: which jobs it would start, preempt, spare or leave waiting in the next pass."""
+"""A quota change foreseen, as lines: which jobs it would start, preempt, spare or leave waiting, now and later."""
 
 from __future__ import annotations
 
-from policy.preview import Preview
+from collections.abc import Sequence
 
+from policy.preview import Effect, Preview
 from tui.core.lines import Line, safe
 
-_ROLES = {"starts": "good", "spared": "good", "preempted": "warn"}
-_MOST = 8
+_ROLES = {
+    "starts": "good",
+    "spared": "good",
+    "gets-cores": "good",
+    "safe": "good",
+    "preempted": "warn",
+    "stays-queued": "warn",
+    "loses-cores": "warn",
+    "open": "warn",
+}
+_MOST = 5
 
 
 def effect_lines(foreseen: Preview) -> list[Line]:
     """One line for each job that fares differently; one line where nobody does."""
-    if not foreseen.effects:
-        return [(("in the next pass nothing would be decided differently", "dim"),)]
-    lines: list[Line] = [(("in the next pass", "title"),)]
-    lines += [((f"  {safe(effect.sentence)}", _ROLES.get(effect.kind, "")),) for effect in foreseen.effects[:_MOST]]
-    more = len(foreseen.effects) - _MOST
-    if more > 0:
-        lines.append(((f"  and {more:,} more jobs fare differently", "dim"),))
-    return lines
+    if not foreseen.effects and not foreseen.later:
+        return [(("nothing would be decided differently, in the next pass or later", "dim"),)]
+    return [*_part("in the next pass", foreseen.effects), *_part("from then on", foreseen.later)]
+
+
+def _part(title: str, effects: Sequence[Effect]) -> list[Line]:
+    lines: list[Line] = [((title, "title"),)]
+    if not effects:
+        return [*lines, (("  nobody fares differently", "dim"),)]
+    lines += [((f"  {safe(effect.sentence)}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
+    more = len(effects) - _MOST
+    return [*lines, ((f"  and {more:,} more", "dim"),)] if more > 0 else lines

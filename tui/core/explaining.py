@@ -1,46 +1,41 @@
-"""Why a job waits, as lines: the plan's reason, and what else was tried for it."""
+"""Why a job waits, or where it stands: the policy's own explanation of it, as lines and as data."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tui.core.lines import Line, plain, safe, wrap
-from tui.core.outcomes import outcome_of
+from policy.explain import Explanation, explain
+from tui.core.lines import Line, safe, wrap
 from tui.core.world import World
 
-_LABEL = 12
+LABEL = 22
+"""How many cells the labels of an explanation take."""
+
+
+def explanation_of(world: World, job_id: str) -> Explanation | None:
+    """The explanation by the world's plan; None before there is one."""
+    if world.decision is None:
+        return None
+    return explain(world.decision.snapshot, world.decision.plan, job_id, world.settings)
 
 
 def explain_lines(world: World, job_id: str, cells: int) -> list[Line]:
     """What the plan says about a job, a label in front of each part."""
-    found = world.decision.reasons.get(job_id) if world.decision else None
-    if found is None:
-        return [(("outcome     ", "dim"), *outcome_of(world, job_id))]
-    job, reason = found
-    parts = [("waits", reason.sentence(job, world.now_s))]
-    parts += [("tried", tried.sentence(job, world.now_s)) for tried in reason.tried]
-    lines: list[Line] = []
-    last = ""
-    for label, sentence in parts:
-        for index, part in enumerate(wrap(safe(sentence), cells - _LABEL)):
-            shown = label if index == 0 and label != last else ""
-            lines.append(((f"{shown:<{_LABEL}}", "title"), (part, "")))
-        last = label
-    return lines
+    explanation = explanation_of(world, job_id)
+    if explanation is None:
+        return [(("the first plan is being made", "dim"),)]
+    return [line for label, text in explanation.lines for line in labelled(label, text, cells, "title")]
+
+
+def labelled(label: str, text: str, cells: int, role: str = "dim") -> list[Line]:
+    """A label and a text, wrapped beside it; nothing for an empty text."""
+    if not text:
+        return []
+    parts = wrap(safe(text), cells - LABEL)
+    return [((f"{'' if index else label:<{LABEL}}", role), (part, "")) for index, part in enumerate(parts)]
 
 
 def explanation_data(world: World, job_id: str) -> dict[str, Any]:
-    """The same as plain data: ``outcome`` is ``waits``, ``starts``, ``preempted`` or ``runs``."""
-    decision = world.decision
-    data: dict[str, Any] = {"job": job_id, "outcome": "runs", "sentence": plain(outcome_of(world, job_id))}
-    if decision is None:
-        return data
-    if job_id in decision.preempts:
-        return {**data, "outcome": "preempted"}
-    if job_id in decision.starts:
-        return {**data, "outcome": "starts"}
-    found = decision.reasons.get(job_id)
-    if found is None:
-        return data
-    job, reason = found
-    return {**data, "outcome": "waits", "reason": reason.as_json(job, world.now_s)}
+    """The explanation as plain data."""
+    explanation = explanation_of(world, job_id)
+    return {} if explanation is None else explanation.as_json()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tui.core.durations import day_and_time, show_hms
-from tui.core.explaining import explain_lines
+from tui.core.explaining import explain_lines, labelled
 from tui.core.facts import amount, group_of, moment, seconds, short_id, user_of, vnodes_of
 from tui.core.job_rows import elapsed_of, state_words
-from tui.core.lines import Line, safe, wrap
+from tui.core.lines import Line, safe
 from tui.core.names import folded_names
 from tui.core.world import World
 
-_LABEL = 12
 _SHOWN_LAST = ("Resource_List.select", "Resource_List.place", "depend", "Hold_Types", "project", "comment")
 
 
@@ -27,26 +26,26 @@ def job_lines(world: World, job_id: str, cells: int) -> list[Line]:
             (f" · {safe(attributes.get('queue', '?'))} · {cores:,} cores, ", ""),
             ("no walltime" if walltime == "-" else walltime, ""),
         ),
-        *_field("name", attributes.get("Job_Name", ""), cells),
-        *_field("state", _state(world, job_id), cells),
+        *labelled("name", attributes.get("Job_Name", ""), cells),
+        *labelled("state", _state(world, job_id), cells),
         (),
         *explain_lines(world, job_id, cells),
     ]
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
-        lines += _field(
+        lines += labelled(
             "runs on", f"{folded_names(vnodes, 8)} ({len(vnodes):,} vnode{'' if len(vnodes) == 1 else 's'})", cells
         )
     lines.append(())
     for label, name in (("submitted", "qtime"), ("created", "ctime"), ("started", "stime")):
         at_s = moment(attributes, name)
         if at_s is not None:
-            lines += _field(label, day_and_time(at_s, world.now_s), cells)
-    lines += _field("group", group_of(attributes), cells)
+            lines += labelled(label, day_and_time(at_s, world.now_s), cells)
+    lines += labelled("group", group_of(attributes), cells)
     for name in _SHOWN_LAST:
-        lines += _field(name.rpartition(".")[2].lower(), attributes.get(name, ""), cells)
+        lines += labelled(name.rpartition(".")[2].lower(), attributes.get(name, ""), cells)
     if attributes.get("run_count", "0") not in ("", "0"):
-        lines += _field("runs so far", attributes["run_count"], cells)
+        lines += labelled("runs so far", attributes["run_count"], cells)
     return lines
 
 
@@ -54,12 +53,3 @@ def _state(world: World, job_id: str) -> str:
     letter = world.picture.jobs[job_id].get("job_state", "?")
     elapsed_s = elapsed_of(world, job_id)
     return state_words(letter) + ("" if elapsed_s is None else f" for {show_hms(elapsed_s)}")
-
-
-def _field(label: str, text: str, cells: int) -> list[Line]:
-    if not text:
-        return []
-    return [
-        ((f"{label if index == 0 else '':<{_LABEL}}", "dim"), (part, ""))
-        for index, part in enumerate(wrap(safe(text), cells - _LABEL))
-    ]

@@ -17,9 +17,8 @@ def outcome_of(world: World, job_id: str) -> Line:
     if decision is not None:
         preempt = decision.preempts.get(job_id)
         if preempt is not None:
-            return (f"{conditional(world)}preempted for {safe(short_id(preempt.beneficiary))}", "warn"), _seat(
-                attributes
-            )
+            words = f"{conditional(world)}preempted for {safe(short_id(preempt.beneficiary))}"
+            return (words, "warn"), (" · ", "dim"), _seat(attributes)
         start = decision.starts.get(job_id)
         if start is not None:
             how = "backfills" if start.backfilled else "starts"

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from policy.preview import Preview, preview
-
+from hooks.translate import translate
 from policy import Changes
 from policy.limits import EntityKey, Limits, show_entity
+from policy.preview import Preview, preview
 from tui.core.audit import AuditError, AuditLog
 from tui.core.facts import SOFT_LIMIT, limit_entry
 from tui.core.source import Source, SourceError
@@ -101,11 +101,10 @@ def change_of(world: World, queue: str, entity: EntityKey, after: int | None) ->
 def foresee(world: World, change: QuotaChange) -> Preview:
     """What the change would do to the jobs now running and waiting: the same decision on the changed snapshot.
 
-    Raises :class:`QuotaError` where there is no plan yet, or where the queue is not one that pbsteer decides about.
+    Raises :class:`QuotaError` where the queue is not one that pbsteer decides about.
     """
-    if world.decision is None:
-        raise QuotaError("there is no plan yet to compare with: wait for the first pass")
-    snapshot = world.decision.snapshot
+    # A snapshot of its own, since versions of one snapshot belong to one thread, and this may take a while in another.
+    snapshot = translate(world.picture, world.settings).snapshot
     queue = snapshot.queues.get(change.queue)
     if queue is None:
         raise QuotaError(f"queue {change.queue!r} is not one that pbsteer decides about: its quotas start nothing")

@@ -24,7 +24,8 @@ from tui.widgets.lines import Paper
 Prepare = Callable[["int | None"], QuotaChange]
 """The change to a quota; raises :class:`QuotaError`."""
 
-_MOST_LINES = 10
+_OTHER_LINES = 5
+"""What the dialog needs beside the lines about the change: border, head, field, keys."""
 
 
 class QuotaDialog(ModalScreen["QuotaChange | None"]):
@@ -122,11 +123,14 @@ class QuotaDialog(ModalScreen["QuotaChange | None"]):
         wrapped: list[Line] = []
         for line in lines:
             if len(line) == 1:
-                wrapped += [((part, line[0][1]),) for part in wrap(line[0][0], cells)]
+                text, role = line[0]
+                indent = " " * (len(text) - len(text.lstrip()))
+                wrapped += [((indent + part, role),) for part in wrap(text.lstrip(), cells - len(indent))]
             else:
                 wrapped.append(line)
-        if len(wrapped) > _MOST_LINES:
-            wrapped = [*wrapped[:_MOST_LINES], ((f"and {len(wrapped) - _MOST_LINES} more lines", "dim"),)]
+        most = max(1, self.app.size.height - _OTHER_LINES)
+        if len(wrapped) > most:
+            wrapped = [*wrapped[: most - 1], ((f"and {len(wrapped) - most + 1} more lines", "dim"),)]
         self.told.styles.height = max(1, len(wrapped))
         self.told.show(wrapped)
         self.tell_keys()

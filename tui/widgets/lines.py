@@ -96,7 +96,8 @@ class LineView(ScrollView, can_focus=True):
         cells = self.size.width
         line = self._line_on(y, cells)
         self._painted[y] = line
-        return Strip([Segment(self._glyphs(text), self._style(role)) for text, role in line if text], cells)
+        strip = Strip([Segment(self._glyphs(text), self._style(role)) for text, role in line if text], cells)
+        return strip.simplify()
 
     def on_resize(self, _: Resize) -> None:
         """All lines depend on the width."""

@@ -1,0 +1,192 @@
+"""What a plan must not do, checked by plain counting vnode by vnode, without the engine's own sets and orders.
+
+Everything here is written from docs/policies.md, "What must always hold", and PBS's rules for ``select`` and ``place``;
+it is slow and meant for small clusters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from policy import Job, Ledger, Plan, Queue, Run, Vnode
+from policy.limits import EntityKey
+from policy.placement import Placement
+from policy.request import Chunk, Request
+from tests.property.strategies import Parts
+
+Held = Mapping[tuple[str, str], int]
+
+
+class Resident(NamedTuple):
+    """Somebody on some vnodes: a run, a start of the plan, or a job that resources are held for."""
+
+    id: str
+    job: Job
+    placement: Placement
+
+
+def residents(parts: Parts, plan: Plan) -> list[Resident]:
+    """Who is on the vnodes as soon as the starts are carried out, victims included."""
+    return [
+        *(Resident(run.id, run.job, run.placement) for run in parts.runs),
+        *(Resident(start.id, start.job, start.placement) for start in plan.starts),
+    ]
+
+
+def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
+    """Who will be there once the victims are gone and the beneficiaries run."""
+    gone = {preempt.id for preempt in plan.preempts}
+    waiting = {job.id: job for job in parts.jobs}
+    stay = [resident for resident in residents(parts, plan) if resident.id not in gone]
+    return stay + [Resident(job, waiting[job], hold.placement) for job, hold in plan.ledger.holds.items()]
+
+
+def held(there: Iterable[Resident]) -> Counter[tuple[str, str]]:
+    """What is held, by vnode and resource."""
+    amounts: Counter[tuple[str, str]] = Counter()
+    for resident in there:
+        for spot in resident.placement.spots:
+            for resource, amount in spot.amounts:
+                amounts[spot.vnode, resource] += amount * spot.chunks
+    return amounts
+
+
+def oversubscribed(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> list[str]:
+    """Each vnode and resource of which more is held than there is."""
+    amounts = held(there)
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    return [
+        f"{name} {resource}: {amount} of {by_name[name].available.get(resource, 0)}"
+        for (name, resource), amount in sorted(amounts.items())
+        if amount > by_name[name].available.get(resource, 0) - by_name[name].elsewhere.get(resource, 0)
+    ]
+
+
+def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
+    """Each vnode that somebody should have alone and has not."""
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    found = []
+    for resident in there:
+        alone = _alone_on(resident, by_name)
+        for other in there:
+            if other.id != resident.id:
+                found += [f"{name}: {resident.id} and {other.id}" for name in alone.intersection(other.placement.vnodes)]
+    return found
+
+
+def _alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
+    sharing = resident.job.request.sharing
+    alone: set[str] = set()
+    for name in resident.placement.vnodes:
+        kind = by_name[name].sharing
+        if kind == "ignore_excl":
+            continue
+        asks = sharing in ("excl", "exclhost")
+        if asks or kind == "force_excl" or (kind == "default_excl" and sharing != "shared"):
+            alone.add(name)
+        if asks and sharing == "exclhost":
+            alone |= {vnode.name for vnode in by_name.values() if host(vnode) == host(by_name[name])}
+    return alone
+
+
+def host(vnode: Vnode) -> str:
+    return vnode.host or vnode.name
+
+
+def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, placement: Placement) -> list[str]:
+    """Where a placement is not what the job asked for, or not open to it."""
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    request = job.request
+    problems = [f"{name} takes no jobs" for name in placement.vnodes if not by_name[name].usable]
+    problems += [f"{n} is not the queue's" for n in placement.vnodes if by_name[n].partition != queue.partition]
+    pieces: Counter[tuple[tuple[str, int], ...]] = Counter()
+    for spot in placement.spots:
+        pieces[spot.amounts] += spot.chunks
+    asked: Counter[tuple[tuple[str, int], ...]] = Counter()
+    for chunk in request.chunks:
+        asked[chunk.amounts] += chunk.pieces
+    if pieces != asked:
+        problems.append(f"placed {dict(pieces)}, asked {dict(asked)}")
+    if len({chunk.amounts for chunk in request.chunks}) == len(request.chunks):
+        problems += [
+            f"{spot.vnode} is not {chunk.wants}"
+            for chunk in request.chunks
+            for spot in placement.spots
+            if spot.amounts == chunk.amounts and not _is_wanted(by_name[spot.vnode], chunk)
+        ]
+    spots = [name for spot in placement.spots for name in [spot.vnode] * spot.chunks]
+    hosts = [host(by_name[name]) for name in spots]
+    if request.place == "pack" and len(set(hosts)) > 1:
+        problems.append(f"packed on {hosts}")
+    if request.place == "scatter" and len(set(hosts)) < len(hosts):
+        problems.append(f"scattered on {hosts}")
+    if request.place == "vscatter" and len(set(spots)) < len(spots):
+        problems.append(f"scattered on {spots}")
+    if request.group:
+        values = [set(by_name[name].attributes.get(request.group, "").split(",")) for name in spots]
+        if values and not set.intersection(*values) - {""}:
+            problems.append(f"grouped by {request.group} on {spots}")
+    return problems
+
+
+def _is_wanted(vnode: Vnode, chunk: Chunk) -> bool:
+    has = {**vnode.attributes, "host": host(vnode), "vnode": vnode.name}
+    return all(value in has.get(name, "").split(",") for name, value in chunk.wants)
+
+
+def use(runs: Iterable[Run], queue: str, counted: str) -> Counter[EntityKey]:
+    """What the runs of a queue hold of a resource, by user, group and project."""
+    used: Counter[EntityKey] = Counter()
+    for run in runs:
+        add_use(used, run.job, queue, counted, 1)
+    return used
+
+
+def add_use(used: Counter[EntityKey], job: Job, queue: str, counted: str, sign: int) -> None:
+    if job.queue == queue:
+        for entity in (("u", job.user), ("g", job.group), ("p", job.project)):
+            used[entity] += sign * job.request.amount(counted)
+
+
+def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
+    """Whether a job of one kind of chunk would have its place in ``plan`` even if this victim stayed."""
+    gone = {preempt.id for preempt in plan.preempts} - {stays}
+    there = [resident for resident in residents(parts, plan) if resident.id not in gone]
+    waiting = {other.id: other for other in parts.jobs}
+    there += [Resident(j, waiting[j], h.placement) for j, h in plan.ledger.holds.items() if j != job.id]
+    return fits(parts, job, there)
+
+
+def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
+    """Whether a request of one kind of chunk, not exclusive and free to go anywhere, fits beside those who are there."""
+    (chunk,) = job.request.chunks
+    queue = next(queue for queue in parts.queues if queue.name == job.queue)
+    by_name = {vnode.name: vnode for vnode in parts.vnodes}
+    closed = {name for resident in there for name in _alone_on(resident, by_name)}
+    amounts = held(there)
+    possible = 0
+    for vnode in parts.vnodes:
+        busy = any(amounts[vnode.name, resource] for resource in ("ncpus", "mem", "ngpus"))
+        lone = vnode.sharing == "force_excl" or (vnode.sharing == "default_excl" and job.request.sharing != "shared")
+        if not vnode.usable or vnode.partition != queue.partition or vnode.name in closed or (lone and busy):
+            continue
+        if _is_wanted(vnode, chunk):
+            left = {r: vnode.available.get(r, 0) - amounts[vnode.name, r] for r, _ in chunk.amounts}
+            possible += min((left[r] // amount for r, amount in chunk.amounts), default=chunk.pieces)
+    return possible >= chunk.pieces
+
+
+def simple(request: Request) -> bool:
+    """Whether :func:`fits` can tell."""
+    return len(request.chunks) == 1 and request.place == "free" and not request.exclusive and request.group is None
+
+
+def told(plan: Plan) -> object:
+    """All that a plan says, as one value to compare."""
+    return (plan.time_s, plan.starts, plan.preempts, plan.estimates, plan.reasons(), ledger_told(plan.ledger))
+
+
+def ledger_told(ledger: Ledger) -> object:
+    return (dict(ledger.promises), dict(ledger.holds), dict(ledger.preemptions), dict(ledger.backfilled))

@@ -1,0 +1,261 @@
+"""What must hold of every single pass, whatever the cluster and the settings (docs/policies.md, "What must always hold")."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy import Ledger, Plan, Settings, decide
+from policy.limits import EntityKey
+from tests.property import audit
+from tests.property.strategies import (
+    Parts,
+    all_settings,
+    clusters,
+    contended_clusters,
+    eager_settings,
+    ledgers,
+    shuffles,
+)
+
+Situation = tuple[Parts, Ledger, Settings]
+
+
+def situations() -> st.SearchStrategy[Situation]:
+    """A cluster of any kind, what an earlier pass left, and settings."""
+    parts = st.one_of(clusters(), clusters(plain=True), contended_clusters())
+    any_kind = st.tuples(parts, st.one_of(all_settings(), eager_settings()))
+    return any_kind.flatmap(lambda pair: st.tuples(st.just(pair[0]), ledgers(pair[0]), st.just(pair[1])))
+
+
+def contended() -> st.SearchStrategy[Situation]:
+    """The same where preemption is likely."""
+    pairs = st.tuples(contended_clusters(), eager_settings())
+    return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), ledgers(pair[0]), st.just(pair[1])))
+
+
+def plan_of(situation: Situation) -> Plan:
+    parts, ledger, settings = situation
+    return decide(parts.snapshot(), ledger, settings)
+
+
+@given(situations())
+def test_no_vnode_is_given_more_than_it_has(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    assert audit.oversubscribed(parts.vnodes, audit.residents(parts, plan)) == []
+
+
+@given(contended())
+def test_what_is_held_for_beneficiaries_is_there_once_the_victims_are_gone(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    assert audit.oversubscribed(parts.vnodes, audit.residents_after(parts, plan)) == []
+
+
+@given(situations())
+def test_who_asks_for_vnodes_alone_has_them_alone(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    before = {*audit.wrongly_shared(parts.vnodes, audit.residents(parts, Plan(0, (), (), (), (), Ledger(), plan.started)))}
+    assert {*audit.wrongly_shared(parts.vnodes, audit.residents(parts, plan))} <= before
+
+
+@given(contended())
+def test_a_beneficiary_that_asks_for_vnodes_alone_will_have_them_alone(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    before = {*audit.wrongly_shared(parts.vnodes, audit.residents(parts, Plan(0, (), (), (), (), Ledger(), plan.started)))}
+    assert {*audit.wrongly_shared(parts.vnodes, audit.residents_after(parts, plan))} <= before
+
+
+@given(situations())
+def test_a_start_is_what_the_job_asked_for_on_vnodes_open_to_it(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    queues = {queue.name: queue for queue in parts.queues}
+    for start in plan.starts:
+        assert audit.misplaced(parts.vnodes, queues[start.job.queue], start.job, start.placement) == []
+
+
+@given(situations())
+def test_every_waiting_job_has_exactly_one_outcome(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    reasons = Counter(job.id for wait in plan.waits for job in wait.jobs)
+    began = Counter(start.id for start in plan.starts)
+    assert set(began.values()) <= {1}
+    for job in parts.jobs:
+        if job.subjobs is None:
+            assert reasons[job.id] + began[job.id] == 1, job.id
+        else:
+            own = sum(1 for index in job.subjobs if began[job.subjob_id(index)])
+            assert reasons[job.id] == (0 if own == len(job.subjobs) else 1), job.id
+
+
+@given(situations())
+def test_nothing_but_waiting_jobs_starts_and_nothing_but_runs_is_preempted(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    waiting = {job.id for job in parts.jobs} | {job.subjob_id(n) for job in parts.jobs for n in job.subjobs or ()}
+    assert {start.id for start in plan.starts} <= waiting
+    assert {preempt.id for preempt in plan.preempts} <= {run.id for run in parts.runs}
+    assert len({preempt.id for preempt in plan.preempts}) == len(plan.preempts)
+
+
+@given(situations())
+def test_every_reason_has_a_sentence(situation: Situation) -> None:
+    plan = plan_of(situation)
+    for job, reason in plan.reasons().values():
+        for told in (reason, *reason.tried):
+            assert told.sentence(job, plan.time_s)
+    for preempt in plan.preempts:
+        assert preempt.reason.sentence(preempt.run.job, plan.time_s)
+
+
+@given(situations(), shuffles())
+def test_the_order_of_the_input_does_not_matter(situation: Situation, shuffle: Callable[[Parts], Parts]) -> None:
+    parts, ledger, settings = situation
+    assert audit.told(plan_of((shuffle(parts), ledger, settings))) == audit.told(plan_of(situation))
+
+
+@given(situations())
+def test_deciding_changes_nothing(situation: Situation) -> None:
+    parts, ledger, settings = situation
+    snapshot = parts.snapshot()
+    idle = snapshot.idle_cores()
+    before = audit.ledger_told(ledger)
+    first = audit.told(decide(snapshot, ledger, settings))
+    assert snapshot == parts.snapshot()
+    assert snapshot.idle_cores() == idle
+    assert audit.ledger_told(ledger) == before
+    assert audit.told(decide(snapshot, ledger, settings)) == first
+
+
+@given(situations())
+def test_the_ledger_of_a_plan_survives_being_written_down(situation: Situation) -> None:
+    ledger = plan_of(situation).ledger
+    assert audit.ledger_told(Ledger.from_data(ledger.to_data())) == audit.ledger_told(ledger)
+
+
+@given(situations())
+def test_the_plan_shows_the_cluster_after_its_starts(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    began = {start.id for start in plan.starts}
+    assert set(plan.started.runs) == {run.id for run in parts.runs} | began
+    assert plan.started.use("workq") == _use_after(parts, plan)
+
+
+def _use_after(parts: Parts, plan: Plan) -> dict[EntityKey, int]:
+    used: Counter[EntityKey] = Counter()
+    for job in [*(run.job for run in parts.runs), *(start.job for start in plan.starts)]:
+        audit.add_use(used, job, "workq", "ncpus", 1)
+        used["o", "PBS_ALL"] += job.request.amount("ncpus") if job.queue == "workq" else 0
+    return {entity: amount for entity, amount in used.items() if amount}
+
+
+# Rule A
+
+
+@given(contended())
+def test_nobody_falls_below_quota_by_preemption(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    for queue in parts.queues:
+        before = audit.use(parts.runs, queue.name, "ncpus")
+        after = Counter(before)
+        for preempt in plan.preempts:
+            audit.add_use(after, preempt.run.job, queue.name, "ncpus", -1)
+        for start in plan.starts:
+            audit.add_use(after, start.job, queue.name, "ncpus", 1)
+        for job in (preempt.run.job for preempt in plan.preempts if preempt.run.job.queue == queue.name):
+            for entity, limit in queue.quotas.bounds(job.user, job.group, job.project):
+                if entity[0] == "u" or before[entity] >= limit:
+                    assert after[entity] >= limit, (entity, limit, before[entity])
+
+
+@given(contended())
+def test_victims_are_runs_of_other_users_who_are_over_quota(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    waiting = {job.id: job for job in parts.jobs}
+    queues = {queue.name: queue for queue in parts.queues}
+    for preempt in plan.preempts:
+        victim = preempt.run.job
+        used = audit.use(parts.runs, victim.queue, "ncpus")
+        for start in plan.starts:
+            audit.add_use(used, start.job, victim.queue, "ncpus", 1)
+        bounds = queues[victim.queue].quotas.bounds(victim.user, victim.group, victim.project)
+        assert victim.user != waiting[preempt.beneficiary].user
+        assert any(used[entity] > limit for entity, limit in bounds)
+
+
+@given(contended())
+def test_beneficiaries_stay_within_quota(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    waiting = {job.id: job for job in parts.jobs}
+    for queue in parts.queues:
+        used = audit.use(parts.runs, queue.name, "ncpus")
+        for preempt in plan.preempts:
+            audit.add_use(used, preempt.run.job, queue.name, "ncpus", -1)
+        for job in (waiting[job_id] for job_id in plan.ledger.holds):
+            audit.add_use(used, job, queue.name, "ncpus", 1)
+        for job in (waiting[job_id] for job_id in plan.ledger.holds if waiting[job_id].queue == queue.name):
+            for entity, limit in queue.quotas.bounds(job.user, job.group, job.project):
+                assert used[entity] <= limit
+
+
+@given(contended())
+def test_nobody_is_preempted_without_a_beneficiary_that_then_fits(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    queues = {queue.name: queue for queue in parts.queues}
+    waiting = {job.id: job for job in parts.jobs}
+    assert {preempt.beneficiary for preempt in plan.preempts} == set(plan.ledger.holds)
+    for job_id, hold in plan.ledger.holds.items():
+        job = waiting[job_id]
+        assert audit.misplaced(parts.vnodes, queues[job.queue], job, hold.placement) == []
+        assert set(hold.victims) == {preempt.id for preempt in plan.preempts if preempt.beneficiary == job_id}
+
+
+@given(contended())
+def test_no_victim_is_taken_that_is_not_needed(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    waiting = {job.id: job for job in parts.jobs}
+    for preempt in plan.preempts:
+        job = waiting[preempt.beneficiary]
+        if audit.simple(job.request) and not plan.estimates:
+            assert not audit.fits_without(parts, plan, job, preempt.id), (preempt.id, job.id)
+
+
+@given(contended(), st.integers(0, 100), st.integers(0, 3))
+def test_exempt_capped_and_not_rerunable_runs_are_left_alone(situation: Situation, exempt_s: int, cap: int) -> None:
+    parts, ledger, settings = situation
+    data = settings.to_data()
+    data.setdefault("quota", {}).update(exempt_s=exempt_s, max_preemptions=cap)
+    plan = decide(parts.snapshot(), ledger, Settings.from_data(data, "test"))
+    for preempt in plan.preempts:
+        run = preempt.run
+        assert run.job.rerunable
+        assert not run.exiting
+        assert run.start_s + exempt_s <= parts.time_s
+        assert ledger.preemptions.get(run.id, 0) < cap
+
+
+@given(contended(), st.booleans())
+def test_runs_of_unmanaged_queues_are_left_alone(situation: Situation, express: bool) -> None:
+    parts, ledger, settings = situation
+    other = "express" if express else "workq"
+    queues = tuple(replace(queue, managed=queue.managed and queue.name != other) for queue in parts.queues)
+    plan = decide(replace(parts, queues=queues).snapshot(), ledger, settings)
+    assert all(preempt.run.job.queue != other for preempt in plan.preempts)
+    assert all(start.job.queue != other for start in plan.starts)
+
+
+@pytest.mark.parametrize("strategy", [situations(), contended()], ids=["any", "contended"])
+def test_the_drawn_situations_are_worth_it(strategy: st.SearchStrategy[Situation]) -> None:
+    """Among a hundred there are starts, reservations and preemptions, or these laws prove nothing."""
+    seen: Counter[str] = Counter()
+
+    @given(strategy)
+    def look(situation: Situation) -> None:
+        plan = plan_of(situation)
+        seen.update({"starts": bool(plan.starts), "preempts": bool(plan.preempts), "reserved": bool(plan.estimates)})
+
+    look()
+    assert min(seen.values()) >= 5, seen
