@@ -53,7 +53,8 @@ def translate(picture: Picture, settings: Settings) -> Translation:
         for name, texts in picture.queues.items()
     ]
     server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
-    uncounted = _limited(server, queues) - consumables
+    bound = _bound(server, queues) - consumables
+    uncounted = bound.union(server.left) - consumables
     waiting: list[Job] = []
     runs: list[Run] = []
     arrays: dict[str, Job] = {}
@@ -73,7 +74,7 @@ def translate(picture: Picture, settings: Settings) -> Translation:
             if run is not None:
                 runs.append(run)
         elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
-            waiting.append(_block_uncounted(job, texts, uncounted) if uncounted else job)
+            waiting.append(_with_job_wide(job, texts, uncounted, bound) if uncounted else job)
     for job_id in subjobs:
         texts = picture.jobs[job_id]
         if is_running(texts):
@@ -103,19 +104,23 @@ def problems_of(picture: Picture, settings: Settings) -> tuple[str, ...]:
     return translate(picture, settings).problems
 
 
-def _limited(server: Server, queues: list[Queue]) -> frozenset[str]:
-    """The resources of which the server or a queue limits what jobs hold together."""
-    return frozenset(server.left).union(server.hard.max_run_res, *(queue.hard.max_run_res for queue in queues))
+def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
+    """The resources of which a hard limit of the server or of a queue bounds what jobs hold together."""
+    return frozenset(server.hard.max_run_res).union(*(queue.hard.max_run_res for queue in queues))
 
 
-def _block_uncounted(job: Job, texts: Attributes, uncounted: frozenset[str]) -> Job:
-    """The job, blocked where it asks as a whole, not by chunks, for something limited: requests count chunks alone."""
-    for resource in sorted(uncounted):
-        asked = texts.get(f"Resource_List.{resource}", "0")
-        if parse_amount(asked) != 0:
-            why = f"it asks for {resource}={asked} as a whole, which is limited and which pbsteer does not count"
+def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str], bound: frozenset[str]) -> Job:
+    """The job with what it asks for as a whole, not by chunks.
+
+    Blocked where a hard limit binds such a resource: what is left of the server's is counted, what users hold is not.
+    """
+    asked = {name: parse_amount(texts.get(f"Resource_List.{name}", "0")) for name in sorted(job_wide)}
+    for name, amount in asked.items():
+        if amount is None or (amount and name in bound):
+            text = texts.get(f"Resource_List.{name}", "")
+            why = f"it asks for {name}={text} as a whole, which is limited and which pbsteer does not count"
             return replace(job, blocked=job.blocked or why)
-    return job
+    return replace(job, job_wide=tuple((name, amount) for name, amount in asked.items() if amount))
 
 
 def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:

@@ -232,6 +232,8 @@ class _Pass:
         main: Reason | None = None
         if self._settings.backfill.kind == "none":
             main = Reason("behind-head", (("head", reservation.head.id),))
+            if fit(self._capacity, job.request, allowed) is not None:
+                return main
         elif job.request.cores > region.idle:
             main = Reason("too-few-idle", (("idle", region.idle),))
         elif not reservation.counts_out(job, end_s):

@@ -236,9 +236,15 @@ def test_what_is_left_of_the_servers_own_resources() -> None:
     assert snapshot_of(picture(server=server), SETTINGS).server.left == {"licences": 3}
 
 
-@pytest.mark.parametrize(("asked", "blocked"), [("2", True), ("0", False), ("some", True)])
-def test_a_job_that_asks_for_licences_that_are_limited_is_left_alone(asked: str, blocked: bool) -> None:
+def test_licences_of_the_server_are_counted() -> None:
     server = {"name": "server", "resources_available.licences": "10"}
+    seen = snapshot_of(picture({"1.server": job(Resource_List__licences="2")}, server=server), SETTINGS).jobs
+    assert (seen["1.server"].job_wide, seen["1.server"].blocked) == ((("licences", 2),), "")
+
+
+@pytest.mark.parametrize(("asked", "blocked"), [("2", True), ("0", False), ("some", True)])
+def test_a_job_that_asks_for_licences_under_a_hard_limit_is_left_alone(asked: str, blocked: bool) -> None:
+    server = {"name": "server", "resources_available.licences": "10", "max_run_res.licences": "[u:PBS_GENERIC=3]"}
     jobs = {"1.server": job(Resource_List__licences=asked), "2.server": job()}
     seen = snapshot_of(picture(jobs, server=server), SETTINGS).jobs
     assert (f"licences={asked} as a whole" in seen["1.server"].blocked) is blocked
