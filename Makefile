@@ -46,6 +46,9 @@ test: dev        ## all tests; those that need a real PBS server say so where th
 bench: dev       ## the figures: replay speed, seconds a pass, the console at scale
 	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
 
+pictures: venv   ## the pictures of the console in docs/, from the real program
+	$(BIN)/python -m tui.pictures docs/pictures
+
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt
 	uv pip compile --universal --python-version 3.9 --all-extras --generate-hashes -q --no-header pyproject.toml -o requirements-dev.txt

@@ -211,18 +211,18 @@ class Preemption:
                         break
                     if cores >= short and self._may_take(run, job) and trial.could_help(run) and trial.remove(run):
                         if trial.works():
-                            return trial.found()
+                            return trial.found(pool.open_to)
                         trial.put_back(run)
             look_at = 1
             for run in pool.open_to:
                 if self._may_take(run, job) and trial.remove(run) and len(trial.victims) >= look_at:
                     if trial.works():
                         trial.drop_the_unneeded()
-                        return trial.found()
+                        return trial.found(pool.open_to)
                     look_at = len(trial.victims) * 2 if trial.blocked_by_head else 1
             if trial.blocked_by_head and trial.works():
                 trial.drop_the_unneeded()
-                return trial.found()
+                return trial.found(pool.open_to)
             if trial.blocked_by_head:
                 return _DELAYS_HEAD
         finally:
@@ -301,14 +301,19 @@ class _Trial:
             for victim in elsewhere:
                 self._world.set_run(victim.run.id, None)
             self.victims += elsewhere
-        for victim in self.victims[-2::-1]:
+        for victim in self.victims[::-1]:
             self.put_back(victim.run)
             if not self.works():
                 self._world.set_run(victim.run.id, None)
                 self.victims.append(victim)
 
-    def found(self) -> Found:
-        """What works now."""
+    def found(self, order: Sequence[Run]) -> Found:
+        """What works now, with the victims in the order of the walk and how each one's entry stood at its turn."""
+        chosen = {victim.run.id for victim in self.victims}
+        self.undo()
+        for run in order:
+            if run.id in chosen:
+                self.remove(run)
         self.works()
         assert self._placement is not None  # noqa: S101 - only called where it works
         return Found(self._placement, tuple(self.victims))

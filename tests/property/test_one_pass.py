@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from policy import Ledger, Plan, Settings, decide
+from policy import Changes, Ledger, Plan, Settings, decide
 from policy.limits import EntityKey
+from policy.settings import BackfillSettings, QuotaSettings
 from tests.property import audit
 from tests.property.strategies import (
     Parts,
@@ -221,6 +222,23 @@ def test_no_victim_is_taken_that_is_not_needed(situation: Situation) -> None:
         job = waiting[preempt.beneficiary]
         if audit.simple(job.request) and not plan.estimates:
             assert not audit.fits_without(parts, plan, job, preempt.id), (preempt.id, job.id)
+
+
+@given(contended())
+def test_no_victim_is_taken_that_the_head_did_not_need_gone(situation: Situation) -> None:
+    """With all victims but one gone the job cannot run beside the head: tried by deciding just that."""
+    parts, ledger, settings = situation
+    plan = plan_of(situation)
+    assume(len(plan.ledger.holds) == 1 and plan.estimates)
+    ((job_id, hold),) = plan.ledger.holds.items()
+    heads = {estimate.id for estimate in plan.estimates}
+    left_alone = replace(settings, quota=QuotaSettings(preempt=False), backfill=BackfillSettings())
+    only_these = [job.id for job in plan.started.jobs.values() if job.id not in heads | {job_id}]
+    for victim in hold.victims:
+        gone = [other for other in hold.victims if other != victim]
+        without = plan.started.apply(Changes(parts.time_s, gone=[*only_these, *gone]))
+        then = decide(without, Ledger(dict(plan.ledger.promises)), left_alone)
+        assert job_id not in {start.job.id for start in then.starts}, (victim, job_id)
 
 
 @given(contended(), st.integers(0, 100), st.integers(0, 3))
