@@ -7,23 +7,22 @@ their turn. A job once promised a time stays the head until it starts. See docs/
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from policy.cluster import UNLIMITED_S, Job, Run
+from policy.cluster import Job, Run
+from policy.draft import Draft, Region, why_preempted
 from policy.fitting import fit
 from policy.gates import Gates
 from policy.ledger import Hold, Ledger
-from policy.limits import show_entity
 from policy.placement import Placement
-from policy.plan import Estimate, Plan, Preempt, Start, Wait
-from policy.preemption import Preemption, Victim
-from policy.quotas import Quotas, Standing
+from policy.plan import Plan, Preempt
+from policy.preemption import Preemption
+from policy.quotas import Quotas
 from policy.reasons import Reason
-from policy.reservation import Pending, Reservation, reserve
+from policy.reservation import Reservation, reserve
 from policy.settings import Settings
 from policy.snapshot import Snapshot
-from policy.world import Op, order_key
+from policy.world import order_key
 
 
 def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan:
@@ -34,51 +33,25 @@ def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan:
     return _Pass(snapshot, ledger, settings).decide()
 
 
-class _Region:
-    """What one set of queues that share vnodes has come to in this pass."""
-
-    __slots__ = ("idle", "reservation", "too_large", "too_large_idle", "total", "vnodes")
-
-    def __init__(self, vnodes: int, idle: int, total: int) -> None:
-        self.vnodes = vnodes
-        self.idle = idle
-        self.total = total
-        self.reservation: Reservation | None = None
-        self.too_large: list[Job] = []
-        self.too_large_idle = -1
+_DONE = Reason("preempting", (("victims", ""),))
+"""Stands for a job whose outcome is noted already."""
 
 
 class _Pass:
-    """The state of one pass: works in the snapshot's world, notes how to undo it, and leaves a plan."""
+    """One pass over the queue: asks what fits and who may preempt, and notes each outcome in the draft of the plan."""
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
-        self._snapshot = snapshot
         self._ledger = ledger
         self._settings = settings
         self._now_s = snapshot.time_s
         self._world = world = snapshot.world()
         self._capacity = world.capacity
-        self._undo: list[Op] = []
-        self._starts: list[Start] = []
-        self._preempts: list[Preempt] = []
-        self._pending: list[Pending] = []
-        self._holds: dict[str, Hold] = {}
-        self._waits: dict[Reason, list[Job]] = {}
         self._gates = Gates(world, self._now_s)
-        by_mask: dict[int, _Region] = {}
-        self._regions: dict[str, _Region] = {}
-        for queue, mask in world.regions().items():
-            region = by_mask.get(mask)
-            if region is None:
-                region = by_mask[mask] = _Region(
-                    mask, self._capacity.idle(mask), self._capacity.total(mask & self._capacity.usable)
-                )
-            self._regions[queue] = region
+        self._quotas = Quotas(world, settings.quota.counted)
+        self._draft = Draft(snapshot, ledger, self._gates, self._quotas)
         self._preemption: Preemption | None = None
         if settings.quota.preempt and any(queue.quotas for queue in world.queues.values()):
-            quotas = Quotas(world, settings.quota.counted)
-            self._quotas = quotas
-            self._preemption = Preemption(world, ledger, quotas, settings.quota, self._now_s)
+            self._preemption = Preemption(world, ledger, self._quotas, settings.quota, self._now_s)
 
     def decide(self) -> Plan:
         if self._ledger.holds:
@@ -86,21 +59,21 @@ class _Pass:
         behind: list[Job] = []
         shortest_first = self._settings.backfill.order == "shortest-first"
         only_by_idle = self._settings.backfill.kind == "easy" and self._preemption is None
-        regions, holds, plain = self._regions, self._holds, self._world.plain_queues()
+        regions, holds, plain = self._draft.regions, self._draft.holds, self._world.plain_queues()
         for job in self._in_order():
             if holds and job.id in holds:
                 continue
             if job.blocked or job.not_before_s is not None or job.queue not in plain:
                 reason = self._gates.shut(job)
                 if reason is not None:
-                    self._leave(job, reason)
+                    self._draft.leave(job, reason)
                     continue
             region = regions[job.queue]
             if region.reservation is None:
                 self._take_in_turn(job, region)
             elif only_by_idle and region.total >= job.request.cores > region.idle:
                 if region.idle != region.too_large_idle:
-                    self._share_too_large(region)
+                    self._draft.share_too_large(region)
                 region.too_large.append(job)
             elif shortest_first:
                 behind.append(job)
@@ -110,7 +83,7 @@ class _Pass:
             behind.sort(key=lambda job: (job.estimate_s, order_key(job)))
             for job in behind:
                 self._take_behind(job, regions[job.queue])
-        return self._plan()
+        return self._draft.plan()
 
     def _in_order(self) -> Sequence[Job]:
         """The waiting jobs in queue order, those with a promise first."""
@@ -138,7 +111,7 @@ class _Pass:
             if not still or now_s - hold.since_s < self._settings.quota.give_up_s:
                 placement = self._where_now(job, hold, allowed, gone=not still)
                 if placement is not None:
-                    self._start(job, placement, backfilled=False)
+                    self._draft.start(job, placement, backfilled=False)
                 elif still:
                     self._keep(job, hold, still)
 
@@ -156,41 +129,28 @@ class _Pass:
         assert preemption is not None  # noqa: S101 - holds are honoured only where P1 is on
         for run in still:
             standing = self._quotas.surplus(run.job) or self._quotas.standing(run.job)
-            self._preempts.append(Preempt(run, job.id, _why_preempted(job.id, run, standing), again=True))
+            self._draft.preempts.append(Preempt(run, job.id, why_preempted(job.id, run, standing), again=True))
             preemption.count_out(run)
-        self._reserve_for(job, hold.placement, tuple(run.id for run in still), hold.since_s)
-
-    def _reserve_for(self, job: Job, placement: Placement, victims: tuple[str, ...], since_s: float) -> None:
-        """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest as soon as its victims let go."""
-        inside, missing = self._capacity.part_within(placement)
-        self._capacity.take_amounts(inside)
-        closed = self._capacity.close(placement.shares(self._capacity.directory), job.request)
-        self._pending.append(Pending(job, placement, self._now_s + job.estimate_s, victims, missing, inside, closed))
-        self._gates.expect(job)
-        self._holds[job.id] = Hold(placement, victims, since_s)
-        self._quotas.shift(job, 1)
-        region = self._regions[job.queue]
-        region.idle = self._capacity.idle(region.vnodes)
-        self._leave(job, Reason("preempting", (("victims", ", ".join(victims)),)))
+        self._draft.hold_for(job, hold.placement, tuple(run.id for run in still), hold.since_s)
 
     # Jobs in their turn
 
-    def _take_in_turn(self, job: Job, region: _Region) -> None:
+    def _take_in_turn(self, job: Job, region: Region) -> None:
         """No head yet: start, preempt, or become the head."""
         left: Job | None = job
         allowed = self._world.vnodes_of(job.queue)
         while left is not None:
             job = left
-            if len(self._starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
-                self._leave(job, Reason("limit-of-pass", (("limit", len(self._starts)),)))
+            if len(self._draft.starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
+                self._draft.leave(job, Reason("limit-of-pass", (("limit", len(self._draft.starts)),)))
                 return
             if not job.request.only_cores or job.cores <= region.idle:
                 placement = fit(self._capacity, job.request, allowed)
                 if placement is not None:
-                    left = self._start(job, placement, backfilled=False)
+                    left = self._draft.start(job, placement, backfilled=False)
                     reason = self._gates.shut(left) if left is not None else None
                     if left is not None and reason is not None:
-                        self._leave(left, reason)
+                        self._draft.leave(left, reason)
                         return
                     continue
             break
@@ -202,27 +162,28 @@ class _Pass:
             if tried is None:
                 return
             reason = self._become_head(job, allowed, region, tried)
-        self._leave(job, reason)
+        self._draft.leave(job, reason)
 
-    def _become_head(self, job: Job, allowed: int, region: _Region, tried: tuple[Reason, ...]) -> Reason:
-        reservation = reserve(self._world, job, allowed, self._now_s, self._pending)
+    def _become_head(self, job: Job, allowed: int, region: Region, tried: tuple[Reason, ...]) -> Reason:
+        reservation = reserve(self._world, job, allowed, self._now_s, self._draft.pending)
         if reservation is None:
             return Reason("never-arranged", (("queue", job.queue),), tried)
         region.reservation = reservation
         return Reason("reserved", (("idle", region.idle), ("at_s", reservation.at_s)), tried)
 
-    def _take_behind(self, job: Job, region: _Region) -> None:
+    def _take_behind(self, job: Job, region: Region) -> None:
         """There is a head: start beside it or within its window, or preempt, or wait."""
         left: Job | None = job
         while left is not None:
             job = left
             reason = self._backfill(job, region)
             if reason is not None:
-                self._leave(job, reason)
+                if reason is not _DONE:
+                    self._draft.leave(job, reason)
                 return
             left = self._left_of_array
 
-    def _backfill(self, job: Job, region: _Region) -> Reason | None:
+    def _backfill(self, job: Job, region: Region) -> Reason | None:
         """Start the job beside the head; else why not. What is left of an array goes to ``_left_of_array``."""
         self._left_of_array: Job | None = None
         reservation = region.reservation
@@ -252,9 +213,9 @@ class _Pass:
                 reason = self._gates.shut(job)
                 if reason is not None:
                     return reason
-                if len(self._starts) >= self._settings.schedule.max_starts:
-                    return Reason("limit-of-pass", (("limit", len(self._starts)),))
-                self._left_of_array = self._start(job, placement, backfilled=True)
+                if len(self._draft.starts) >= self._settings.schedule.max_starts:
+                    return Reason("limit-of-pass", (("limit", len(self._draft.starts)),))
+                self._left_of_array = self._draft.start(job, placement, backfilled=True)
                 return None
         if main is None:
             main = self._window_reason(reservation)
@@ -282,32 +243,7 @@ class _Pass:
                 return Reason("never-fits", numbers)
         return None
 
-    # Acting in the plan
-
-    def _start(self, job: Job, placement: Placement, backfilled: bool) -> Job | None:
-        """Plan a start and let the world show it; gives what is left of an array."""
-        subjob = job.subjobs[0] if job.subjobs else None
-        run_id = job.id if subjob is None else job.subjob_id(subjob)
-        left = None
-        if job.subjobs and len(job.subjobs) > 1:
-            left = _without_first_subjob(job)
-        world, undo = self._world, self._undo
-        end_s = self._now_s + job.estimate_s
-        undo.append(("jobs", job.id, world.set_job(job.id, None)))
-        if left is not None:
-            undo.append(("jobs", job.id, world.set_job(job.id, left)))
-        undo.append(
-            ("runs", run_id, world.set_run(run_id, Run(run_id, job, self._now_s, placement, end_s, False, subjob)))
-        )
-        self._starts.append(Start(run_id, job, placement, backfilled, subjob))
-        self._gates.open_for(job)
-        region = self._regions[job.queue]
-        region.idle -= job.request.cores
-        if job.request.exclusive or self._capacity.exclusive:
-            region.idle = self._capacity.idle(region.vnodes)
-        return left
-
-    def _preempt(self, job: Job, allowed: int, region: _Region) -> tuple[Reason, ...] | None:
+    def _preempt(self, job: Job, allowed: int, region: Region) -> tuple[Reason, ...] | None:
         """Preempt for the job if P1 lets it and keep what it needs; else what was tried in vain."""
         preemption = self._preemption
         if preemption is None:
@@ -325,124 +261,14 @@ class _Pass:
         if isinstance(found, Reason):
             return (found,)
         preemption.take(found)
-        running = tuple(victim for victim in found.victims if not self._cancel_start(victim.run, job))
+        running = tuple(victim for victim in found.victims if not self._draft.cancel_start(victim.run, job))
         if running:
-            self._note_preempts(job, running)
-            self._reserve_for(job, found.placement, tuple(victim.run.id for victim in running), self._now_s)
+            self._draft.note_preempts(job, running)
+            self._draft.hold_for(job, found.placement, tuple(victim.run.id for victim in running), self._now_s)
         else:
-            self._start(job, found.placement, backfilled=False)
+            self._draft.start(job, found.placement, backfilled=False)
         if reservation is not None:
             head = reservation.head
-            again = reserve(self._world, head, self._world.vnodes_of(head.queue), self._now_s, self._pending)
+            again = reserve(self._world, head, self._world.vnodes_of(head.queue), self._now_s, self._draft.pending)
             region.reservation = again or reservation
         return None
-
-    def _cancel_start(self, run: Run, beneficiary: Job) -> bool:
-        """Take back a start of this very pass, as its cores go to a job within quota; False for a run of before."""
-        start = next((start for start in self._starts if start.id == run.id), None)
-        if start is None:
-            return False
-        self._starts.remove(start)
-        world, undo = self._world, self._undo
-        undo.append(("runs", run.id, world.set_run(run.id, None)))
-        undo.append(("jobs", run.id, world.set_job(run.id, run.job)))
-        self._gates.take_back(run.job)
-        self._quotas.shift(run.job, 1)
-        region = self._regions[run.job.queue]
-        region.idle = self._capacity.idle(region.vnodes)
-        self._leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
-        return True
-
-    def _note_preempts(self, job: Job, victims: Sequence[Victim]) -> None:
-        for victim in victims:
-            self._preempts.append(Preempt(victim.run, job.id, _why_preempted(job.id, victim.run, victim.standing)))
-
-    def _leave(self, job: Job, reason: Reason) -> None:
-        if reason is _DONE:
-            return
-        jobs = self._waits.get(reason)
-        if jobs is None:
-            self._waits[reason] = [job]
-        else:
-            jobs.append(job)
-
-    def _share_too_large(self, region: _Region) -> None:
-        """One reason, and one list, for all jobs left for want of idle cores: the most frequent outcome by far."""
-        region.too_large_idle = region.idle
-        region.too_large = self._waits.setdefault(Reason("too-few-idle", (("idle", region.idle),)), [])
-
-    # The plan
-
-    def _plan(self) -> Plan:
-        estimates, promises = self._promises()
-        for pending in self._pending:
-            self._capacity.take_amounts(pending.inside, -1)
-            self._capacity.reopen(pending.closed)
-        self._undo.reverse()
-        started = self._snapshot.after(self._undo)
-        ledger = self._next_ledger(promises)
-        waits = tuple(Wait(reason, jobs) for reason, jobs in self._waits.items())
-        return Plan(self._now_s, tuple(self._starts), tuple(self._preempts), estimates, waits, ledger, started)
-
-    def _promises(self) -> tuple[tuple[Estimate, ...], dict[str, float]]:
-        """The first reserved time of each head: it may move earlier, never later."""
-        estimates: list[Estimate] = []
-        promises: dict[str, float] = {}
-        waiting = self._world.jobs
-        begun = {start.job.id for start in self._starts}
-        for job_id, at_s in self._ledger.promises.items():
-            if job_id in waiting and job_id not in begun and self._gates.shut(waiting[job_id]) is None:
-                promises[job_id] = at_s
-        for region in self._regions.values():
-            reservation = region.reservation
-            if reservation is not None and reservation.at_s != UNLIMITED_S:
-                head, at_s = reservation.head.id, reservation.at_s
-                promised_s = promises.get(head, at_s)
-                promises[head] = promised_s = min(promised_s, at_s)
-                estimate = Estimate(head, at_s, promised_s)
-                if estimate not in estimates:
-                    estimates.append(estimate)
-        return tuple(sorted(estimates)), promises
-
-    def _next_ledger(self, promises: dict[str, float]) -> Ledger:
-        ledger, world = self._ledger, self._world
-        runs, jobs = world.runs, world.jobs
-        preemptions: Mapping[str, int] = ledger.preemptions
-        if preemptions or self._preempts:
-            counts = {
-                run: count for run, count in preemptions.items() if run in runs or run in jobs or _array_of(run) in jobs
-            }
-            for preempt in self._preempts:
-                if not preempt.again:
-                    counts[preempt.id] = counts.get(preempt.id, 0) + 1
-            preemptions = counts
-        backfilled = {run: at_s for run, at_s in ledger.backfilled.items() if run in runs}
-        for start in self._starts:
-            if start.backfilled:
-                backfilled[start.id] = self._now_s
-        return Ledger(promises, self._holds, preemptions, backfilled)
-
-
-def _why_preempted(beneficiary: str, run: Run, standing: Standing) -> Reason:
-    numbers = (("beneficiary", beneficiary), ("entity", show_entity(standing.entity)))
-    return Reason(
-        "preempted-quota", (*numbers, ("used", standing.used), ("limit", standing.limit), ("queue", run.job.queue))
-    )
-
-
-_DONE = Reason("preempting", (("victims", ""),))
-"""Stands for a job whose outcome is noted already."""
-
-
-def _array_of(run_id: str) -> str:
-    """The id of the array that a subjob's id belongs to; the id itself where it is no subjob's."""
-    return _INDEX.sub("[]", run_id, count=1)
-
-
-_INDEX = re.compile(r"\[[0-9]+\]")
-
-
-def _without_first_subjob(job: Job) -> Job:
-    fields = {name: getattr(job, name) for name in job.__dataclass_fields__}
-    fields["subjobs"] = (job.subjobs or ())[1:]
-    return Job(**fields)
