@@ -193,7 +193,7 @@ class _Pass:
         main: Reason | None = None
         if self._settings.backfill.kind == "none":
             main = Reason("behind-head", (("head", reservation.head.id),))
-            if fit(self._capacity, job.request, allowed) is not None:
+            if self._preemption is None or fit(self._capacity, job.request, allowed) is not None:
                 return main
         elif job.request.cores > region.idle:
             main = Reason("too-few-idle", (("idle", region.idle),))
@@ -268,7 +268,6 @@ class _Pass:
         else:
             self._draft.start(job, found.placement, backfilled=False)
         if reservation is not None:
-            head = reservation.head
-            again = reserve(self._world, head, self._world.vnodes_of(head.queue), self._now_s, self._draft.pending)
-            region.reservation = again or reservation
+            gone = [victim.run for victim in found.victims]
+            reservation.replace(found.placement, end_s, job.request, gone)
         return None

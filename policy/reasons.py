@@ -108,7 +108,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "exempt-victims": lambda f: (
         f"preempts nobody yet: {_cores(f['exempt'])} of over-quota jobs are still in "
-        f"their exempt time, the first until {f['at_s_in']}"
+        f"their exempt time; the first can be preempted {f['at_s_in']}"
     ),
     "preempt-delays-head": lambda f: "preempts nobody: running it on their cores would delay the job first in line",
     "victims-of-pass": lambda f: f"may preempt in the next pass: this one has taken {f['limit']} victims already",

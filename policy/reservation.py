@@ -88,18 +88,35 @@ class Reservation:
         """True where the head keeps its start if these runs end now and a job runs there until ``end_s`` instead."""
         if self._window_holds(end_s):
             return True
-        later = [run for run in gone if run.end_s > self.at_s]
         then = self._then
         if then is None:
-            if request.exclusive:
-                return False
-            freed = sum(run.placement.cores_on(self._allowed, self._directory) for run in later)
-            return placement.cores_on(self._allowed, self._directory) <= self.spare_cores + freed
+            cores = placement.cores_on(self._allowed, self._directory)
+            return not request.exclusive and cores <= self.spare_cores + self._freed_later(gone)
         trial = then.copy()
-        for run in later:
-            trial.give(run.placement.shares(trial.directory), run.job.request)
-        trial.take(placement.shares(trial.directory), request)
+        self._swap(trial, placement, end_s, request, gone)
         return fit(trial, self.head.request, self._allowed) is not None
+
+    def replace(self, placement: Placement, end_s: float, request: Request, gone: Sequence[Run]) -> None:
+        """What :meth:`survives` asked about is decided: these runs end now and a job runs there instead."""
+        then = self._then
+        if then is None:
+            self.spare_cores += self._freed_later(gone)
+            if not self._window_holds(end_s):
+                self.spare_cores -= placement.cores_on(self._allowed, self._directory)
+        else:
+            self._swap(then, placement, end_s, request, gone)
+            self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
+
+    def _freed_later(self, gone: Sequence[Run]) -> int:
+        """The cores of runs that would still have held them at the reserved time."""
+        return sum(run.placement.cores_on(self._allowed, self._directory) for run in gone if run.end_s > self.at_s)
+
+    def _swap(self, then: Capacity, placement: Placement, end_s: float, request: Request, gone: Sequence[Run]) -> None:
+        for run in gone:
+            if run.end_s > self.at_s:
+                then.give(run.placement.shares(then.directory), run.job.request)
+        if not self._window_holds(end_s):
+            then.take(placement.shares(then.directory), request)
 
     def counts_out(self, job: Job, end_s: float) -> bool:
         """True where no placement at all can be admitted, known without looking for one."""
