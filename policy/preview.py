@@ -89,11 +89,12 @@ def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], now_s: flo
         if (old and old.kind) == (new and new.kind):
             continue
         job = (new or old or before[job_id]).job
-        who = f"{job_id} {job.user} {job.cores}c"
+        who = f"{job_id.split('.')[0]} {job.user} {job.cores}c"
         if new is not None and new.kind in _NEW:
             kind, text = _NEW[new.kind]
-            detail = f": {new.reason.sentence(job, now_s)}" if new.reason is not None and new.kind != "hold" else ""
-            effects.append(Effect(kind, job_id, f"{who} {text}{detail}"))
+            if new.reason is not None and new.kind != "hold":
+                text = f"is {new.reason.sentence(job, now_s)}"
+            effects.append(Effect(kind, job_id, f"{who} {text}"))
         elif old is not None and old.kind in _OLD:
             kind, text = _OLD[old.kind]
             detail = f" and waits: {new.reason.sentence(job, now_s)}" if new is not None and new.reason else ""

@@ -37,12 +37,21 @@ PICTURES: dict[str, Sequence[str]] = {
 """Each picture's name, and the keys that lead to it from the start."""
 
 
-async def draw(folder: Path, cluster: DemoCluster) -> list[Path]:
-    """Draw every picture of this cluster into a folder, and say which files they are."""
+def warmed_up() -> DemoCluster:
+    """The demo cluster after the same passes each time; a console that ends takes its cluster with it."""
+    cluster = DemoCluster(seed=DEMO_SEED)
+    cluster.pause()
+    for _ in range(PASSES):
+        cluster.step()
+    return cluster
+
+
+async def draw(folder: Path) -> list[Path]:
+    """Draw every picture into a folder, and say which files they are."""
     files = []
     for name, keys in PICTURES.items():
         with tempfile.TemporaryDirectory() as state:
-            source = SimSource(cluster)
+            source = SimSource(warmed_up())
             console = Console(
                 source,
                 Path(state) / "audit.jsonl",
@@ -80,11 +89,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
-    cluster = DemoCluster(seed=DEMO_SEED)
-    cluster.pause()
-    for _ in range(PASSES):
-        cluster.step()
-    for file in asyncio.run(draw(folder, cluster)):
+    for file in asyncio.run(draw(folder)):
         sys.stdout.write(f"{file}\n")
     return 0
 
