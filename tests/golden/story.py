@@ -1,7 +1,7 @@
 """Golden stories: a small cluster, what is remembered and set, and the plan that docs/policies.md asks for.
 
-A file says it in lines that read aloud. A vnode: ``v1 8 mem=16gb state=down``. A job: ``3 bob 4 est=100 sub=20``, that is
-id, user, select, and what is not as usual. A run: ``1 alice v1=4 since=0 est=100``, with vnode and cores, or an
+A file says it in lines that read aloud. A vnode: ``v1 8 mem=16gb state=down``. A job: ``3 bob 4 est=100 sub=20``,
+that is id, user, select, and what is not as usual. A run: ``1 alice v1=4 since=0 est=100``, with vnode and cores, or an
 exec_vnode. The plan is told in the same way, each reason by its sentence.
 """
 
@@ -33,7 +33,9 @@ def read_story(path: Path) -> tuple[str, Told, Told]:
     snapshot = _snapshot(data)
     settings = Settings.from_data(data.get("settings", {}), path.name)
     plan = decide(snapshot, _ledger(data.get("ledger", [])), settings)
-    expected = {part: list(data["plan"].get(part, [])) for part in ("starts", "preempts", "reserved", "waits", "ledger")}
+    expected = {
+        part: list(data["plan"].get(part, [])) for part in ("starts", "preempts", "reserved", "waits", "ledger")
+    }
     assert set(data["plan"]) <= set(expected), f"{path.name}: the plan has {sorted(data['plan'])}"
     for part in ("waits", "preempts", "ledger"):
         expected[part].sort()
@@ -44,7 +46,8 @@ def tell(plan: Plan) -> Told:
     """The plan in lines; starts in their order, all else sorted."""
     return {
         "starts": [
-            f"{start.id} on {_where(start.placement)}{', backfilled' if start.backfilled else ''}" for start in plan.starts
+            f"{start.id} on {_where(start.placement)}{', backfilled' if start.backfilled else ''}"
+            for start in plan.starts
         ],
         "preempts": sorted(
             f"{preempt.id} for {preempt.beneficiary}{' again' if preempt.again else ''}:"
@@ -122,9 +125,17 @@ def _vnode(line: str) -> Vnode:
     available = {"ncpus": int(ncpus)}
     for resource in [word for word in more if word in ("mem", "ngpus")]:
         available[resource] = parse_amount(more.pop(resource)) or 0
-    vnode = Vnode(name, available, **{key: more.pop(key) for key in ("partition", "sharing", "host") if key in more})
-    vnode = replace(vnode, state=more.pop("state", "free"), attributes=more)
-    return replace(vnode, usable=vnode.state == "free")
+    state = more.pop("state", "free")
+    return Vnode(
+        name,
+        available,
+        host=more.pop("host", ""),
+        state=state,
+        usable=state == "free",
+        partition=more.pop("partition", None),
+        sharing=more.pop("sharing", "default_shared"),
+        attributes=more,
+    )
 
 
 def _queue(table: Mapping[str, Any]) -> Queue:

@@ -5,7 +5,8 @@ A request is PBS's select; a run's place is PBS's exec_vnode, or ``v1=4 v2=2``, 
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Optional
+from collections.abc import Iterable
+from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
 from policy.limits import Limits, parse_limits
@@ -39,7 +40,7 @@ def job(
     **more: Any,
 ) -> Job:
     """A waiting job; its id, where it is a number, is also its place among jobs of the same age."""
-    number = job_id.split("[")[0].split(".")[0]
+    number = job_id.split("[", maxsplit=1)[0].split(".", maxsplit=1)[0]
     sequence = int(number) if number.isdigit() else 0
     request = parse_request(select, place)
     return Job(job_id, user, request, queue_name, submit_s, estimate_s, sequence=sequence, **more)
@@ -85,7 +86,7 @@ def cluster(
     return Snapshot.build(now_s, vnodes, queues, jobs, runs, **more)
 
 
-def plan_for(snapshot: Snapshot, settings: Optional[Settings] = None, ledger: Optional[Ledger] = None) -> Plan:
+def plan_for(snapshot: Snapshot, settings: Settings | None = None, ledger: Ledger | None = None) -> Plan:
     return decide(snapshot, ledger or Ledger(), settings or Settings())
 
 
@@ -93,7 +94,7 @@ def quota_settings(**changed: Any) -> Settings:
     return Settings(quota=QuotaSettings(**changed))
 
 
-def starts(plan: Plan) -> Dict[str, str]:
+def starts(plan: Plan) -> dict[str, str]:
     """Started ids and their exec_vnode."""
     return {start.id: start.placement.exec_vnode() for start in plan.starts}
 
@@ -102,11 +103,11 @@ def started(plan: Plan) -> Iterable[str]:
     return [start.id for start in plan.starts]
 
 
-def victims(plan: Plan) -> Dict[str, str]:
+def victims(plan: Plan) -> dict[str, str]:
     """Each victim and for whom it goes."""
     return {preempt.id: preempt.beneficiary for preempt in plan.preempts}
 
 
-def codes(plan: Plan) -> Dict[str, str]:
+def codes(plan: Plan) -> dict[str, str]:
     """Each job left alone and the code of its reason."""
     return {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()}

@@ -72,7 +72,9 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
         alone = _alone_on(resident, by_name)
         for other in there:
             if other.id != resident.id:
-                found += [f"{name}: {resident.id} and {other.id}" for name in alone.intersection(other.placement.vnodes)]
+                found += [
+                    f"{name}: {resident.id} and {other.id}" for name in alone.intersection(other.placement.vnodes)
+                ]
     return found
 
 
@@ -160,7 +162,7 @@ def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
 
 
 def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
-    """Whether a request of one kind of chunk, not exclusive and free to go anywhere, fits beside those who are there."""
+    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those who are there."""
     (chunk,) = job.request.chunks
     queue = next(queue for queue in parts.queues if queue.name == job.queue)
     by_name = {vnode.name: vnode for vnode in parts.vnodes}

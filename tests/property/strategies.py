@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from policy import Job, Ledger, Queue, Run, Settings, Snapshot, Vnode, parse_request
+from policy import Changes, Job, Ledger, Queue, Run, Settings, Snapshot, Vnode, parse_request
 from policy.cluster import UNLIMITED_S, HardLimits, Server
 from policy.ledger import Hold
 from policy.limits import ALL, GENERIC, EntityKey, Limits
@@ -61,7 +61,9 @@ def durations() -> st.SearchStrategy[float]:
 @st.composite
 def vnode_lists(draw: st.DrawFn, *, plain: bool = False, most: int = 12) -> tuple[Vnode, ...]:
     """Plain ones are all alike but for their cores, up, shared and in no partition."""
-    return tuple(draw(_vnodes(f"v{number:02}", plain)) for number in range(draw(st.sampled_from((1, 2, 3, 4, 6, most)))))
+    return tuple(
+        draw(_vnodes(f"v{number:02}", plain)) for number in range(draw(st.sampled_from((1, 2, 3, 4, 6, most))))
+    )
 
 
 @st.composite
@@ -198,9 +200,7 @@ def run_lists(draw: st.DrawFn, vnodes: tuple[Vnode, ...], queues: tuple[Queue, .
 
 
 @st.composite
-def _spots(
-    draw: st.DrawFn, room: _Room, first: Vnode, vnodes: tuple[Vnode, ...], plain: bool
-) -> tuple[Spot, ...]:
+def _spots(draw: st.DrawFn, room: _Room, first: Vnode, vnodes: tuple[Vnode, ...], plain: bool) -> tuple[Spot, ...]:
     """All or some of what is free on one vnode, and perhaps on another."""
     spots = []
     second = draw(st.sampled_from(vnodes))
@@ -230,7 +230,7 @@ class _Room:
         self._closed: set[str] = set()
 
     def free(self, vnode: Vnode) -> dict[str, int]:
-        return {name: 0 for name in self._left[vnode.name]} if vnode.name in self._closed else self._left[vnode.name]
+        return dict.fromkeys(self._left[vnode.name], 0) if vnode.name in self._closed else self._left[vnode.name]
 
     def take(self, spot: Spot) -> None:
         left = self._left[spot.vnode]
@@ -275,7 +275,13 @@ def contended_clusters(draw: st.DrawFn) -> Parts:
     small, large = st.sampled_from((0, 2, 0, 4)), st.sampled_from((16, 8, 40))
     own = {("u", user): draw(small if user in ("alice", "bob") else large) for user in USERS}
     wide: tuple[EntityKey, ...] = (("g", "chem"), ("p", "p1"))
-    own.update({entity: draw(st.sampled_from((0, 4, 12, 40))) for entity in wide if draw(st.sampled_from((False,) * 5 + (True,)))})
+    own.update(
+        {
+            entity: draw(st.sampled_from((0, 4, 12, 40)))
+            for entity in wide
+            if draw(st.sampled_from((False,) * 5 + (True,)))
+        }
+    )
     queues = tuple(replace(queue, quotas=Limits(own), hard=HardLimits()) for queue in parts.queues)
     return replace(parts, queues=queues, jobs=waiting, runs=runs, server=Server())
 
@@ -283,9 +289,7 @@ def contended_clusters(draw: st.DrawFn) -> Parts:
 def eager_settings() -> st.SearchStrategy[Settings]:
     """Settings under which nothing but the victims' own standing keeps a job from preempting."""
     eager = st.builds(QuotaSettings, victim_order=st.sampled_from(VICTIM_ORDERS))
-    backfill = st.builds(
-        BackfillSettings, kind=st.sampled_from(BACKFILL_KINDS), order=st.sampled_from(BACKFILL_ORDERS)
-    )
+    backfill = st.builds(BackfillSettings, kind=st.sampled_from(BACKFILL_KINDS), order=st.sampled_from(BACKFILL_ORDERS))
     return st.builds(Settings, backfill, eager)
 
 
@@ -334,7 +338,9 @@ def ledgers(draw: st.DrawFn, parts: Parts) -> Ledger:
     return Ledger(promises, {}, preemptions, backfilled)
 
 
-NAMES = st.text(st.characters(blacklist_characters='"]\'[', blacklist_categories=("Cs", "Cc", "Z")), min_size=1, max_size=12)
+NAMES = st.text(
+    st.characters(blacklist_characters="\"]'[", blacklist_categories=("Cs", "Cc", "Z")), min_size=1, max_size=12
+)
 """Names as an odd site has them: anything printable that PBS's own syntax can carry."""
 
 
@@ -342,8 +348,12 @@ def placements() -> st.SearchStrategy[Placement]:
     """Placements with pieces of one kind side by side, as PBS writes them."""
     amounts = st.dictionaries(st.sampled_from(("ncpus", "mem", "ngpus", "fpgas")), st.integers(1, 1 << 40), max_size=4)
     vnodes = st.text("abcdefgh0123456789-._", min_size=1, max_size=8)
-    spot = st.builds(lambda name, held, n: Spot(name, tuple(sorted(held.items())), n), vnodes, amounts, st.integers(1, 3))
-    return st.lists(spot, min_size=1, max_size=5).map(lambda spots: parse_exec_vnode(Placement(tuple(spots)).exec_vnode()))
+    spot = st.builds(
+        lambda name, held, n: Spot(name, tuple(sorted(held.items())), n), vnodes, amounts, st.integers(1, 3)
+    )
+    return st.lists(spot, min_size=1, max_size=5).map(
+        lambda spots: parse_exec_vnode(Placement(tuple(spots)).exec_vnode())
+    )
 
 
 def any_ledgers() -> st.SearchStrategy[Ledger]:
@@ -420,3 +430,61 @@ def arrivals(draw: st.DrawFn, parts: Parts) -> tuple[Job, ...]:
         later_s = NOW_S + draw(st.sampled_from((1, 5, 10, 10, 60, 130)))
         coming.append(replace(drawn, submit_s=later_s, user=owner.user, queue=owner.queue))
     return tuple(coming)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What happens next: the changes, and the cluster as it is after them."""
+
+    changes: Changes
+    after: Parts
+
+
+@st.composite
+def turns(draw: st.DrawFn, parts: Parts) -> Turn:
+    """Runs that end or are requeued, jobs that come or go, vnodes that come, go or change, a queue's new quotas."""
+    time_s = parts.time_s + draw(st.integers(0, 100))
+    fate = st.sampled_from(("stays", "stays", "ends", "waits"))
+    fates = {run.id: draw(fate) for run in parts.runs}
+    deleted = {job.id for job in parts.jobs if draw(st.integers(0, 3)) == 0}
+    new = [draw(jobs(300 + number, parts.queues)) for number in range(draw(st.integers(0, 3)))]
+    requeued = [run.job for run in parts.runs if fates[run.id] == "waits"]
+    altered = [
+        replace(job, priority=job.priority + 1)
+        for job in parts.jobs
+        if job.id not in deleted and draw(st.integers(0, 3)) == 0
+    ]
+    held = {vnode for run in parts.runs for vnode in run.placement.vnodes if fates[run.id] == "stays"}
+    gone = {v.name for v in parts.vnodes if v.name not in held and draw(st.integers(0, 3)) == 0}
+    changed = [
+        replace(
+            v,
+            usable=not v.usable,
+            state="offline" if v.usable else "free",
+            elsewhere={"ncpus": draw(st.integers(0, 1))},
+        )
+        for v in parts.vnodes
+        if v.name not in gone and draw(st.integers(0, 3)) == 0
+    ]
+    fresh = [draw(_vnodes("w00", plain=False))] if draw(st.booleans()) else []
+    queues = [replace(queue, quotas=draw(limit_sets())) for queue in parts.queues if draw(st.integers(0, 2)) == 0]
+    changes = Changes(
+        time_s,
+        [*new, *requeued, *altered],
+        (),
+        [*(run for run, fate in fates.items() if fate == "ends"), *sorted(deleted)],
+        [*changed, *fresh],
+        sorted(gone),
+        queues,
+    )
+    vnodes = {v.name: v for v in (*parts.vnodes, *changed, *fresh) if v.name not in gone}
+    waiting = {job.id: job for job in (*parts.jobs, *new, *requeued, *altered) if job.id not in deleted}
+    after = Parts(
+        tuple(vnodes.values()),
+        tuple({queue.name: queue for queue in (*parts.queues, *queues)}.values()),
+        tuple(waiting.values()),
+        tuple(run for run in parts.runs if fates[run.id] == "stays"),
+        time_s,
+        parts.server,
+    )
+    return Turn(changes, after)

@@ -24,7 +24,9 @@ from tests.property.timeline import History, live
 
 Lively = tuple[Parts, tuple[Job, ...], Settings]
 
-LEFT_FOR_EVER = frozenset({"blocked", "never-fits", "never-arranged", "queue-stopped", "queue-unknown", "hard-limit", "server-resource"})
+LEFT_FOR_EVER = frozenset(
+    {"blocked", "never-fits", "never-arranged", "queue-stopped", "queue-unknown", "hard-limit", "server-resource"}
+)
 """Reasons that only somebody from outside can end."""
 
 
@@ -219,4 +221,3 @@ def test_the_drawn_lives_are_worth_it() -> None:
 
     look()
     assert min(seen.values()) >= 5, seen
-

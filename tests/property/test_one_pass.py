@@ -1,4 +1,4 @@
-"""What must hold of every single pass, whatever the cluster and the settings (docs/policies.md, "What must always hold")."""
+"""What must hold of every single pass (docs/policies.md, "What must always hold")."""
 
 from __future__ import annotations
 
@@ -60,14 +60,18 @@ def test_what_is_held_for_beneficiaries_is_there_once_the_victims_are_gone(situa
 @given(situations())
 def test_who_asks_for_vnodes_alone_has_them_alone(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
-    before = {*audit.wrongly_shared(parts.vnodes, audit.residents(parts, Plan(0, (), (), (), (), Ledger(), plan.started)))}
+    before = {
+        *audit.wrongly_shared(parts.vnodes, audit.residents(parts, Plan(0, (), (), (), (), Ledger(), plan.started)))
+    }
     assert {*audit.wrongly_shared(parts.vnodes, audit.residents(parts, plan))} <= before
 
 
 @given(contended())
 def test_a_beneficiary_that_asks_for_vnodes_alone_will_have_them_alone(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
-    before = {*audit.wrongly_shared(parts.vnodes, audit.residents(parts, Plan(0, (), (), (), (), Ledger(), plan.started)))}
+    before = {
+        *audit.wrongly_shared(parts.vnodes, audit.residents(parts, Plan(0, (), (), (), (), Ledger(), plan.started)))
+    }
     assert {*audit.wrongly_shared(parts.vnodes, audit.residents_after(parts, plan))} <= before
 
 
@@ -227,7 +231,7 @@ def test_no_victim_is_taken_that_is_not_needed(situation: Situation) -> None:
 @given(contended())
 def test_no_victim_is_taken_that_the_head_did_not_need_gone(situation: Situation) -> None:
     """With all victims but one gone the job cannot run beside the head: tried by deciding just that."""
-    parts, ledger, settings = situation
+    parts, _ledger, settings = situation
     plan = plan_of(situation)
     assume(len(plan.ledger.holds) == 1 and plan.estimates)
     assume(not any(start.backfilled for start in plan.starts))

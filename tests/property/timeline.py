@@ -1,4 +1,4 @@
-"""A cluster that lives: jobs run as long as they really do, passes follow, and everything that happened is written down.
+"""A cluster that lives: jobs run as long as they really do, passes follow, and all that happened is written down.
 
 A small event loop of its own over any cluster and any request, beside the simulator's replay, which knows single cores
 only. A pass is decided whenever something ends, is submitted, or is let go; victims let go at once or after a while.

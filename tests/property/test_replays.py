@@ -1,0 +1,102 @@
+"""The simulator's replay of whole workloads: against an independent count, and by what every policy owes every job."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy.cluster import HardLimits, Queue
+from policy.limits import Limits
+from policy.settings import BACKFILL_ORDERS, VICTIM_ORDERS, BackfillSettings, PassSettings, QuotaSettings, Settings
+from sim.policies import QUEUE, Policy, resolve
+from sim.replay import replay
+from sim.workload import Cluster, Workload
+from tests.property.strategies import USERS, workloads
+from tests.sim.counting import count
+
+Drawn = tuple[Workload, Cluster]
+
+
+@st.composite
+def quota_policies(draw: st.DrawFn) -> Policy:
+    """P1 with any order of victims, delays and exempt times, and quotas between nothing and plenty."""
+    quotas = Limits({("u", user): draw(st.integers(0, 12)) for user in USERS if draw(st.integers(0, 3))})
+    quota = QuotaSettings(
+        victim_order=draw(st.sampled_from(VICTIM_ORDERS)),
+        delay_s=draw(st.sampled_from((0, 0, 7, 30))),
+        delay_per_core_s=draw(st.sampled_from((0, 0, 3))),
+        exempt_s=draw(st.sampled_from((0, 0, 15))),
+    )
+    backfill = BackfillSettings(order=draw(st.sampled_from(BACKFILL_ORDERS)))
+    settings = Settings(backfill, quota, PassSettings(max_starts=1_000_000))
+    return Policy("quota", settings, Queue(QUEUE, quotas=quotas))
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjbf"])
+@given(workloads())
+def test_starts_are_those_of_an_independent_count(name: str, drawn: Drawn) -> None:
+    workload, cluster = drawn
+    counted = {record.job.number: record for record in count(workload, cluster.cores, name)}
+    records = replay(workload, cluster, resolve(name, workload, cluster)).records
+    assert len(records) == len(workload.jobs)
+    assert {r.job.number: r.start_s for r in records} == {n: r.start_s for n, r in counted.items()}
+    if name != "fcfs":
+        assert {r.job.number: r.head_delay_s for r in records} == {n: r.head_delay_s for n, r in counted.items()}
+
+
+@given(workloads(), quota_policies())
+def test_every_job_runs_its_full_time_in_its_last_segment(drawn: Drawn, policy: Policy) -> None:
+    workload, cluster = drawn
+    result = replay(workload, cluster, policy)
+    assert [record.job for record in result.records] == list(workload.jobs)
+    for record in result.records:
+        start_s, end_s = record.segments[-1]
+        assert end_s - start_s == record.job.run_s
+        assert len(record.segments) == record.preemptions + 1
+        assert record.start_s >= record.job.submit_s
+        assert all(one[1] <= two[0] for one, two in zip(record.segments, record.segments[1:]))
+
+
+@given(workloads(), quota_policies())
+def test_no_more_cores_are_busy_than_there_are(drawn: Drawn, policy: Policy) -> None:
+    workload, cluster = drawn
+    changes: list[tuple[float, int]] = []
+    for record in replay(workload, cluster, policy).records:
+        for start_s, end_s in record.segments:
+            changes += [(end_s, -record.job.cores), (start_s, record.job.cores)] if end_s > start_s else []
+    busy = 0
+    for _, cores in sorted(changes):
+        busy += cores
+        assert busy <= cluster.cores
+
+
+@given(workloads(), quota_policies())
+def test_lost_work_is_what_the_cut_segments_held(drawn: Drawn, policy: Policy) -> None:
+    workload, cluster = drawn
+    result = replay(workload, cluster, policy)
+    cut = sum((e - s) * record.job.cores for record in result.records for s, e in record.segments[:-1])
+    assert result.lost_core_s == cut
+
+
+@given(workloads(exact=True), quota_policies())
+def test_promises_are_kept_where_estimates_are_exact(drawn: Drawn, policy: Policy) -> None:
+    workload, cluster = drawn
+    for record in replay(workload, cluster, policy).records:
+        assert record.head_delay_s is None or record.head_delay_s <= 0
+
+
+@given(workloads(), st.dictionaries(st.sampled_from(USERS), st.integers(0, 8), min_size=1))
+def test_hard_limits_are_kept(drawn: Drawn, most: dict[str, int]) -> None:
+    workload, cluster = drawn
+    limits = Limits({("u", user): cores for user, cores in most.items()})
+    queue = Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": limits}))
+    policy = Policy("hard-limit", Settings(quota=QuotaSettings(preempt=False)), queue)
+    result = replay(workload, cluster, policy)
+    for user, cores in most.items():
+        runs = [record for record in result.records if record.job.user == user]
+        for moment in {record.start_s for record in runs}:
+            held = sum(r.job.cores for r in runs if r.segments[0][0] <= moment < r.segments[0][1])
+            assert held <= cores
+    too_large = [job for job in workload.jobs if job.cores > most.get(job.user, cluster.cores)]
+    assert sum(result.skipped.values()) == len(too_large)

@@ -1,0 +1,47 @@
+"""What is written down reads back as what it was."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy import Ledger, Settings, parse_request
+from policy.limits import Limits, parse_limits, show_limits
+from policy.placement import Placement, parse_exec_vnode
+from tests.property.strategies import all_settings, any_ledgers, any_limits, placements, places, selects
+
+
+@given(any_ledgers())
+def test_a_ledger_survives_json(ledger: Ledger) -> None:
+    assert Ledger.from_data(json.loads(json.dumps(ledger.to_data()))) == ledger
+
+
+@given(all_settings())
+def test_settings_survive_json(settings: Settings) -> None:
+    assert Settings.from_data(json.loads(json.dumps(settings.to_data())), "test") == settings
+
+
+@given(any_limits())
+def test_limits_are_shown_as_they_are_read(limits: Limits) -> None:
+    assert parse_limits(show_limits(limits), "test") == limits
+
+
+@given(selects(), places())
+def test_a_select_is_shown_as_it_is_read(select: str, place: str) -> None:
+    request = parse_request(select, place)
+    assert parse_request(request.select, place) == request
+
+
+@given(st.sampled_from(("a b", "a+b", "a:b", 'a"b', "it's", "a,b")))
+def test_a_wish_with_separators_is_shown_in_quotes(value: str) -> None:
+    quote = "'" if '"' in value else '"'
+    request = parse_request(f"1:ncpus=2:app={quote}{value}{quote}+1:ncpus=1")
+    assert dict(request.chunks[0].wants) == {"app": value}
+    assert parse_request(request.select) == request
+
+
+@given(placements())
+def test_an_exec_vnode_is_shown_as_it_is_read(placement: Placement) -> None:
+    assert parse_exec_vnode(placement.exec_vnode()) == placement

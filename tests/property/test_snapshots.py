@@ -1,0 +1,55 @@
+"""A snapshot is a value: changes make another one, which is as good as one built anew, and leave it what it was."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy import Ledger, Settings, Snapshot, decide
+from tests.property import audit
+from tests.property.strategies import Parts, Turn, clusters, eager_settings, turns
+
+
+@given(clusters().flatmap(lambda parts: st.tuples(st.just(parts), turns(parts))))
+def test_changes_give_what_building_anew_gives(drawn: tuple[Parts, Turn]) -> None:
+    parts, turn = drawn
+    carried, anew = parts.snapshot().apply(turn.changes), turn.after.snapshot()
+    assert carried == anew
+    assert carried.idle_cores() == anew.idle_cores()
+
+
+@given(clusters().flatmap(lambda parts: st.tuples(st.just(parts), turns(parts))), eager_settings())
+def test_a_changed_snapshot_decides_as_one_built_anew(drawn: tuple[Parts, Turn], settings: Settings) -> None:
+    parts, turn = drawn
+    snapshot = parts.snapshot()
+    decide(snapshot, Ledger(), settings)
+    carried = audit.told(decide(snapshot.apply(turn.changes), Ledger(), settings))
+    assert carried == audit.told(decide(turn.after.snapshot(), Ledger(), settings))
+
+
+@given(clusters().flatmap(lambda parts: st.tuples(st.just(parts), turns(parts), turns(parts))), eager_settings())
+def test_versions_do_not_disturb_each_other(drawn: tuple[Parts, Turn, Turn], settings: Settings) -> None:
+    """Two futures of one snapshot, used in turn and each again."""
+    parts, one, other = drawn
+    first = parts.snapshot()
+    versions: list[tuple[Snapshot, Parts]] = [
+        (first, parts),
+        (first.apply(one.changes), one.after),
+        (first.apply(other.changes), other.after),
+    ]
+    for snapshot, truth in versions + versions[::-1]:
+        assert snapshot == truth.snapshot()
+        expected = audit.told(decide(truth.snapshot(), Ledger(), settings))
+        assert audit.told(decide(snapshot, Ledger(), settings)) == expected
+
+
+@given(clusters(), eager_settings())
+def test_the_cluster_after_the_starts_is_one_built_anew(parts: Parts, settings: Settings) -> None:
+    plan = decide(parts.snapshot(), Ledger(), settings)
+    after = plan.started
+    anew = Snapshot.build(
+        parts.time_s, parts.vnodes, parts.queues, after.jobs.values(), after.runs.values(), parts.server
+    )
+    assert after == anew
+    assert after.idle_cores() == anew.idle_cores()
+    assert audit.told(decide(after, plan.ledger, settings)) == audit.told(decide(anew, plan.ledger, settings))
