@@ -5,6 +5,7 @@ Everything told is taken from the plan of a pass; nothing is guessed afterwards.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from policy.cluster import UNLIMITED_S, Job, Run
@@ -59,7 +60,9 @@ class Explanation(NamedTuple):
 
 
 def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings) -> Explanation:
-    """Explain a job by a plan of this snapshot; ``job_id`` may leave out the server's name."""
+    """Explain a job by a plan of this snapshot; ``job_id`` may leave out the server's name.
+
+    A subjob that waits is explained as its array."""
     found = _find(snapshot, job_id)
     if found is None:
         text = "no waiting or running job of that id is known to this pass"
@@ -74,7 +77,17 @@ def _find(snapshot: Snapshot, job_id: str) -> Any | None:
     if job_id in world.runs or job_id in world.jobs:
         return world.runs.get(job_id) or world.jobs.get(job_id)
     short = job_id.split(".", maxsplit=1)[0]
-    return next((table[key] for table in (world.runs, world.jobs) for key in table if key.split(".")[0] == short), None)
+    names = (short, re.sub(r"\[[0-9]+\]", "[]", short))
+    return next(
+        (
+            table[key]
+            for name in names
+            for table in (world.runs, world.jobs)
+            for key in table
+            if key.split(".")[0] == name
+        ),
+        None,
+    )
 
 
 def _about(job: Job, snapshot: Snapshot, counted: str) -> Line:

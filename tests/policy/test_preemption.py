@@ -1,0 +1,164 @@
+"""P1's search for victims beyond the golden stories: what it must not touch, and what it must find."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy import Changes, Ledger, Run
+from policy.settings import VICTIM_ORDERS, BackfillSettings, Settings
+from tests.policy.clusters import (
+    cluster,
+    codes,
+    job,
+    place_of,
+    plan_for,
+    queue,
+    quota_settings,
+    run,
+    started,
+    victims,
+    vnode,
+)
+
+orders = pytest.mark.parametrize("order", VICTIM_ORDERS)
+
+
+@orders
+def test_whatever_the_order_the_floor_holds(order: str) -> None:
+    """alice (quota 5) runs 4 + 3 + 2: only the 4, or the 3, or the 2 may go; bob needs 5 and gets nothing."""
+    runs = [run("1", "alice", "v1=4", 0), run("2", "alice", "v1=3", 1), run("3", "alice", "v1=2", 2)]
+    snapshot = cluster([vnode("v1", 9)], [job("9", "bob", "5")], runs, queues=[queue("[u:alice=5],[u:bob=9]")])
+    assert victims(plan_for(snapshot, quota_settings(victim_order=order))) == {}
+
+
+@orders
+def test_idle_cores_are_used_before_victims(order: str) -> None:
+    """Two cores are idle and bob needs three: a run of one core is enough, and larger ones stay."""
+    runs = [run("1", "alice", "v1=1", 0)]
+    snapshot = cluster([vnode("v1", 3)], [job("9", "bob", "3")], runs, queues=[queue("[u:alice=0],[u:bob=3]")])
+    plan = plan_for(snapshot, quota_settings(victim_order=order))
+    assert victims(plan) == {"1": "9"}
+    assert plan.ledger.holds["9"].placement.cores == 3
+
+
+@orders
+def test_every_job_in_turn_may_preempt_but_nobody_twice(order: str) -> None:
+    runs = [run("1", "alice", "v1=2", 0), run("2", "alice", "v1=2", 1), run("3", "alice", "v1=2", 2)]
+    waiting = [job("7", "bob", "2"), job("8", "carol", "2"), job("9", "dave", "2")]
+    text = "[u:alice=2],[u:PBS_GENERIC=2]"
+    plan = plan_for(cluster([vnode("v1", 6)], waiting, runs, queues=[queue(text)]), quota_settings(victim_order=order))
+    assert sorted(victims(plan).values()) == ["7", "8"]
+    assert codes(plan)["9"] == "reserved"
+
+
+def test_a_run_that_is_alone_on_its_vnode_frees_all_of_it() -> None:
+    snapshot = cluster(
+        [vnode("v1", 8)],
+        [job("3", "bob", "8")],
+        [run("1", "alice", "v1=1", place="excl")],
+        queues=[queue("[u:alice=0],[u:bob=8]")],
+    )
+    assert victims(plan_for(snapshot)) == {"1": "3"}
+
+
+def test_a_beneficiary_that_wants_its_vnode_alone_holds_it_alone() -> None:
+    snapshot = cluster(
+        [vnode("v1", 8)],
+        [job("3", "bob", "1:ncpus=2", place="excl"), job("4", "carol", "2", 1000)],
+        [run("1", "alice", "v1=4")],
+        queues=[queue("[u:alice=0],[u:bob=4]")],
+    )
+    plan = plan_for(snapshot)
+    assert victims(plan) == {"1": "3"}
+    assert started(plan) == []
+
+
+def test_runs_the_wishes_rule_out_are_not_walked() -> None:
+    """The newer run is on v1; bob wants v2. Walking v1's run first would use up what alice may lose."""
+    snapshot = cluster(
+        [vnode("v1", 2), vnode("v2", 2)],
+        [job("3", "bob", "2:ncpus=1:vnode=v2")],
+        [run("1", "alice", "v1=2", 5), run("2", "alice", "v2=2", 0)],
+        queues=[queue("[u:alice=2],[u:bob=4]")],
+    )
+    assert victims(plan_for(snapshot, quota_settings(victim_order="newest"))) == {"2": "3"}
+
+
+def test_runs_of_a_queue_that_is_not_managed_stay() -> None:
+    snapshot = cluster(
+        [vnode("v1")],
+        [job("3", "bob", "4")],
+        [run("1", "alice", "v1=4", queue_name="theirs")],
+        queues=[queue("[u:bob=4]"), queue("[u:alice=0]", "theirs", managed=False)],
+    )
+    assert victims(plan_for(snapshot)) == {}
+
+
+def test_exempt_runs_are_named_where_the_others_do_not_suffice() -> None:
+    """alice may lose one of her two runs; with carol's, exempt until 80, it would do."""
+    snapshot = cluster(
+        [vnode("v1", 8)],
+        [job("9", "bob", "4")],
+        [run("1", "alice", "v1=2", 0), run("2", "alice", "v1=2", 0), run("3", "carol", "v1=4", 50)],
+        queues=[queue("[u:alice=2],[u:bob=4],[u:carol=0]")],
+        now_s=60,
+    )
+    (tried,) = plan_for(snapshot, quota_settings(exempt_s=30)).reasons()["9"][1].tried
+    assert (tried.code, tried.number("at_s"), tried.number("exempt")) == ("exempt-victims", 80, 4)
+
+
+def test_the_cap_counts_each_subjob() -> None:
+    array = job("2[]", "alice", "4", subjobs=(1,))
+    one = Run("2[1]", array, 0, place_of("v1=4"), 100, False, 1)
+    snapshot = cluster([vnode("v1")], [job("9", "bob", "4")], [one], queues=[queue("[u:alice=0],[u:bob=4]")])
+    settings = quota_settings(max_preemptions=1)
+    plan = plan_for(snapshot, settings)
+    assert victims(plan) == {"2[1]": "9"}
+    requeued = snapshot.apply(Changes(20, [array], gone=["2[1]"]))
+    assert plan_for(requeued, settings, plan.ledger).ledger.preemptions == {"2[1]": 1}
+    assert victims(plan_for(snapshot, settings, Ledger(preemptions={"2[1]": 1}))) == {}
+
+
+def test_where_only_the_order_keeps_a_job_it_preempts_nobody() -> None:
+    snapshot = cluster(
+        [vnode("v1", 8)],
+        [job("3", "carol", "8"), job("4", "bob", "1", 50)],
+        [run("1", "alice", "v1=2"), run("2", "alice", "v1=2")],
+        queues=[queue("[u:alice=0],[u:bob=4]")],
+    )
+    plan = plan_for(snapshot, Settings(BackfillSettings(kind="none")))
+    assert victims(plan) == {}
+    assert codes(plan)["4"] == "behind-head"
+
+
+def test_nothing_is_preempted_where_that_is_switched_off() -> None:
+    snapshot = cluster(
+        [vnode("v1")], [job("3", "bob", "4")], [run("1", "alice", "v1=4")], queues=[queue("[u:alice=0],[u:bob=4]")]
+    )
+    plan = plan_for(snapshot, quota_settings(preempt=False))
+    assert victims(plan) == {}
+    assert plan.reasons()["3"][1].tried == ()
+
+
+def test_a_preemption_that_frees_nothing_for_long_is_given_up() -> None:
+    snapshot = cluster(
+        [vnode("v1")], [job("3", "bob", "4")], [run("1", "alice", "v1=4")], queues=[queue("[u:alice=0],[u:bob=4]")]
+    )
+    settings = quota_settings(give_up_s=60, max_preemptions=1)
+    first = plan_for(snapshot, settings)
+    assert first.ledger.holds["3"].since_s == 10
+    waiting = plan_for(snapshot.apply(Changes(69)), settings, first.ledger)
+    assert (codes(waiting)["3"], [preempt.again for preempt in waiting.preempts]) == ("preempting", [True])
+    given_up = plan_for(snapshot.apply(Changes(70)), settings, waiting.ledger)
+    assert victims(given_up) == {}
+    assert given_up.ledger.holds == {}
+
+
+def test_a_hold_for_a_job_that_is_gone_is_forgotten() -> None:
+    snapshot = cluster(
+        [vnode("v1")], [job("3", "bob", "4")], [run("1", "alice", "v1=4")], queues=[queue("[u:alice=0],[u:bob=4]")]
+    )
+    ledger = plan_for(snapshot).ledger
+    plan = plan_for(snapshot.apply(Changes(20, gone=["3"])), None, ledger)
+    assert victims(plan) == {}
+    assert plan.ledger.holds == {}

@@ -1,0 +1,72 @@
+"""P1's arithmetic: within quota after the start, and what may be taken from whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy.quotas import Quotas, Standing
+from tests.policy.clusters import cluster, job, queue, run, vnode
+
+
+def quotas(text: str, *held: int) -> Quotas:
+    """alice of chem in project p runs jobs of these sizes."""
+    runs = [
+        run(str(number), "alice", f"v1={cores}", group="chem", project="p")
+        for number, cores in enumerate(held, start=1)
+    ]
+    return Quotas(cluster([vnode("v1", 99)], runs=runs, queues=[queue(text)]).world(), "ncpus")
+
+
+def test_within_quota_means_with_the_job() -> None:
+    of = quotas("[u:alice=8]", 6)
+    assert of.exceeded_by(job("9", "alice", "2")) is None
+    assert of.exceeded_by(job("9", "alice", "3")) == Standing(("u", "alice"), 8, 6)
+
+
+def test_every_entry_binds() -> None:
+    of = quotas("[u:alice=8],[g:chem=7],[p:p=6]", 6)
+    assert of.exceeded_by(job("9", "alice", "2", group="chem", project="p")) == Standing(("g", "chem"), 7, 6)
+    assert of.exceeded_by(job("9", "alice", "1", group="chem", project="p")) == Standing(("p", "p"), 6, 6)
+    assert of.exceeded_by(job("9", "alice", "1", group="phys", project="q")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "taken", "by"),
+    [
+        ("[u:alice=4]", (4, 4), 4, Standing(("u", "alice"), 4, 8)),
+        ("[u:alice=4]", (6, 2), 6, None),
+        ("[u:alice=4]", (6, 2), 2, Standing(("u", "alice"), 4, 8)),
+        ("[u:alice=8]", (4, 4), 4, None),
+        ("[u:alice=0]", (4,), 4, Standing(("u", "alice"), 0, 4)),
+        ("[u:PBS_GENERIC=1]", (1, 1), 1, Standing(("u", "alice"), 1, 2)),
+        ("[g:chem=4]", (4, 4), 4, Standing(("g", "chem"), 4, 8)),
+        ("[g:chem=4],[u:alice=8]", (4, 4), 4, None),
+        ("[g:chem=4],[u:alice=4]", (4, 4), 4, Standing(("u", "alice"), 4, 8)),
+        ("[g:chem=8],[u:alice=4]", (4, 4), 4, None),
+        ("[g:chem=9],[u:alice=4]", (4, 4), 4, Standing(("u", "alice"), 4, 8)),
+        ("[p:p=0],[u:alice=9]", (4,), 4, None),
+        ("[u:bob=4]", (4,), 4, None),
+        ("", (4,), 4, None),
+    ],
+)
+def test_what_may_be_taken(text: str, held: tuple[int, ...], taken: int, by: Standing | None) -> None:
+    of = quotas(text, *held)
+    assert of.surplus(job("1", "alice", str(taken), group="chem", project="p")) == by
+
+
+def test_a_job_that_holds_nothing_of_the_counted_resource_is_not_over_by_it() -> None:
+    snapshot = cluster(
+        [vnode("v1", 9, has={"ngpus": 1})], runs=[run("1", "alice", "v1=4")], queues=[queue("[u:alice=0]")]
+    )
+    of = Quotas(snapshot.world(), "ngpus")
+    assert of.surplus(snapshot.runs["1"].job) is None
+
+
+def test_what_the_pass_has_booked_counts() -> None:
+    of = quotas("[u:alice=4]", 4, 4)
+    victim = job("1", "alice", "4", group="chem", project="p")
+    of.shift(victim, -1)
+    assert of.used("workq", ("u", "alice")) == 4
+    assert of.surplus(victim) is None
+    of.shift(victim, 1)
+    assert of.surplus(victim) is not None

@@ -1,0 +1,155 @@
+"""Settings: defaults, every bad value with its key and what is allowed, and all problems at once."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from policy.limits import parse_limits
+from policy.settings import (
+    BackfillSettings,
+    PassSettings,
+    QueueSettings,
+    QuotaSettings,
+    ServerSettings,
+    Settings,
+    SettingsError,
+    describe_settings,
+)
+
+
+def problems(data: Any) -> list[str]:
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_data(data, "policy.toml")
+    assert str(refused.value) == "\n".join(refused.value.problems)
+    return refused.value.problems
+
+
+def test_nothing_said_means_the_defaults() -> None:
+    assert Settings.from_data({}, "policy.toml") == Settings()
+    assert Settings().to_data() == {}
+
+
+def test_everything_said() -> None:
+    data = {
+        "backfill": {"kind": "none", "order": "shortest-first", "shrink_factor": 0.5, "shrink_threshold_s": 60},
+        "quota": {"preempt": False, "victim_order": "newest", "exempt_s": 1.5, "urgent_priority": -3},
+        "schedule": {"max_starts": 7},
+        "server": {"mode": "drive", "journal_group": "pbs"},
+        "queue": [{"name": "workq", "quotas": "[u:alice=4]", "max_run_res": "[u:bob=2]"}, {"name": "x"}],
+    }
+    settings = Settings.from_data(data, "policy.toml")
+    assert settings.backfill == BackfillSettings("none", "shortest-first", 0.5, 60)
+    assert settings.quota == QuotaSettings(preempt=False, victim_order="newest", exempt_s=1.5, urgent_priority=-3)
+    assert settings.schedule == PassSettings(max_starts=7)
+    assert settings.server == ServerSettings("drive", "pbs")
+    limits = (parse_limits("[u:alice=4]", ""), parse_limits("[u:bob=2]", ""))
+    assert settings.queues == (QueueSettings("workq", *limits), QueueSettings("x"))
+    assert Settings.from_data(settings.to_data(), "policy.toml") == settings
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "value", "allowed"),
+    [
+        ("backfill", "shrink_factor", 0, "greater than 0 and less than 1"),
+        ("backfill", "shrink_factor", 1, "greater than 0 and less than 1"),
+        ("backfill", "shrink_factor", -0.5, "greater than 0 and less than 1"),
+        ("backfill", "shrink_factor", float("nan"), "greater than 0 and less than 1"),
+        ("backfill", "shrink_factor", "0.5", "greater than 0 and less than 1"),
+        ("backfill", "shrink_factor", True, "greater than 0 and less than 1"),
+        ("backfill", "shrink_threshold_s", -1, "from 0"),
+        ("backfill", "shrink_threshold_s", float("inf"), "from 0"),
+        ("backfill", "kind", "conservative", "none, easy"),
+        ("backfill", "kind", ["easy"], "none, easy"),
+        ("backfill", "order", None, "first-come, shortest-first"),
+        ("quota", "preempt", 1, "true or false"),
+        ("quota", "preempt", "yes", "true or false"),
+        ("quota", "counted", "", "consumable"),
+        ("quota", "counted", 3, "consumable"),
+        ("quota", "victim_order", "random", "smallest-sufficient"),
+        ("quota", "delay_s", -1, "from 0"),
+        ("quota", "delay_s", "60", "from 0"),
+        ("quota", "delay_per_core_s", float("nan"), "from 0"),
+        ("quota", "exempt_s", 10**400, "from 0"),
+        ("quota", "exempt_s", False, "from 0"),
+        ("quota", "max_preemptions", -1, "0 to 1000000"),
+        ("quota", "max_preemptions", 1.5, "0 to 1000000"),
+        ("quota", "max_preemptions", True, "0 to 1000000"),
+        ("quota", "urgent_priority", 1025, "-1024 to 1024"),
+        ("quota", "give_up_s", 0, "from 1"),
+        ("schedule", "interval_s", 0, "1 to 9999"),
+        ("schedule", "interval_s", 10000, "1 to 9999"),
+        ("schedule", "budget_s", 0, "from 0.1"),
+        ("schedule", "max_starts", 0, "1 to"),
+        ("server", "mode", "Drive", "observe, advise, drive"),
+        ("server", "journal_group", 7, "group"),
+        ("server", "journal_days", 0, "1 to 3650"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_key_and_what_is_allowed(
+    table: str, key: str, value: object, allowed: str
+) -> None:
+    (problem,) = problems({table: {key: value}})
+    assert problem.startswith(f"policy.toml: {table}.{key} = ")
+    assert repr(value) in problem
+    assert allowed in problem
+
+
+def test_every_key_is_described() -> None:
+    described = {key for key, _, _ in describe_settings()}
+    tables = {"backfill": BackfillSettings, "quota": QuotaSettings, "schedule": PassSettings, "server": ServerSettings}
+    assert described == {f"{name}.{f.name}" for name, kind in tables.items() for f in fields(kind)}
+    assert all(allowed for _, _, allowed in describe_settings())
+
+
+@pytest.mark.parametrize("data", [{"queues": []}, {"Quota": {}}, {"policy": 1}])
+def test_an_unknown_table_is_named(data: dict[str, object]) -> None:
+    (problem,) = problems(data)
+    assert problem.startswith("policy.toml: unknown key ")
+    assert "backfill, quota, schedule, server, queue" in problem
+
+
+def test_an_unknown_key_is_named_with_those_there_are() -> None:
+    (problem,) = problems({"quota": {"victims": "newest"}})
+    assert problem.startswith("policy.toml: unknown key quota.victims; allowed are preempt, counted, victim_order")
+
+
+@pytest.mark.parametrize("data", [[], "x", 3, None])
+def test_what_is_no_table_at_all(data: object) -> None:
+    assert "allowed is a table" in problems(data)[0]
+
+
+def test_a_table_that_is_none() -> None:
+    assert problems({"quota": 3}) == ["policy.toml: quota = 3; allowed is a table, [quota]"]
+    assert "allowed is a list of tables" in problems({"queue": {"name": "a"}})[0]
+    assert "allowed is a list of tables" in problems({"queue": ["a"]})[0]
+
+
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ({}, "name = None"),
+        ({"name": ""}, "name = ''"),
+        ({"name": 3}, "name = 3"),
+        ({"name": "a", "quotas": "[u:alice=-1]"}, "'-1'; allowed is a whole number, 0 or more"),
+        ({"name": "a", "quotas": "alice=1"}, "cannot read 'alice=1'"),
+        ({"name": "a", "quotas": {"alice": 1}}, "allowed is a text like"),
+        ({"name": "a", "max_run_res": 3}, "allowed is a text like"),
+        ({"name": "a", "priority": 3}, "unknown key 'priority'"),
+    ],
+)
+def test_a_bad_queue_is_named(queue: dict[str, object], said: str) -> None:
+    (problem,) = problems({"queue": [queue]})
+    assert problem.startswith("policy.toml: queue ")
+    assert said in problem
+
+
+def test_two_queues_of_one_name() -> None:
+    (problem,) = problems({"queue": [{"name": "a"}, {"name": "b"}, {"name": "a"}]})
+    assert problem == "policy.toml: queue 3: two queues are named 'a'; a name is allowed once"
+
+
+def test_all_problems_are_told_at_once() -> None:
+    assert len(problems({"quota": {"delay_s": -1, "x": 2}, "y": 3, "queue": [{}]})) == 4

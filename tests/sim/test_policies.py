@@ -1,0 +1,101 @@
+"""Policies by name and by file, and each user's share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policy.limits import Limits, parse_limits
+from sim.policies import NAMES, PolicyError, resolve, shares
+from sim.workload import Cluster, Workload
+from tests.sim.builders import a_job
+
+CLUSTER = Cluster(10, 1)
+
+
+def workload(*, generated: bool = False) -> Workload:
+    """alice has 600 of 1,000 core-seconds, bob 300, carol 100."""
+    jobs = (
+        a_job(1, run_s=100, cores=6, user="alice"),
+        a_job(2, run_s=300, cores=1, user="bob"),
+        a_job(3, run_s=10, cores=10, user="carol"),
+    )
+    return Workload("test", CLUSTER, jobs, generated=generated)
+
+
+def test_a_share_is_that_of_the_core_seconds() -> None:
+    assert shares(workload(), CLUSTER) == parse_limits("[u:alice=6],[u:bob=3],[u:carol=1]", "test")
+
+
+def test_shares_are_rounded_up() -> None:
+    assert shares(workload(), Cluster(7, 1)) == parse_limits("[u:alice=5],[u:bob=3],[u:carol=1]", "test")
+
+
+def test_shares_of_a_drawn_workload_are_equal() -> None:
+    assert shares(workload(generated=True), CLUSTER) == parse_limits("[u:alice=4],[u:bob=4],[u:carol=4]", "test")
+
+
+def test_jobs_that_ran_no_time_have_no_share() -> None:
+    assert shares(Workload("test", CLUSTER, (a_job(run_s=0),)), CLUSTER) == Limits({("u", "alice"): 0})
+    assert shares(Workload("test", CLUSTER, ()), CLUSTER) == Limits()
+
+
+def test_the_names_there_are() -> None:
+    for name in NAMES:
+        policy = resolve(name, workload(), CLUSTER)
+        assert policy.name == name
+    kinds = {name: resolve(name, workload(), CLUSTER).settings for name in NAMES}
+    assert kinds["fcfs"].backfill.kind == "none"
+    assert kinds["easy-sjbf"].backfill.order == "shortest-first"
+    assert [name for name in NAMES if kinds[name].quota.preempt] == ["quota"]
+    assert resolve("quota", workload(), CLUSTER).queue.quotas == shares(workload(), CLUSTER)
+    assert resolve("hard-limit", workload(), CLUSTER).queue.hard.max_run_res["ncpus"] == shares(workload(), CLUSTER)
+
+
+def test_a_file_gives_settings_and_its_queue(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[quota]\nvictim_order = "newest"\n[[queue]]\nname = "q"\nquotas = "[u:alice=4]"\nmax_run_res = "[u:bob=2]"\n'
+    )
+    policy = resolve(str(path), workload(), CLUSTER)
+    assert (policy.name, policy.queue.name) == ("mine", "q")
+    assert policy.settings.quota.victim_order == "newest"
+    assert policy.queue.quotas == parse_limits("[u:alice=4]", "test")
+    assert policy.queue.hard.max_run_res == {"ncpus": parse_limits("[u:bob=2]", "test")}
+    assert policy.settings.schedule.max_starts >= len(workload().jobs)
+
+
+def test_limits_in_a_file_are_on_the_counted_resource(tmp_path: Path) -> None:
+    path = tmp_path / "gpus.toml"
+    path.write_text('[quota]\ncounted = "ngpus"\n[[queue]]\nname = "q"\nmax_run_res = "[u:bob=2]"\n')
+    assert set(resolve(str(path), workload(), CLUSTER).queue.hard.max_run_res) == {"ngpus"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[quota]\nnothing = 1\n", "quota.nothing"),
+        ("[backfill]\nshrink_factor = 1\n", "shrink_factor"),
+        ("[[queue]]\nname = 'a'\n[[queue]]\nname = 'b'\n", "a, b"),
+        ("[[queue]]\nname = 'a'\n[[queue]]\nname = 'a'\n", "two queues are named 'a'"),
+        ("quota = \n", "not TOML"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(PolicyError, match=r"bad\.toml") as refused:
+        resolve(str(path), workload(), CLUSTER)
+    assert said in str(refused.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="cannot be read"):
+        resolve(str(tmp_path / "none.toml"), workload(), CLUSTER)
+
+
+def test_a_name_nobody_knows_is_refused_with_those_there_are() -> None:
+    with pytest.raises(PolicyError, match="fcfs, easy, easy-sjbf") as refused:
+        resolve("fastest", workload(), CLUSTER)
+    assert "'fastest'" in str(refused.value)

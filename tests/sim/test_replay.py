@@ -1,0 +1,212 @@
+"""Whole workloads through the engine: known figures of a recorded trace, and small timelines drawn out."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from policy.cluster import HardLimits, Queue
+from policy.limits import Limits
+from policy.settings import BackfillSettings, QuotaSettings, Settings
+from sim.metrics import measure
+from sim.policies import QUEUE, Policy, resolve
+from sim.record import JobRecord, Replay
+from sim.replay import replay, vnodes_of
+from sim.swf import read_swf
+from sim.workload import Cluster, TraceJob, Workload
+from tests.sim.builders import KTH, needs
+
+FOUR = Cluster(2, 2)
+
+
+def trace(*jobs: TraceJob) -> Workload:
+    return Workload("test", FOUR, jobs, generated=True)
+
+
+def a(number: int, submit_s: float, run_s: float, cores: int, user: str = "alice", estimate_s: float = 0) -> TraceJob:
+    return TraceJob(number, submit_s, run_s, estimate_s or max(1, run_s), cores, user, "g")
+
+
+def with_quotas(quotas: dict[str, int], **changed: object) -> Policy:
+    settings = Settings(quota=QuotaSettings(**changed))  # type: ignore[arg-type]
+    return Policy("quota", settings, Queue(QUEUE, quotas=Limits({("u", user): q for user, q in quotas.items()})))
+
+
+def segments(result: Replay) -> dict[int, tuple[tuple[float, float], ...]]:
+    return {record.job.number: record.segments for record in result.records}
+
+
+def of(result: Replay, number: int) -> JobRecord:
+    return next(record for record in result.records if record.job.number == number)
+
+
+@needs(KTH)
+@pytest.mark.parametrize(
+    ("policy", "mean_wait_s", "mean_bounded_slowdown"), [("easy", 6351.5, 86.37), ("easy-sjbf", 5623.4, 66.40)]
+)
+def test_kth_gives_the_figures_of_an_independent_implementation(
+    policy: str, mean_wait_s: float, mean_bounded_slowdown: float
+) -> None:
+    workload = read_swf(KTH)
+    cluster = Cluster(100, 1)
+    metrics = measure(replay(workload, cluster, resolve(policy, workload, cluster)))
+    assert metrics.mean_wait_s == pytest.approx(mean_wait_s, rel=0.005)
+    assert metrics.mean_bounded_slowdown == pytest.approx(mean_bounded_slowdown, rel=0.005)
+
+
+def batch(seed: int) -> Workload:
+    """P1's own experiment, smaller: users whose batches of jobs come at any time of a week; cores, hours at random."""
+    draw = random.Random(seed)
+    jobs = []
+    for user in range(6):
+        for _ in range(draw.randint(1, 40)):
+            submit_s, hours = draw.randint(0, 168 * 3600), draw.randint(1, 24)
+            jobs.append((submit_s, hours * 3600, draw.randint(1, 5), f"u{user}"))
+    jobs.sort()
+    drawn = [a(number, submit, run_s, cores, user) for number, (submit, run_s, cores, user) in enumerate(jobs, start=1)]
+    return Workload("batch", Cluster(10, 3), tuple(drawn), generated=True)
+
+
+def test_a_soft_quota_idles_less_than_a_hard_limit() -> None:
+    """Table 1 of P1's source: in every setting, averaged over batches."""
+    ratios: dict[str, list[float]] = {"quota": [], "hard-limit": []}
+    for seed in range(10):
+        workload = batch(seed)
+        cluster = Cluster(10, 3)
+        for name, values in ratios.items():
+            result = replay(workload, cluster, resolve(name, workload, cluster))
+            assert len(result.records) == len(workload.jobs)
+            values.append(measure(result).idle_ratio)
+    assert sum(ratios["quota"]) < sum(ratios["hard-limit"])
+
+
+def test_a_preempted_job_runs_again_from_its_beginning() -> None:
+    """alice's 4 cores go to bob, who is within quota, at 40, and come back at 90.
+
+    ::
+
+        1  ====     ==========
+        2      =====
+    """
+    workload = trace(a(1, 0, 100, 4), a(2, 40, 50, 3, "bob"))
+    result = replay(workload, FOUR, with_quotas({"alice": 0, "bob": 3}))
+    assert segments(result) == {1: ((0, 40), (90, 190)), 2: ((40, 90),)}
+    assert (of(result, 1).preemptions, of(result, 2).preemptions) == (1, 0)
+    assert result.lost_core_s == 160
+    metrics = measure(result)
+    assert (metrics.preemptions, metrics.preempted_jobs, metrics.lost_core_s) == (1, 1, 160)
+    assert metrics.mean_wait_s == (90 + 0) / 2
+
+
+def test_a_job_is_preempted_no_more_often_than_the_cap() -> None:
+    workload = trace(a(1, 0, 100, 4), *(a(number, number * 10, 5, 4, "bob") for number in range(2, 9)))
+    result = replay(workload, FOUR, with_quotas({"alice": 0, "bob": 4}, max_preemptions=2))
+    assert of(result, 1).preemptions == 2
+    assert of(result, 1).segments == ((0, 20), (25, 30), (35, 135))
+
+
+@pytest.mark.parametrize(
+    ("changed", "at_s"),
+    [
+        ({}, 10),
+        ({"delay_s": 25}, 35),
+        ({"delay_per_core_s": 5}, 30),
+        ({"delay_s": 5, "delay_per_core_s": 5}, 35),
+        ({"exempt_s": 60}, 60),
+        ({"exempt_s": 20, "delay_s": 60}, 70),
+        ({"max_preemptions": 0}, 100),
+    ],
+)
+def test_a_delay_or_an_exempt_time_that_ends_wakes_the_replay(changed: dict[str, float], at_s: float) -> None:
+    """Nothing else happens between 10, when bob submits, and 100, when alice's job ends."""
+    workload = trace(a(1, 0, 100, 4), a(2, 10, 5, 4, "bob"))
+    result = replay(workload, FOUR, with_quotas({"alice": 0, "bob": 4}, **changed))
+    assert of(result, 2).segments == ((at_s, at_s + 5),)
+
+
+def test_exempt_runs_wake_it_where_the_others_are_too_few() -> None:
+    """alice may lose one of her two runs at once; carol's is exempt until 55, and only then is there enough for bob."""
+    workload = trace(a(1, 0, 500, 1), a(2, 0, 500, 1), a(3, 5, 500, 2, "carol"), a(4, 20, 5, 3, "bob"))
+    result = replay(workload, FOUR, with_quotas({"alice": 1, "bob": 3, "carol": 0}, exempt_s=50))
+    assert of(result, 4).start_s == 55
+
+
+def test_jobs_that_run_no_time_start_and_end_at_once() -> None:
+    workload = trace(a(1, 0, 0, 4), a(2, 0, 0, 4), a(3, 0, 0, 4), a(4, 7, 0, 1))
+    for name in ("fcfs", "easy", "easy-sjbf", "hard-limit", "quota"):
+        result = replay(workload, FOUR, resolve(name, workload, FOUR))
+        assert segments(result)[1] == ((0, 0),), name
+        assert sorted(segments(result)) == ([1, 2, 3, 4])
+        assert all(start == end for runs in segments(result).values() for start, end in runs)
+
+
+def test_what_ends_is_free_in_the_same_second() -> None:
+    workload = trace(a(1, 0, 10, 4), a(2, 10, 10, 4))
+    assert segments(replay(workload, FOUR, resolve("fcfs", workload, FOUR)))[2] == ((10, 20),)
+
+
+def test_easy_drawn_out() -> None:
+    """Job 1 holds 2 of 4 cores until 40, the time promised to 2; 3 ends by then and passes, 4 would not.
+
+    ::
+
+        1  ====
+        2      ====
+        3   ==
+        4          =====
+    """
+    workload = trace(a(1, 0, 40, 2), a(2, 10, 40, 4), a(3, 10, 20, 2), a(4, 10, 50, 2))
+    result = replay(workload, FOUR, resolve("easy", workload, FOUR))
+    assert segments(result) == {1: ((0, 40),), 2: ((40, 80),), 3: ((10, 30),), 4: ((80, 130),)}
+    assert of(result, 2).head_delay_s == 0
+    assert of(result, 1).head_delay_s is None
+
+
+def test_shortest_first_chooses_among_those_that_fit() -> None:
+    workload = trace(a(1, 0, 40, 2), a(2, 10, 40, 4), a(3, 10, 20, 2), a(4, 10, 5, 2))
+    starts = {
+        name: replay(workload, FOUR, resolve(name, workload, FOUR)).records for name in ("fcfs", "easy", "easy-sjbf")
+    }
+    assert [record.start_s for record in starts["fcfs"]] == [0, 40, 80, 80]
+    assert [record.start_s for record in starts["easy"]] == [0, 40, 10, 30]
+    assert [record.start_s for record in starts["easy-sjbf"]] == [0, 40, 15, 10]
+
+
+def test_a_head_that_starts_early_is_ahead_of_its_promise() -> None:
+    workload = trace(a(1, 0, 10, 4, estimate_s=100), a(2, 5, 10, 4))
+    assert of(replay(workload, FOUR, resolve("easy", workload, FOUR)), 2).head_delay_s == -90
+
+
+def test_jobs_above_a_hard_limit_are_left_out_and_counted() -> None:
+    workload = trace(a(1, 0, 10, 3), a(2, 0, 10, 2))
+    queue = Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": Limits({("u", "alice"): 2})}))
+    policy = Policy("hard", Settings(BackfillSettings(), QuotaSettings(preempt=False)), queue)
+    result = replay(workload, FOUR, policy)
+    assert segments(result) == {2: ((0, 10),)}
+    assert result.skipped == {"never startable under the policy": 1}
+
+
+def test_the_record_names_the_vnodes_of_the_last_run() -> None:
+    workload = trace(a(1, 0, 10, 1), a(2, 0, 10, 3))
+    result = replay(workload, FOUR, resolve("easy", workload, FOUR))
+    assert of(result, 1).vnodes == ("n1",)
+    assert of(result, 2).vnodes == ("n2", "n1")
+
+
+def test_vnodes_are_in_order_of_their_numbers() -> None:
+    names = [vnode.name for vnode in vnodes_of(Cluster(12, 3))]
+    assert names == sorted(names)
+    assert len(names) == 12
+
+
+def test_progress_is_told_now_and_then() -> None:
+    told: list[int] = []
+    workload = trace(*(a(number, number, 1, 1) for number in range(1, 1500)))
+    replay(workload, FOUR, resolve("easy", workload, FOUR), told.append)
+    assert told == [1, 1001]
+
+
+def test_an_empty_workload_has_no_records() -> None:
+    workload = trace()
+    assert replay(workload, FOUR, resolve("easy", workload, FOUR)).records == []
