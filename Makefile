@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help venv dev demo check lint types arrows floor test bench pictures lock clean
+.PHONY: help venv dev demo check lint types arrows floor test bench tables pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -46,8 +46,12 @@ test: dev        ## all tests; those that need a real PBS server say so where th
 bench: dev       ## the figures: replay speed, seconds a pass, the console at scale
 	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
 
-pictures: venv   ## the pictures of the console in docs/, from the real program
+tables: venv     ## hard limits against soft quotas, on random batches (P1's Table 1); takes minutes
+	$(BIN)/python -m sim.tables
+
+pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine
 	$(BIN)/python -m tui.pictures docs/pictures
+	$(BIN)/python -m sim.policy_pictures docs/pictures
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt

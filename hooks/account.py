@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 from hooks.carry import Effects
 from hooks.translate import Translation
+from policy.cluster import Job
 from policy.plan import Plan
+from policy.reasons import Reason
 
 _MOST_SENTENCES = 50
+_OF_A_WAIT = ("code", "numbers", "sentence")
 
 
 class Timing(NamedTuple):
@@ -42,6 +45,7 @@ def describe_pass(
                 "cores": start.job.cores,
                 "exec_vnode": start.placement.exec_vnode(),
                 "backfilled": start.backfilled,
+                **(_tell(start.why, start.job, plan.time_s) if start.why is not None else {}),
             }
             for start in plan.starts
         ],
@@ -53,7 +57,7 @@ def describe_pass(
                 "cores": preempt.run.job.cores,
                 "beneficiary": preempt.beneficiary,
                 "again": preempt.again,
-                "why": preempt.reason.sentence(preempt.run.job, plan.time_s),
+                **_tell(preempt.reason, preempt.run.job, plan.time_s),
             }
             for preempt in plan.preempts
         ],
@@ -72,20 +76,27 @@ def describe_pass(
     }
 
 
+def _tell(reason: Reason, job: Job, now_s: float) -> Mapping[str, object]:
+    """The reason's code and numbers, and its sentence as ``why``."""
+    told = reason.as_json(job, now_s)
+    return {"code": told["code"], "numbers": told["numbers"], "why": told["sentence"]}
+
+
 def _count_waits(plan: Plan) -> list[Mapping[str, object]]:
     """How many jobs wait for each kind of reason, with one of them as the example."""
     counts: dict[str, int] = {}
-    examples: dict[str, tuple[str, str]] = {}
+    examples: dict[str, tuple[Job, Reason]] = {}
     for wait in plan.waits:
         code = wait.reason.code
         counts[code] = counts.get(code, 0) + len(wait.jobs)
         if code not in examples and wait.jobs:
-            job = wait.jobs[0]
-            examples[code] = (job.id, wait.reason.sentence(job, plan.time_s))
-    return [
-        {"code": code, "jobs": counts[code], "example": examples[code][0], "sentence": examples[code][1]}
-        for code in sorted(examples, key=lambda code: (-counts[code], code))
-    ]
+            examples[code] = (wait.jobs[0], wait.reason)
+    waits: list[Mapping[str, object]] = []
+    for code in sorted(examples, key=lambda code: (-counts[code], code)):
+        job, reason = examples[code]
+        told = reason.as_json(job, plan.time_s)
+        waits.append({"jobs": counts[code], "example": job.id, **{key: told[key] for key in _OF_A_WAIT}})
+    return waits
 
 
 def _finite(seconds: float) -> float | None:

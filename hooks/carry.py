@@ -15,7 +15,8 @@ from hooks.ifl import Connection, IflError
 from hooks.jobs import parent_of
 from hooks.picture import Picture
 from hooks.requeue import Requeues
-from policy.plan import Plan, Preempt
+from policy.plan import Plan, Preempt, Start
+from policy.striping import cut, total_pieces
 
 _OWN_COMMENT = re.compile(r"pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}): (.*)", re.DOTALL)
 _STAMP = "%Y-%m-%d %H:%M"
@@ -67,6 +68,7 @@ def carry_out(
     victims = [preempt.id for preempt in plan.preempts if _may_preempt(preempt, picture, queues)]
     requeues = Requeues(pbs_ifl, victims, release) if victims else None
     started: list[str] = []
+    reshaped: set[str] = set()
     for start in plan.starts:
         if start.job.queue not in queues:
             continue
@@ -74,6 +76,10 @@ def carry_out(
             put_off += 1
             continue
         try:
+            select = find_new_select(start)
+            if select and start.job.id not in reshaped:
+                connection.set_select(start.job.id, select)
+                reshaped.add(start.job.id)
             connection.start(start.id, start.placement.exec_vnode())
             started.append(start.id)
         except IflError as error:
@@ -94,6 +100,18 @@ def carry_out(
         failures += requeues.failures.values()
         requeued = [victim for victim in victims if victim not in requeues.failures]
     return Effects(tuple(queues), started, requeued, comments, failures, put_off)
+
+
+def find_new_select(start: Start) -> str:
+    """The ``select`` to set before the start: the job's chunks as they were cut for it (docs/policies.md, P5).
+
+    Empty where the chunks are placed as they were asked for.
+    """
+    pieces = sum(spot.chunks for spot in start.placement.spots)
+    request = cut(start.job.request)
+    if request is None or pieces == total_pieces(start.job.request):
+        return ""
+    return request.select
 
 
 def _may_preempt(preempt: Preempt, picture: Picture, queues: Collection[str]) -> bool:

@@ -18,18 +18,19 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.bundle import EVENTS, build
 from hooks.config import show_config
-from hooks.queues import MODE_RESOURCE
+from hooks.resources import MODE, PRIORITY, RESOURCES
 from hooks.state import state_folder
 from policy.settings import Settings
-
-RESOURCES: Mapping[str, tuple[str, str]] = {MODE_RESOURCE: ("string", "i"), "user_priority": ("long", "i")}
-"""Our resources, with type and flag: invisible, so that no user sees them or asks a job for them."""
 
 HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
 """Our hooks, with their events."""
 
 _BLOCKING_ALARM_S = 10
 _RECORD = "installed.json"
+_FIRST_RESOURCES = frozenset({MODE, PRIORITY})
+"""Those of the versions whose record does not say which they made."""
+
+_BUSY_ON_JOB = "15174"
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _OWN_LINE = re.compile(r"set (?:queue \S+|server) \S+\.(?:" + "|".join(RESOURCES) + r") ")
 _SETTING = re.compile(r"set ((?:queue \S+|server) \S+)")
@@ -51,6 +52,10 @@ class DeployError(Exception):
     """A step failed, or cannot be planned; the message names it, and what state the server is in now."""
 
 
+class _ResourceBusyError(DeployError):
+    """A resource that jobs ask for cannot be deleted."""
+
+
 @dataclass(frozen=True)
 class Hook:
     """One of our hooks as the server has it. ``script`` and ``config`` are the imported texts, None for none."""
@@ -65,10 +70,11 @@ class Hook:
 
 @dataclass(frozen=True)
 class Installed:
-    """All that deploying touches: our hooks and resources, the lines that use these resources, who schedules."""
+    """All that deploying touches: our hooks, our resources with their types, the lines that use these resources, who
+    schedules."""
 
     hooks: Mapping[str, Hook] = field(default_factory=dict)
-    resources: frozenset[str] = frozenset()
+    resources: Mapping[str, str] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
     scheduling: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,7 +107,7 @@ def want(settings: Settings, found: Installed) -> Installed:
             alarm_s = max(schedule.interval_s - 1, math.ceil(schedule.budget_s) + 5)
             hook = replace(hook, alarm_s=alarm_s, freq_s=schedule.interval_s)
         hooks[name] = hook
-    return replace(found, hooks=hooks, resources=frozenset(RESOURCES))
+    return replace(found, hooks=hooks, resources={name: resource.kind for name, resource in RESOURCES.items()})
 
 
 class Deployment:
@@ -127,7 +133,8 @@ class Deployment:
                     self._read_hook_file(name, ".PY"),
                     self._read_hook_file(name, ".CF"),
                 )
-        resources = frozenset(_parse_list(self._ask("list resource"))) & RESOURCES.keys()
+        listed = _parse_list(self._ask("list resource"))
+        resources = {name: texts.get("type", "") for name, texts in listed.items() if name in RESOURCES}
         printed = self._ask("print server").splitlines()
         schedulers = _parse_list(self._ask("list sched"))
         return Installed(
@@ -153,27 +160,44 @@ class Deployment:
         found = self.read()
         self._carry_out(self._steps_to_apply(found, want(settings, found)), found, say)
 
-    def remove(self, say: Callable[[str], None]) -> None:
-        """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`."""
-        self._carry_out(self.plan_remove(), self.read(), say)
+    def remove(self, say: Callable[[str], None]) -> list[str]:
+        """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`.
+
+        Returns the resources that have to stay as jobs still ask for them, ended ones in the server's history too; the
+        record of what was there before stays with them, and removing again later takes both.
+        """
+        return self._carry_out(self.plan_remove(), self.read(), say)
 
     # Steps
 
     def _steps_to_apply(self, found: Installed, wanted: Installed) -> list[Step]:
+        for name, kind in found.resources.items():
+            if kind != RESOURCES[name].kind:
+                raise DeployError(
+                    f"resource {name} is there already, of type {kind}; pbsteer needs it to be of type"
+                    f" {RESOURCES[name].kind}: whoever made it has to delete it first, qmgr -c 'delete resource {name}'"
+                )
         steps = self._steps(found, wanted)
-        record = self._folder / _RECORD
-        if steps and not record.exists():
-            before = {"resources": sorted(found.resources), "scheduling": dict(found.scheduling)}
-            steps.insert(0, Step(path=record, text=json.dumps(before, sort_keys=True) + "\n"))
+        record = self._read_record()
+        made = _made_by(record) | (wanted.resources.keys() - found.resources.keys())
+        if steps and record.get("made") != sorted(made):
+            new = {"scheduling": dict(found.scheduling), **record, "made": sorted(made)}
+            steps.insert(0, Step(path=self._folder / _RECORD, text=json.dumps(new, sort_keys=True) + "\n"))
         return steps
+
+    def _read_record(self) -> dict[str, Any]:
+        """What the first apply found, and which resources were made since; empty where nothing was recorded."""
+        try:
+            record = json.loads((self._folder / _RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
 
     def _before(self, found: Installed) -> Installed:
         """The server without us, as it was before the first apply; who schedules is put back too."""
-        try:
-            record: dict[str, Any] = json.loads((self._folder / _RECORD).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            record = {}
-        resources = frozenset(record.get("resources", ()))
+        record = self._read_record()
+        made = _made_by(record) if record else RESOURCES.keys()
+        resources = {name: kind for name, kind in found.resources.items() if name not in made}
         lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
         before = record.get("scheduling", {})
         scheduling = {name: before.get(name, now) for name, now in found.scheduling.items()}
@@ -183,10 +207,10 @@ class Deployment:
         steps = [Step(f"delete hook {name}") for name in now.hooks if name not in then.hooks]
         dropped = [line for line in now.lines if line not in then.lines]
         steps += [Step(f"unset {setting}") for setting in dict.fromkeys(_setting_of(line) for line in dropped)]
-        steps += [Step(f"delete resource {name}") for name in sorted(now.resources - then.resources)]
-        for name in sorted(then.resources - now.resources):
+        steps += [Step(f"delete resource {name}") for name in sorted(now.resources.keys() - then.resources)]
+        for name in sorted(then.resources.keys() - now.resources):
             kind, flag = RESOURCES[name]
-            steps.append(Step(f"create resource {name} type={kind},flag={flag}"))
+            steps.append(Step(f"create resource {name} type={kind}" + (f",flag={flag}" if flag else "")))
         steps += [Step(line) for line in then.lines if line not in now.lines]
         for name, hook in then.hooks.items():
             steps += self._steps_of_hook(name, now.hooks.get(name), hook)
@@ -218,15 +242,24 @@ class Deployment:
             steps.append(Step(f"set hook {name} enabled = {str(then.enabled).lower()}"))
         return steps
 
-    def _carry_out(self, steps: Sequence[Step], found: Installed, say: Callable[[str], None]) -> None:
+    def _carry_out(self, steps: Sequence[Step], found: Installed, say: Callable[[str], None]) -> list[str]:
+        """Do the steps; returns the resources that could not be deleted as jobs ask for them."""
+        left: list[str] = []
         for step in steps:
+            if left and step.path == self._folder and step.text is None:
+                continue
             say(step.show())
             try:
                 self._do(step)
+            except _ResourceBusyError:
+                left.append(step.line.split()[2])
             except (DeployError, OSError) as error:
-                left = self._go_back(found, say)
-                outcome = f"; going back failed too: {'; '.join(left)}" if left else "; the server is as it was before"
+                wrong = self._go_back(found, say)
+                outcome = (
+                    f"; going back failed too: {'; '.join(wrong)}" if wrong else "; the server is as it was before"
+                )
                 raise DeployError(f"{step.show()}: {error}{outcome}") from error
+        return left
 
     def _go_back(self, found: Installed, say: Callable[[str], None]) -> list[str]:
         """Undo what was done, as far as it goes; returns what went wrong."""
@@ -260,6 +293,8 @@ class Deployment:
         reply = self._qmgr(line)
         if reply.status != 0:
             complaint = reply.complaint.strip() or f"qmgr ended with status {reply.status}"
+            if line.startswith("delete resource ") and _BUSY_ON_JOB in complaint:
+                raise _ResourceBusyError(complaint)
             raise DeployError(f'qmgr -c "{line}": {complaint}')
         return reply.text
 
@@ -271,6 +306,13 @@ class Deployment:
             return None
         except OSError as error:
             raise DeployError(f"{path}: {error.strerror}; hooks are root's business on the server's host") from error
+
+
+def _made_by(record: Mapping[str, Any]) -> frozenset[str]:
+    """The resources that a record says pbsteer made."""
+    if not record:
+        return frozenset()
+    return frozenset(record.get("made", _FIRST_RESOURCES.difference(record.get("resources", ()))))
 
 
 def _setting_of(line: str) -> str:

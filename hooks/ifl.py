@@ -30,7 +30,12 @@ Texts = dict[str, str]
 
 
 class IflError(Exception):
-    """The server refused a request or did not answer; the message names the request and quotes the server."""
+    """The server refused a request or did not answer; the message names the request and quotes the server, ``code`` is
+    its error number (0 where there was no answer)."""
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Connection:
@@ -113,12 +118,20 @@ class Connection:
 
     def set_comment(self, job_id: str, comment: str) -> None:
         """Set the comment of a job or an array."""
-        chain = _Chain(self._ifl, [("comment", None, comment)])
-        self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), f"set the comment of {job_id}")
+        self._alter(job_id, "comment", None, comment)
+
+    def set_select(self, job_id: str, select: str) -> None:
+        """Let a waiting job ask for other chunks: PBS writes the node file by these, wherever the job starts."""
+        self._alter(job_id, "Resource_List", "select", select)
+
+    def _alter(self, job_id: str, attribute: str, resource: str | None, value: str) -> None:
+        chain = _Chain(self._ifl, [(attribute, resource, value)])
+        what = f"set the {resource or attribute} of {job_id}"
+        self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), what)
 
     def _demand(self, status: int, what: str) -> None:
         if status != 0:
-            raise IflError(f"cannot {what}: {self._complaint()}")
+            raise IflError(f"cannot {what}: {self._complaint()}", self._errno())
 
     def _errno(self) -> int:
         return int(self._ifl.get_pbs_errno())

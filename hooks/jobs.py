@@ -12,10 +12,12 @@ from functools import lru_cache
 
 from hooks.picture import Attributes
 from hooks.queues import Report, read_whole
+from hooks.resources import WISHES
+from hooks.wishes import NO_WISHES, Wishes, read_wishes
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.placement import PlacementError, parse_exec_vnode
 from policy.request import Chunk, Request, RequestError, parse_request
-from policy.settings import Settings
+from policy.settings import RankingSettings, Settings
 from policy.units import UnitError, parse_amount, parse_duration_s
 
 _WAITING = {
@@ -27,6 +29,7 @@ _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", 
 _SUBJOB = re.compile(r"\[([0-9]+)\]")
 _SEQUENCE = re.compile(r"[0-9]+")
 _MOST_SUBJOBS = 1_000_000
+_WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
 _parse_duration_s = lru_cache(maxsize=8192)(parse_duration_s)
 
 
@@ -40,17 +43,28 @@ def parent_of(job_id: str) -> str:
     return _SUBJOB.sub("[]", job_id, count=1)
 
 
+def index_of(job_id: str) -> int | None:
+    """The index of a subjob, 3 of ``12[3].server``; None for any other job."""
+    index = _SUBJOB.search(job_id)
+    return int(index.group(1)) if index else None
+
+
 def is_running(texts: Attributes) -> bool:
     """Whether the job holds vnodes: it runs, starts, or exits."""
     return texts.get("job_state", "") in ("R", "E")
 
 
 def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
-    """One job or job array as it was asked for. Never raises: what cannot be read blocks the job."""
+    """One job or job array as it was asked for. Never raises: what cannot be read blocks the job.
+
+    PBS keeps nothing of what a job had used before it was requeued, so none of it counts as saved.
+    """
     queue = texts.get("queue", "")
     unread: list[str] = []
     request = _read_request(texts, consumables, unread)
     estimate_s = _read_estimate(texts, unread)
+    wishes = _read_wishes(texts, settings.ranking)
+    unread += wishes.unread
     subjobs = read_indices(texts.get("array_indices_remaining", ""), unread) if "[]" in job_id else None
     if unread:
         report(queue, f"job {job_id}: {'; '.join(unread)}")
@@ -74,6 +88,11 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         subjobs=subjobs,
         name=texts.get("Job_Name", ""),
         sequence=int(number.group()) if number else 0,
+        saves=False if texts.get("Checkpoint", "") == "n" else None,
+        deferrable=wishes.deferrable,
+        application=wishes.application,
+        rank=wishes.rank,
+        layout=wishes.layout,
     )
 
 
@@ -85,7 +104,6 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
         report(job.queue, f"job {job_id}: {error}; what it holds counts as held by others")
         return None
     start_s = _read_seconds(texts.get("stime", "")) or time_s
-    index = _SUBJOB.search(job_id)
     return Run(
         job_id,
         job,
@@ -93,7 +111,7 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
         placement,
         start_s + job.estimate_s,
         exiting=texts.get("job_state", "") == "E",
-        subjob=int(index.group(1)) if index else None,
+        subjob=index_of(job_id),
     )
 
 
@@ -151,6 +169,17 @@ def _read_estimate(texts: Attributes, unread: list[str]) -> float:
     except UnitError as error:
         unread.append(f"walltime {error}")
         return UNLIMITED_S
+
+
+def _read_wishes(texts: Attributes, ranking: RankingSettings) -> Wishes:
+    if _WISHED.keys().isdisjoint(texts):
+        return NO_WISHES
+    return _read_same_wishes(tuple([texts.get(attribute, "") for attribute in _WISHED]), ranking)
+
+
+@lru_cache(maxsize=8192)
+def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wishes:
+    return read_wishes(dict(zip(WISHES, values)), ranking)
 
 
 def _read_seconds(text: str) -> float | None:

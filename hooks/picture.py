@@ -33,7 +33,7 @@ VNODE_ATTRIBUTES: tuple[str, ...] = (
 JOB_ATTRIBUTES: tuple[str, ...] = (
     "job_state", "substate", "queue", "euser", "Job_Owner", "egroup", "project", "Priority", "Rerunable", "Job_Name",
     "Resource_List", "schedselect", "exec_vnode", "stime", "qtime", "ctime", "Execution_Time", "Hold_Types", "depend",
-    "array_indices_remaining", "max_run_subjobs", "comment", "run_count",
+    "array_indices_remaining", "max_run_subjobs", "comment", "run_count", "Checkpoint",
 )  # fmt: skip
 SCHED_ATTRIBUTES: tuple[str, ...] = ("scheduling", "partition", "sched_priv", "job_sort_formula")
 RESERVATION_ATTRIBUTES: tuple[str, ...] = ("queue", "reserve_state", "reserve_start", "reserve_end", "resv_nodes")

@@ -1,4 +1,4 @@
-"""Queues, their modes and limits, and the server's own limits and consumables: texts to policy values.
+"""Queues, their modes, limits and priorities, and the server's own limits and consumables: texts to policy values.
 
 What cannot be read is reported under the name of its queue, or of no queue where it is the server's; a limit that
 cannot be read is not guessed at, and whoever acts for that queue has to refuse to.
@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
 from hooks.picture import Attributes, Objects, Picture
+from hooks.resources import DEFERRABLE, MODE, PRIORITY
 from policy.cluster import HardLimits, Queue, Server
 from policy.limits import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.request import DEFAULT_CONSUMABLES
 from policy.settings import MODES, Settings
 from policy.units import parse_amount
 
-MODE_RESOURCE = "pbsteer_mode"
-MODE_ATTRIBUTE = f"resources_available.{MODE_RESOURCE}"
+MODE_ATTRIBUTE = f"resources_available.{MODE}"
+DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
+PRIORITY_ATTRIBUTE = f"max_run_res_soft.{PRIORITY}"
 DEFAULT_PARTITION = "pbs-default"
 
 _RESERVATION_QUEUE = re.compile(r"[RSM][0-9]+")
@@ -90,6 +92,8 @@ def read_queue(
         hard=HardLimits(hard.max_run, most),
         partition=read_partition(texts),
         priority=read_whole(texts.get("Priority", ""), 0),
+        priorities=_read_limits(owner, PRIORITY_ATTRIBUTE),
+        deferrable=texts.get(DEFERRABLE_ATTRIBUTE, "") == "True",
     )
 
 

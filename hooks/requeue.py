@@ -15,6 +15,9 @@ from typing import Any, Callable
 from hooks.ifl import Connection, IflError
 
 _MOST_CHILDREN = 16
+_LETS_GO = frozenset({15001, 15016, 15139})
+"""PBS's error numbers for an unknown job, one in a state that cannot be requeued (not running, or exiting), a finished
+one (pbs_error.h)."""
 
 
 class Requeues:
@@ -84,8 +87,9 @@ def _requeue(pbs_ifl: Any, victims: Sequence[str]) -> dict[str, str]:
 
 
 def _requeue_one(connection: Connection, job_id: str) -> str:
+    """What went wrong; nothing where the job runs no longer, or is ending for an earlier request: it lets go anyway."""
     try:
         connection.requeue(job_id)
     except IflError as error:
-        return str(error)
+        return "" if error.code in _LETS_GO else str(error)
     return ""

@@ -2,7 +2,7 @@
 
 Files are replaced whole (write, flush to disk, rename, flush the folder), so a kill at any point leaves the old or the
 new one. The ledger is root's; the journal and the last pass may be read by a group. Nothing here is read for deciding
-but the ledger, and one that cannot be read is put aside, never guessed at.
+but the ledger and which runs the last pass saw; a ledger that cannot be read is put aside, never guessed at.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FOLDER = "pbsteer"
 LEDGER = "ledger.json"
 OBSERVED_LEDGER = "ledger-observed.json"
 SUMMARY = "summary.json"
+RUNS = "runs.json"
 LAST_PASS = "last-pass.json"  # noqa: S105 - a pass over the server
 _LOCK = "lock"
 _JOURNAL = re.compile(r"journal-([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9]+)\.jsonl")

@@ -1,7 +1,7 @@
 """A submission judged: can it ever run where it goes, and which estimate shall PBS's scheduler plan with.
 
-Only what holds whatever happens is refused: more than all vnodes of the queue have together, or in one chunk more than
-its largest host. All else may come to fit, and is the passes' business.
+Only what holds whatever happens is refused: more than all vnodes of the queue have together, in one chunk more than its
+largest host, or a wish that makes no sense. All else may come to fit, and is the passes' business.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hooks.summary import QueueSummary
+from hooks.wishes import read_wishes
+from policy.cluster import Job
+from policy.estimates import Estimates
+from policy.ledger import Ledger
 from policy.request import Chunk, Request, RequestError, parse_request
-from policy.settings import BackfillSettings
+from policy.settings import RankingSettings, Settings
 from policy.units import UnitError, parse_amount, parse_duration_s
 
 
@@ -41,18 +45,27 @@ def find_impossible(
     return None
 
 
-def shrink_estimate(asked: Mapping[str, str], settings: BackfillSettings) -> int | None:
-    """The ``soft_walltime`` to set, in seconds: p times the walltime above the threshold (docs/policies.md, P3).
+def find_nonsense(asked: Mapping[str, str]) -> str | None:
+    """Why a job's wishes cannot be met by anybody; None where they can."""
+    unread = read_wishes(asked, RankingSettings()).unread
+    return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
 
-    None where the job is to keep what it has: a soft walltime already, no walltime, a short one, or a range of them.
+
+def shrink_estimate(asked: Mapping[str, str], user: str, past: Ledger, settings: Settings) -> int | None:
+    """The ``soft_walltime`` to set, in seconds: the estimate that backfilling tests with (docs/policies.md, P3).
+
+    ``past`` is what the predictor knows of the users' runs. None where the job is to keep what it has: a soft walltime
+    already, no walltime, one that is not shrunk, or a range of them.
     """
-    if settings.shrink_factor is None or any(asked.get(name) for name in _OWN_ESTIMATES) or not asked.get("walltime"):
+    if any(asked.get(name) for name in _OWN_ESTIMATES) or not asked.get("walltime"):
         return None
     try:
         walltime_s = parse_duration_s(asked["walltime"])
     except UnitError:
         return None
-    return max(1, round(settings.shrink_factor * walltime_s)) if walltime_s > settings.shrink_threshold_s else None
+    job = Job("", user, Request.of_cores(1), "", 0.0, float(walltime_s))
+    short_s = max(1, round(Estimates(settings, past, 0.0).short_s(job)))
+    return short_s if short_s < walltime_s else None
 
 
 _OWN_ESTIMATES = ("soft_walltime", "min_walltime", "max_walltime")

@@ -1,4 +1,5 @@
-"""What queuejob and runjob may know without asking the server: each queue's mode, and the most its vnodes could hold.
+"""What queuejob and runjob may know without asking the server: each queue's mode, the most its vnodes could hold, and
+what was learned of each user's run times.
 
 The periodic hook writes it after each pass. The two hooks run while everything in the server waits, so they read this
 one small file, and again only when it has changed.
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.state import SUMMARY, state_folder
+from policy.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +31,13 @@ class QueueSummary(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """All managed queues, the queue of jobs that name none, and the consumables. Empty before the first pass."""
+    """All managed queues, the queue of jobs that name none, the consumables, and the part of the ledger that estimates
+    are made from. Empty before the first pass."""
 
     queues: Mapping[str, QueueSummary]
     default_queue: str
     consumables: frozenset[str]
+    past: Ledger = Ledger()
 
     def mode(self, queue: str) -> str:
         """The queue's mode; ``observe`` for one that pbsteer does not manage or does not know yet."""
@@ -45,7 +49,7 @@ NOTHING_KNOWN = Summary({}, "", frozenset())
 
 
 def summarize(
-    snapshot: Snapshot, modes: Mapping[str, str], default_queue: str, consumables: frozenset[str]
+    snapshot: Snapshot, modes: Mapping[str, str], default_queue: str, consumables: frozenset[str], ledger: Ledger
 ) -> dict[str, Any]:
     """The summary as plain data for the file."""
     world = snapshot.world()
@@ -64,7 +68,12 @@ def summarize(
             for resource, amount in amounts.items():
                 largest[resource] = max(amount, largest.get(resource, 0))
         queues[queue] = {"mode": mode, "together": together, "largest": largest}
-    return {"queues": queues, "default_queue": default_queue, "consumables": sorted(consumables)}
+    return {
+        "queues": queues,
+        "default_queue": default_queue,
+        "consumables": sorted(consumables),
+        "past": Ledger(history=ledger.history).to_data(),
+    }
 
 
 def read_summary(pbs_home: str) -> Summary:
@@ -83,4 +92,5 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
     queues = {
         name: QueueSummary(texts["mode"], texts["together"], texts["largest"]) for name, texts in data["queues"].items()
     }
-    return Summary(queues, data["default_queue"], frozenset(data["consumables"]))
+    past = Ledger.from_data(data["past"]) if "past" in data else Ledger()
+    return Summary(queues, data["default_queue"], frozenset(data["consumables"]), past)

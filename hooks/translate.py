@@ -7,7 +7,6 @@ limit that cannot be read makes its queue one that nobody may act for; each is l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
@@ -119,8 +118,8 @@ def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str], bound:
         if amount is None or (amount and name in bound):
             text = texts.get(f"Resource_List.{name}", "")
             why = f"it asks for {name}={text} as a whole, which is limited and which pbsteer does not count"
-            return replace(job, blocked=job.blocked or why)
-    return replace(job, job_wide=tuple((name, amount) for name, amount in asked.items() if amount))
+            return job._replace(blocked=job.blocked or why)
+    return job._replace(job_wide=tuple((name, amount) for name, amount in asked.items() if amount))
 
 
 def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
@@ -130,8 +129,8 @@ def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
         return array
     room = most - sum(1 for run in runs if run.job.id == array.id)
     if room <= 0:
-        return replace(array, blocked=f"max_run_subjobs = {most} of its subjobs are running")
-    return replace(array, subjobs=array.subjobs[:room])
+        return array._replace(blocked=f"max_run_subjobs = {most} of its subjobs are running")
+    return array._replace(subjobs=array.subjobs[:room])
 
 
 def _sum_held(runs: list[Run]) -> dict[str, dict[str, int]]:

@@ -1,13 +1,14 @@
 """What to do: a pure decision over a picture of the cluster.
 
-:func:`decide` takes a :class:`Snapshot` (what is), a :class:`Ledger` (what was promised) and :class:`Settings`
-(what the
-site wants) and returns a :class:`Plan`: what to start, whom to preempt, and for each job left alone the reason. Nothing
-here reads a clock, a file, the environment or a random source, so the same three values always give the same plan.
+:func:`decide` takes a :class:`Snapshot` (what is), a :class:`Ledger` (what was promised), :class:`Settings` (what the
+site wants) and the formulas that rank vnodes, and returns a :class:`Plan`: what to start, whom to preempt, and for each
+job left alone the reason. Nothing here reads a clock, a file, the environment or a random source, so the same values
+always give the same plan.
 """
 
-from policy.cluster import Job, Queue, Run, Vnode
+from policy.cluster import Finished, Job, Queue, Reading, Run, Vnode
 from policy.engine import decide
+from policy.formulas import FORMULAS, Formula, Formulas, check_formulas
 from policy.ledger import Ledger
 from policy.plan import Plan, Preempt, Start
 from policy.reasons import Reason
@@ -16,12 +17,17 @@ from policy.settings import Settings, SettingsError
 from policy.snapshot import Changes, Snapshot
 
 __all__ = [
+    "FORMULAS",
     "Changes",
+    "Finished",
+    "Formula",
+    "Formulas",
     "Job",
     "Ledger",
     "Plan",
     "Preempt",
     "Queue",
+    "Reading",
     "Reason",
     "Request",
     "Run",
@@ -30,6 +36,7 @@ __all__ = [
     "Snapshot",
     "Start",
     "Vnode",
+    "check_formulas",
     "decide",
     "parse_request",
 ]

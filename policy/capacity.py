@@ -10,11 +10,13 @@ inverses; nothing here checks whether a taking is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policy.cluster import Vnode
+from policy.masks import indices_of
 from policy.placement import Directory, Placement, Share, count_vnodes
-from policy.request import Chunk, Request
+from policy.request import Amounts, Chunk, Request
 
 
 def lowest(mask: int, count: int) -> int:
@@ -50,7 +52,7 @@ class Capacity:
     """
 
     __slots__ = (
-        "_alone", "_ever", "_forced", "_hosts", "_ignoring", "_matching",
+        "_alone", "_ever", "_forced", "_hosts", "_ignoring", "_kinds", "_marks", "_matching",
         "_others", "_sums", "_thresholds", "_totals", "_vnodes",
         "directory", "exclusive", "levels", "usable",
     )  # fmt: skip
@@ -66,8 +68,10 @@ class Capacity:
         self._ever: dict[tuple[object, object, int], int] = {}
         self._others: dict[str, list[int]] = {}
         self._thresholds: dict[tuple[str, int], int] = {}
+        self._marks: dict[str, list[int]] = {}
         self._matching: dict[object, int] = {}
         self._hosts: dict[str, int] | None = None
+        self._kinds: tuple[tuple[Amounts, int], ...] | None = None
         self._alone = 0
         self._forced = 0
         self._ignoring = 0
@@ -97,6 +101,7 @@ class Capacity:
             setattr(twin, name, getattr(self, name))
         twin.levels = dict(self.levels)
         twin._thresholds = dict(self._thresholds)
+        twin._marks = {resource: list(amounts) for resource, amounts in self._marks.items()}
         twin._others = {resource: list(free) for resource, free in self._others.items()}
         return twin
 
@@ -169,15 +174,15 @@ class Capacity:
         free = self._others.get(resource)
         if free is None:
             return
-        marks = [(key[1], key) for key in self._thresholds if key[0] == resource]
+        marks, thresholds = self._marks.get(resource, ()), self._thresholds
         for bit in each_bit(mask):
             index = bit.bit_length() - 1
-            free[index] += by
-            for amount, key in marks:
-                if free[index] >= amount:
-                    self._thresholds[key] |= bit
-                else:
-                    self._thresholds[key] &= ~bit
+            before = free[index]
+            free[index] = after = before + by
+            # What was or becomes enough for an amount lies between the two.
+            low, high = (before, after) if by > 0 else (after, before)
+            for amount in marks[bisect_right(marks, low) : bisect_right(marks, high)]:
+                thresholds[resource, amount] ^= bit
 
     def take_amounts(self, shares: Iterable[Share], sign: int = 1) -> None:
         """Take amounts (or give them back, with -1) without closing or opening a vnode to others."""
@@ -212,6 +217,14 @@ class Capacity:
         for level, mask in self.levels.items():
             if level > 0:
                 idle += level * count_vnodes(mask & allowed)
+        return idle
+
+    def idle_of_each(self, vnodes: int) -> list[int]:
+        """The idle cores of every vnode in order, 0 for those not in the set."""
+        idle = [0] * len(self._vnodes)
+        for level, mask in self.levels.items():
+            for index in indices_of(mask & vnodes):
+                idle[index] = level
         return idle
 
     def reaches(self, vnodes: int, cores: int) -> bool:
@@ -271,7 +284,45 @@ class Capacity:
                 if free >= amount:
                     mask |= 1 << index
             self._thresholds[key] = mask
+            insort(self._marks.setdefault(resource, []), amount)
         return mask
+
+    def pieces(self, chunk: Chunk, vnodes: int, enough: int) -> int:
+        """How many such pieces fit these vnodes now, as they are; counted up to ``enough``."""
+        count = 0
+        for held in self.held_at_least(chunk, vnodes):
+            count += count_vnodes(held)
+            if count >= enough:
+                break
+        return count
+
+    def held_at_least(self, chunk: Chunk, vnodes: int) -> Iterator[int]:
+        """Those of the vnodes that hold one such piece, then those that hold two, and so on until none does."""
+        cores = chunk.cores
+        others = [(name, amount) for name, amount in chunk.amounts if name != "ncpus"]
+        levels = sorted(self.levels, reverse=True)
+        # From the widest to the narrowest, so that each union is made once.
+        wide: list[int] = []
+        if cores:
+            union, at = 0, 0
+            most = levels[0] // cores if levels else 0
+            for count in range(most, 0, -1):
+                while at < len(levels) and levels[at] >= count * cores:
+                    union |= self.levels[levels[at]]
+                    at += 1
+                wide.append(union)
+        held = vnodes
+        count = 0
+        while held:
+            count += 1
+            if cores:
+                if not wide:
+                    return
+                held &= wide.pop()
+            for name, amount in others:
+                held &= self.at_least(name, amount * count)
+            if held:
+                yield held
 
     def could_hold(self, chunk: Chunk, bit: int, level: int) -> int:
         """How many such chunks fit a vnode with ``level`` idle cores."""
@@ -296,18 +347,23 @@ class Capacity:
         if known is not None:
             return known
         count = 0
-        others = [(name, amount) for name, amount in chunk.amounts if name != "ncpus"]
-        for cores, mask in self._totals.items():
-            here = mask & vnodes & self.matching(chunk)
-            each = cores // chunk.cores if chunk.cores else 1 << 30
-            if not others:
-                count += each * count_vnodes(here)
-                continue
-            for bit in each_bit(here):
-                available = self._vnodes[bit.bit_length() - 1].available
-                count += min([each, *(available.get(name, 0) // amount for name, amount in others)])
+        here = vnodes & self.matching(chunk)
+        for kind, mask in self.kinds():
+            available = dict(kind)
+            each = min([1 << 30, *(available.get(name, 0) // amount for name, amount in chunk.amounts)])
+            count += each * count_vnodes(mask & here)
         self._ever[chunk.amounts, chunk.wants, vnodes] = count
         return count
+
+    def kinds(self) -> Sequence[tuple[Amounts, int]]:
+        """The vnodes by what they have in all: most clusters have a few kinds, however many vnodes."""
+        if self._kinds is None:
+            kinds: dict[Amounts, int] = {}
+            for index, vnode in enumerate(self._vnodes):
+                kind = tuple(sorted(vnode.available.items()))
+                kinds[kind] = kinds.get(kind, 0) | (1 << index)
+            self._kinds = tuple(kinds.items())
+        return self._kinds
 
     def part_within(self, placement: Placement) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
         """A placement split into what is free now and what is still missing, vnode by vnode."""

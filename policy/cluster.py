@@ -13,6 +13,7 @@ from typing import NamedTuple
 from policy.limits import Limits
 from policy.placement import Placement
 from policy.request import Amounts, Request
+from policy.wishes import Layout, RankWish
 
 UNLIMITED_S = float("inf")
 
@@ -64,8 +65,8 @@ class Server:
 class Queue:
     """An execution queue: whether it starts jobs, its soft quotas, hard limits, and the partition it belongs to.
 
-    ``quotas`` are the soft limits on the counted resource (P1). ``managed`` is False for queues that pbsteer must
-    leave alone.
+    ``quotas`` are the soft limits on the counted resource (P1), ``priorities`` those of users and groups (P2).
+    ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such.
     """
 
     name: str
@@ -76,17 +77,20 @@ class Queue:
     hard: HardLimits = field(default_factory=HardLimits)
     partition: str | None = None
     priority: int = 0
+    priorities: Limits = field(default_factory=Limits)
+    deferrable: bool = False
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A job as it was asked for.
 
     ``submit_s`` is when it entered the queue and survives requeues; ``estimate_s`` the walltime, infinite without one.
     ``blocked`` is empty, or says why it may not start whatever is free (``held``, ``waits for other jobs``, ...), with
     ``not_before_s`` for a start time set by the user. A job array is one entry: ``subjobs`` are the indices still
     waiting. ``urgent`` lets it preempt without delay. ``job_wide`` are consumables that no vnode holds, such as
-    licences.
+    licences. ``saves`` tells whether it can save its work when it is preempted (None: as the settings say); ``saved_s``
+    is how much of its run earlier runs have saved, less what saving and restarting cost (it may be negative).
+    ``deferrable`` jobs are preempted first among equals (P2). ``application`` is what striping learns by (P5).
     """
 
     id: str
@@ -106,6 +110,17 @@ class Job:
     name: str = ""
     sequence: int = 0
     job_wide: Amounts = ()
+    saves: bool | None = None
+    saved_s: float = 0.0
+    deferrable: bool = False
+    application: str = ""
+    rank: RankWish | None = None
+    layout: Layout | None = None
+
+    @property
+    def left_s(self) -> float:
+        """What is left to run by the estimate, in seconds, at least 1."""
+        return max(1.0, self.estimate_s - self.saved_s) if self.saved_s else self.estimate_s
 
     @property
     def cores(self) -> int:
@@ -127,3 +142,37 @@ class Run(NamedTuple):
     end_s: float
     exiting: bool = False
     subjob: int | None = None
+
+
+class Reading(NamedTuple):
+    """What a vnode reported at ``at_s``: what is left of compute, memory and network bandwidth, what it has in all, its
+    temperature and the highest it tolerates (P4). None where it has no such sensor."""
+
+    at_s: float
+    compute: float | None = None
+    compute_all: float | None = None
+    memory_kib: float | None = None
+    memory_all_kib: float | None = None
+    network: float | None = None
+    network_all: float | None = None
+    temperature: float | None = None
+    temperature_most: float | None = None
+
+
+class Finished(NamedTuple):
+    """A run that has ended by itself: what is learned from (P3's predictor, P5).
+
+    ``vnodes`` is how many it was on and ``fewest`` how few would have done; ``cpu_s`` its CPU time over all cores, None
+    where nobody counted.
+    """
+
+    id: str
+    user: str
+    application: str
+    cores: int
+    start_s: float
+    end_s: float
+    estimate_s: float
+    vnodes: int = 1
+    fewest: int = 1
+    cpu_s: float | None = None

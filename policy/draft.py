@@ -7,79 +7,90 @@ noted with the one that undoes it, so that the snapshot stays what it was. The w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from policy.cluster import UNLIMITED_S, Job, Run
-from policy.gates import Gates
-from policy.ledger import Hold, Ledger
-from policy.limits import show_entity
+from policy.core_lists import NO_CORES, Cores
+from policy.ledger import Backfilled, Cut, Hold, Ledger
 from policy.placement import Placement
-from policy.plan import Estimate, Plan, Preempt, Start, Wait
-from policy.preemption import Victim
-from policy.quotas import Quotas, Standing
+from policy.plan import Estimate, Plan, Preempt, Start, Waits
 from policy.reasons import Reason
 from policy.reservation import Pending, Reservation
-from policy.snapshot import Snapshot
+from policy.scene import Scene
 from policy.world import Op
 
 
 class Region:
-    """What one set of queues that share vnodes has come to in this pass."""
+    """What one set of queues that share vnodes has come to in this pass: its idle cores, its cores in all on vnodes
+    that take jobs, and the reservation of its head."""
 
-    __slots__ = ("idle", "reservation", "too_large", "too_large_idle", "total", "vnodes")
+    __slots__ = ("idle", "reservation", "total", "vnodes")
 
     def __init__(self, vnodes: int, idle: int, total: int) -> None:
         self.vnodes = vnodes
         self.idle = idle
         self.total = total
         self.reservation: Reservation | None = None
-        self.too_large: list[Job] = []
-        self.too_large_idle = -1
 
 
 class Draft:
-    """The plan in the making."""
+    """The plan in the making. ``moves`` counts what changed who holds what,
+    ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due."""
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, gates: Gates, quotas: Quotas) -> None:
-        self._snapshot = snapshot
-        self._ledger = ledger
-        self._gates = gates
-        self._quotas = quotas
-        self._now_s = snapshot.time_s
-        self._world = world = snapshot.world()
-        self._capacity = capacity = world.capacity
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._ledger = scene.ledger
+        self.now_s = scene.now_s
+        self._world = world = scene.world
+        self._capacity = capacity = scene.capacity
         self._undo: list[Op] = []
-        self._waits: dict[Reason, list[Job]] = {}
+        self.waits: dict[Reason, list[Job]] = {}
+        self._backfilled: dict[str, Backfilled] = {}
+        self._lists: dict[int, tuple[Reason, list[Job]]] = {}
         self.starts: list[Start] = []
         self.preempts: list[Preempt] = []
         self.pending: list[Pending] = []
         self.holds: dict[str, Hold] = {}
         self.regions: dict[str, Region] = {}
-        by_mask: dict[int, Region] = {}
-        for queue, mask in world.regions().items():
-            region = by_mask.get(mask)
-            if region is None:
-                total = capacity.total(mask & capacity.usable)
-                region = by_mask[mask] = Region(mask, capacity.idle(mask), total)
-            self.regions[queue] = region
+        self.next_s = UNLIMITED_S
+        self.moves = 0
+        self.taken_back = 0
+        for mask, queues, total in world.partitions():
+            region = Region(mask, capacity.idle(mask), total)
+            for queue in queues:
+                self.regions[queue] = region
 
-    def start(self, job: Job, placement: Placement, backfilled: bool) -> Job | None:
+    def start(self, job: Job, placement: Placement, backfilled: Backfilled | None = None) -> Job | None:
         """Plan a start and let the world show it; gives what is left of an array."""
+        self.moves += 1
         subjob = job.subjobs[0] if job.subjobs else None
         run_id = job.id if subjob is None else job.subjob_id(subjob)
         left = None
         if job.subjobs and len(job.subjobs) > 1:
-            left = _without_first_subjob(job)
+            left = job._replace(subjobs=job.subjobs[1:])
         world, undo = self._world, self._undo
-        end_s = self._now_s + job.estimate_s
+        end_s = self.now_s + job.left_s
         undo.append(("jobs", job.id, world.set_job(job.id, None)))
         if left is not None:
             undo.append(("jobs", job.id, world.set_job(job.id, left)))
         undo.append(
-            ("runs", run_id, world.set_run(run_id, Run(run_id, job, self._now_s, placement, end_s, False, subjob)))
+            ("runs", run_id, world.set_run(run_id, Run(run_id, job, self.now_s, placement, end_s, False, subjob)))
         )
-        self.starts.append(Start(run_id, job, placement, backfilled, subjob))
-        self._gates.open_for(job)
+        scene = self._scene
+        plain = scene.plain and job.layout is None and job.rank is None
+        why = None if plain else scene.placer.why_layout(job)
+        cores = NO_CORES
+        if job.rank is not None and job.rank.detail != "vnode":
+            cores = scene.core_book.give(run_id, placement)
+        self.starts.append(Start(run_id, job, placement, backfilled is not None, subjob, why, cores))
+        if backfilled is not None:
+            self._backfilled[run_id] = backfilled
+        if scene.classes is not None:
+            scene.classes.start(job, run_id)
+        if not plain or "placer" in scene.__dict__:
+            scene.placer.started(job, placement)
+        if job.job_wide:
+            scene.gates.open_for(job)
         region = self.regions[job.queue]
         region.idle -= job.request.cores
         if job.request.exclusive or self._capacity.exclusive:
@@ -91,47 +102,87 @@ class Draft:
         start = next((start for start in self.starts if start.id == run.id), None)
         if start is None:
             return False
+        self.moves += 1
+        self.taken_back += 1
         self.starts.remove(start)
+        if "placer" in self._scene.__dict__:
+            self._scene.placer.taken_back(run.job, run.placement)
+        if "core_book" in self._scene.__dict__:
+            self._scene.core_book.take_back(run.id)
+        self._backfilled.pop(run.id, None)
+        if self._scene.classes is not None:
+            self._scene.classes.of_runs.pop(run.id, None)
         world, undo = self._world, self._undo
         undo.append(("runs", run.id, world.set_run(run.id, None)))
         undo.append(("jobs", run.id, world.set_job(run.id, run.job)))
-        self._gates.take_back(run.job)
-        self._quotas.shift(run.job, 1)
+        self._scene.gates.take_back(run.job)
+        self._scene.quotas.shift(run.job, 1)
         region = self.regions[run.job.queue]
         region.idle = self._capacity.idle(region.vnodes)
         self.leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
         return True
 
-    def hold_for(self, job: Job, placement: Placement, victims: tuple[str, ...], since_s: float) -> None:
+    def hold_for(self, job: Job, hold: Hold) -> None:
         """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest as soon as its victims let go."""
+        self.moves += 1
+        placement, victims = hold.placement, hold.victims
         inside, missing = self._capacity.part_within(placement)
         self._capacity.take_amounts(inside)
+        if "placer" in self._scene.__dict__:
+            for share in placement.shares(self._capacity.directory):
+                self._scene.placer.kept(share.mask)
         closed = self._capacity.close(placement.shares(self._capacity.directory), job.request)
-        self.pending.append(Pending(job, placement, self._now_s + job.estimate_s, victims, missing, inside, closed))
-        self._gates.expect(job)
-        self.holds[job.id] = Hold(placement, victims, since_s)
-        self._quotas.shift(job, 1)
+        self.pending.append(Pending(job, placement, self.now_s + job.left_s, victims, missing, inside, closed))
+        self._scene.gates.expect(job)
+        self.holds[job.id] = hold
+        self._scene.quotas.shift(job, 1)
         region = self.regions[job.queue]
         region.idle = self._capacity.idle(region.vnodes)
         self.leave(job, Reason("preempting", (("victims", ", ".join(victims)),)))
 
-    def note_preempts(self, job: Job, victims: Sequence[Victim]) -> None:
-        """The victims of a beneficiary, each with the entry that is over."""
-        for victim in victims:
-            self.preempts.append(Preempt(victim.run, job.id, why_preempted(job.id, victim.run, victim.standing)))
-
     def leave(self, job: Job, reason: Reason) -> None:
         """The job is left alone, for this reason."""
-        jobs = self._waits.get(reason)
-        if jobs is None:
-            self._waits[reason] = [job]
-        else:
-            jobs.append(job)
+        same = self._lists.get(id(reason))
+        if same is None:
+            # The reason is kept beside its list, so that no other can have its identity.
+            same = self._lists[id(reason)] = (reason, self.waiting_for(reason))
+        same[1].append(job)
 
-    def share_too_large(self, region: Region) -> None:
-        """One reason, and one list, for all jobs left for want of idle cores: the most frequent outcome by far."""
-        region.too_large_idle = region.idle
-        region.too_large = self._waits.setdefault(Reason("too-few-idle", (("idle", region.idle),)), [])
+    def waiting_for(self, reason: Reason) -> list[Job]:
+        """The list of all jobs left alone for this reason, to be added to."""
+        jobs = self.waits.get(reason)
+        if jobs is None:
+            jobs = self.waits[reason] = []
+        return jobs
+
+    def leave_no_more(self, job: Job) -> None:
+        """The job's reason no longer holds: it will be given another outcome."""
+        for jobs in self.waits.values():
+            if job in jobs:
+                jobs.remove(job)
+                return
+
+    def wake_for(self, codes: Collection[str]) -> None:
+        """The next pass is due when the first of the times comes that reasons of these codes name."""
+        for reason in self.waits:
+            for tried in (reason, *reason.tried):
+                if tried.code in codes:
+                    at_s = tried.number("at_s")
+                    if isinstance(at_s, (int, float)) and self.now_s < at_s < self.next_s:
+                        self.next_s = at_s
+
+    def each_region(self) -> Iterable[Region]:
+        """Each region once."""
+        return self.regions.values() if len(self.regions) == 1 else {id(r): r for r in self.regions.values()}.values()
+
+    def backfilled(self) -> Mapping[str, Backfilled]:
+        """The backfilled runs that go on, those of this pass among them, without those let go by this pass."""
+        if not self._backfilled and not self.preempts:
+            return self._ledger.backfilled
+        known = {**self._ledger.backfilled, **self._backfilled}
+        for preempt in self.preempts:
+            known.pop(preempt.id, None)
+        return known
 
     def plan(self) -> Plan:
         """The plan; the world then belongs to the plan's ``started`` snapshot."""
@@ -139,34 +190,44 @@ class Draft:
         for pending in self.pending:
             self._capacity.take_amounts(pending.inside, -1)
             self._capacity.reopen(pending.closed)
-        self._undo.reverse()
-        started = self._snapshot.after(self._undo)
-        ledger = self._next_ledger(promises)
-        waits = tuple(Wait(reason, jobs) for reason, jobs in self._waits.items())
-        return Plan(self._now_s, tuple(self.starts), tuple(self.preempts), estimates, waits, ledger, started)
+        started = self._scene.snapshot
+        if self._undo:
+            self._undo.reverse()
+            started = started.after(self._undo)
+        waits = Waits(self.waits)
+        starts, preempts = tuple(self.starts), tuple(self.preempts)
+        next_s = None if self.next_s == UNLIMITED_S else self.next_s
+        return Plan(self.now_s, starts, preempts, estimates, waits, self._next(promises), started, next_s)
 
-    def _promises(self) -> tuple[tuple[Estimate, ...], dict[str, float]]:
-        """The first reserved time of each head: it may move earlier, never later."""
-        estimates: list[Estimate] = []
+    def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
+        """The first reserved time of each head: the one of the moment may be earlier, a start is never to be later."""
+        before = self._ledger.promises
+        reservations = [
+            region.reservation
+            for region in self.each_region()
+            if region.reservation is not None and region.reservation.at_s != UNLIMITED_S
+        ]
+        if len(reservations) == len(before) == 1 and reservations[0].head.id in before and not self._undo:
+            (reservation,) = reservations
+            head = reservation.head.id
+            return (Estimate(head, reservation.at_s, before[head]),), before
+        if not reservations and not before:
+            return (), before
         promises: dict[str, float] = {}
         waiting = self._world.jobs
         begun = {start.job.id for start in self.starts}
-        for job_id, at_s in self._ledger.promises.items():
-            if job_id in waiting and job_id not in begun and self._gates.shut(waiting[job_id]) is None:
+        for job_id, at_s in before.items():
+            job = waiting.get(job_id)
+            if job is not None and job_id not in begun and self._scene.gates.shut(job) is None:
                 promises[job_id] = at_s
-        for region in self.regions.values():
-            reservation = region.reservation
-            if reservation is not None and reservation.at_s != UNLIMITED_S:
-                head, at_s = reservation.head.id, reservation.at_s
-                promised_s = promises.get(head, at_s)
-                promises[head] = promised_s = min(promised_s, at_s)
-                estimate = Estimate(head, at_s, promised_s)
-                if estimate not in estimates:
-                    estimates.append(estimate)
-        return tuple(sorted(estimates)), promises
+        estimates = [
+            Estimate(each.head.id, each.at_s, promises.setdefault(each.head.id, each.at_s)) for each in reservations
+        ]
+        estimates.sort()
+        return tuple(estimates), before if promises == before else promises
 
-    def _next_ledger(self, promises: dict[str, float]) -> Ledger:
-        ledger, world = self._ledger, self._world
+    def _next(self, promises: Mapping[str, float]) -> Ledger:
+        ledger, world, scene = self._ledger, self._world, self._scene
         runs, jobs = world.runs, world.jobs
         preemptions: Mapping[str, int] = ledger.preemptions
         if preemptions or self.preempts:
@@ -176,20 +237,45 @@ class Draft:
             for preempt in self.preempts:
                 if not preempt.again:
                     counts[preempt.id] = counts.get(preempt.id, 0) + 1
-            preemptions = counts
-        backfilled = {run: at_s for run, at_s in ledger.backfilled.items() if run in runs}
-        for start in self.starts:
-            if start.backfilled:
-                backfilled[start.id] = self._now_s
-        return Ledger(promises, self.holds, preemptions, backfilled)
-
-
-def why_preempted(beneficiary: str, run: Run, standing: Standing) -> Reason:
-    """The reason of a preemption by quota (docs/policies.md, P1)."""
-    numbers = (("beneficiary", beneficiary), ("entity", show_entity(standing.entity)))
-    return Reason(
-        "preempted-quota", (*numbers, ("used", standing.used), ("limit", standing.limit), ("queue", run.job.queue))
-    )
+            preemptions = preemptions if counts == preemptions else counts
+        cuts: Mapping[str, Cut] = ledger.cuts
+        if cuts or self.preempts:
+            kept = {run: cut for run, cut in cuts.items() if run in preemptions}
+            for preempt in self.preempts:
+                if not preempt.again:
+                    kept[preempt.id] = Cut(self.now_s, preempt.reason.code, preempt.reason.numbers)
+            cuts = cuts if kept == cuts else kept
+        backfilled: Mapping[str, Backfilled] = ledger.backfilled
+        if self._backfilled or not backfilled.keys() <= runs.keys():
+            backfilled = {**{run: entry for run, entry in backfilled.items() if run in runs}, **self._backfilled}
+        classes = ledger.classes if scene.classes is None else scene.classes.of_runs
+        cores: Mapping[str, Cores] = ledger.cores
+        if cores or "core_book" in scene.__dict__:
+            lists = {run: each for run, each in scene.core_book.lists.items() if run in runs}
+            cores = cores if lists == cores else lists
+        stripes = scene.placer.stripes if ledger.stripes or "placer" in scene.__dict__ else ledger.stripes
+        if (
+            promises is ledger.promises
+            and preemptions is ledger.preemptions
+            and backfilled is ledger.backfilled
+            and classes is ledger.classes
+            and stripes is ledger.stripes
+            and cuts is ledger.cuts
+            and cores is ledger.cores
+            and not self.holds
+            and not ledger.holds
+        ):
+            return ledger
+        return ledger._replace(
+            promises=promises,
+            holds=self.holds,
+            preemptions=preemptions,
+            backfilled=backfilled,
+            classes=classes,
+            stripes=stripes,
+            cuts=cuts,
+            cores=cores,
+        )
 
 
 def _array_of(run_id: str) -> str:
@@ -198,9 +284,3 @@ def _array_of(run_id: str) -> str:
 
 
 _INDEX = re.compile(r"\[[0-9]+\]")
-
-
-def _without_first_subjob(job: Job) -> Job:
-    fields = {name: getattr(job, name) for name in job.__dataclass_fields__}
-    fields["subjobs"] = (job.subjobs or ())[1:]
-    return Job(**fields)

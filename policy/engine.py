@@ -1,273 +1,196 @@
 """One pass: what to start, whom to preempt, whom to reserve for, and why everyone else waits.
 
-Jobs are taken in queue order. Each starts if it fits; the first of a region that does not may preempt (P1), else it is
-reserved and heads its region; those behind it start only where they leave its reserved time alone (P3), or preempt in
-their turn. A job once promised a time stays the head until it starts. See docs/policies.md, "Together, in one pass".
+Jobs are taken in queue order, by class where users have priorities (P2). Each starts if it fits, placed by P4 and P5;
+the first of a region that does not may preempt (P1, P2), else it is reserved and heads its region; those behind it
+start only where they leave its reserved time alone (P3), or preempt in their turn. A job once promised a time stays the
+head until it starts. See docs/policies.md, "Together, in one pass".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.cluster import Job, Run
-from policy.draft import Draft, Region, why_preempted
-from policy.fitting import fit
-from policy.gates import Gates
-from policy.ledger import Hold, Ledger
-from policy.placement import Placement
-from policy.plan import Plan, Preempt
-from policy.preemption import Preemption
-from policy.quotas import Quotas
+from policy.cluster import Job
+from policy.draft import Draft, Region
+from policy.estimates import remember
+from policy.formulas import FORMULAS, Formulas
+from policy.learning import learn
+from policy.ledger import Ledger
+from policy.plan import Plan
 from policy.reasons import Reason
-from policy.reservation import Reservation, reserve
+from policy.rescue import rescue
+from policy.scene import Scene
 from policy.settings import Settings
+from policy.settled import settle, still_settled
 from policy.snapshot import Snapshot
-from policy.world import order_key
+from policy.turns import Turns
+from policy.world import Entry
 
 
-def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan:
+def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings, formulas: Formulas = FORMULAS) -> Plan:
     """Decide one pass. Pure: the same values give the same plan, and nothing is changed by it.
 
-    Every waiting job is either started (an array: some of its subjobs) or has exactly one reason.
+    Every waiting job is either started (an array: some of its subjobs) or has exactly one reason. ``formulas`` rank the
+    vnodes (P4), and may be a site's own.
     """
-    return _Pass(snapshot, ledger, settings).decide()
+    if snapshot.finished:
+        ledger = _with_what_was_seen(ledger, snapshot, settings)
+    settled = still_settled(snapshot, ledger, settings)
+    if settled is not None:
+        return settled
+    return _Pass(Scene(snapshot, ledger, settings, formulas)).decide()
 
 
-_DONE = Reason("preempting", (("victims", ""),))
-"""Stands for a job whose outcome is noted already."""
+def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) -> Ledger:
+    """The ledger with what the runs teach that have ended since the last pass (P3's predictor, P5)."""
+    finished = [run for run in snapshot.finished if run.end_s > ledger.seen_s]
+    if not finished:
+        return ledger
+    learned = learn(ledger.learned, finished, settings.stripe, ledger.seen_s)
+    return ledger._replace(history=remember(ledger.history, finished), learned=learned, seen_s=snapshot.time_s)
 
 
 class _Pass:
-    """One pass over the queue: asks what fits and who may preempt, and notes each outcome in the draft of the plan."""
+    """One pass over the queue: the order in which jobs have their turn, and when the next pass is due."""
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
-        self._ledger = ledger
-        self._settings = settings
-        self._now_s = snapshot.time_s
-        self._world = world = snapshot.world()
-        self._capacity = world.capacity
-        self._gates = Gates(world, self._now_s)
-        self._quotas = Quotas(world, settings.quota.counted)
-        self._draft = Draft(snapshot, ledger, self._gates, self._quotas)
-        self._preemption: Preemption | None = None
-        if settings.quota.preempt and any(queue.quotas for queue in world.queues.values()):
-            self._preemption = Preemption(world, ledger, self._quotas, settings.quota, self._now_s)
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._ledger = scene.ledger
+        self._settings = scene.settings
+        self._now_s = scene.now_s
+        self._world = scene.world
+        self._shrinks = scene.shrinks
+        self._preemption = scene.preemption
+        self._draft = Draft(scene)
+        self._turns = Turns(scene, self._draft)
 
     def decide(self) -> Plan:
+        settings, draft = self._settings, self._draft
         if self._ledger.holds:
-            self._honour_holds()
+            self._turns.honour_holds()
+        entries = self._in_order()
+        regions = self._world.partitions()
+        region: Region | None = None
+        backfills = settings.backfill.kind != "none"
+        if backfills and self._preemption is None and len(regions) == 1 and self._world.nothing_shut():
+            region = draft.regions[regions[0][1][0]]
+            self._walk_plainly(entries, region)
+        else:
+            self._walk(entries)
+        if settings.rescue.enabled:
+            rescue(self._scene, draft, self._turns.holds)
+        if self._shrinks:
+            self._wake_for_promises()
+        self._wake_for_reasons()
+        plan = draft.plan()
+        if region is not None:
+            settle(self._scene, draft, region, plan)
+        return plan
+
+    def _wake_for_reasons(self) -> None:
+        """The next pass is due when the first time comes that a reason names, where time alone makes the difference."""
+        quota = self._settings.quota
+        codes: list[str] = []
+        if self._preemption is not None and (quota.exempt_s or quota.delay_s or quota.delay_per_core_s):
+            codes += ["preempt-delay", "exempt-victims"]
+        if self._settings.stripe.stagger_s:
+            codes.append("staggered")
+        if not self._world.nothing_shut():
+            codes.append("not-before")
+        if codes:
+            self._draft.wake_for(codes)
+
+    def _wake_for_promises(self) -> None:
+        """The next pass is due when the next promise is, if somebody may have to be cut for it."""
+        draft = self._draft
+        grace_s = self._settings.checkpoint.grace_s
+        for region in draft.each_region():
+            if region.reservation is not None:
+                head, at_s = region.reservation.head.id, region.reservation.at_s
+                promised_s = self._ledger.promises.get(head, at_s)
+                due_s = promised_s - grace_s if promised_s - grace_s > self._now_s else promised_s
+                if self._now_s < due_s < draft.next_s:
+                    draft.next_s = due_s
+
+    # The order
+
+    def _in_order(self) -> Sequence[Entry]:
+        """The waiting jobs in queue order, by class where there are any; those with a promise first; without those
+        whose cores are kept already."""
+        entries: Sequence[Entry] = self._world.order
+        if self._scene.classes is not None:
+            entries = self._scene.classes.order(entries)
+        holds, promises = self._draft.holds, self._ledger.promises
+        if holds:
+            entries = [entry for entry in entries if entry[3] not in holds]
+        if promises and entries and not (len(promises) == 1 and entries[0][3] in promises):
+            first = [entry for entry in entries if entry[3] in promises]
+            if entries[: len(first)] != first:
+                entries = first + [entry for entry in entries if entry[3] not in promises]
+        return entries if entries is not self._world.order else entries[:]
+
+    def _walk_plainly(self, entries: Sequence[Entry], region: Region) -> None:
+        """The walk where idle cores alone decide who is looked at: one region, no gates, nobody preempts."""
+        index, count = 0, len(entries)
+        while index < count and region.reservation is None:
+            self._turns.in_turn(entries[index][5], region)
+            index += 1
+        idle = region.idle
+        rest = entries[index:] if index else entries
+        small = [entry[5] for entry in rest if entry[4] <= idle]
+        if len(small) < len(rest):
+            total = region.total
+            large = [entry[5] for entry in rest if total >= entry[4] > idle]
+            self._draft.waiting_for(Reason("too-few-idle", (("idle", idle),))).extend(large)
+            if len(large) + len(small) < len(rest):
+                for job in [entry[5] for entry in rest if entry[4] > total]:
+                    self._turns.behind(job, region)
+        if small:
+            if self._settings.backfill.order == "shortest-first" and len(small) > 1:
+                small = self._shortest_first(small)
+            self._turns.small_ones(small, region)
+        if self._turns.set_aside:
+            self._take_what_was_set_aside()
+
+    def _walk(self, entries: Sequence[Entry]) -> None:
+        """The walk where each job is asked for its gates and for its right to preempt."""
         behind: list[Job] = []
         shortest_first = self._settings.backfill.order == "shortest-first"
-        only_by_idle = self._settings.backfill.kind == "easy" and self._preemption is None
-        regions, holds, plain = self._draft.regions, self._draft.holds, self._world.plain_queues()
-        for job in self._in_order():
-            if holds and job.id in holds:
-                continue
+        backfills = self._settings.backfill.kind != "none"
+        regions, plain, refusals = self._draft.regions, self._world.plain_queues(), self._turns.refusals
+        starts, most_starts, promises = self._draft.starts, self._settings.schedule.max_starts, self._ledger.promises
+        for entry in entries:
+            job = entry[5]
             if job.blocked or job.not_before_s is not None or job.queue not in plain:
-                reason = self._gates.shut(job)
+                reason = self._scene.gates.shut(job)
                 if reason is not None:
                     self._draft.leave(job, reason)
                     continue
             region = regions[job.queue]
             if region.reservation is None:
-                self._take_in_turn(job, region)
-            elif only_by_idle and region.total >= job.request.cores > region.idle:
-                if region.idle != region.too_large_idle:
-                    self._draft.share_too_large(region)
-                region.too_large.append(job)
-            elif shortest_first:
+                if len(starts) < most_starts or job.id in promises:
+                    self._turns.in_turn(job, region)
+                else:
+                    refusals.beyond_limit(len(starts)).append(job)
+            elif not shortest_first:
+                self._turns.behind(job, region)
+            elif not (backfills and entry[4] > region.idle and refusals.leave(job, region, refusals.too_few(region))):
                 behind.append(job)
-            else:
-                self._take_behind(job, region)
         if behind:
-            behind.sort(key=lambda job: (job.estimate_s, order_key(job)))
-            for job in behind:
-                self._take_behind(job, regions[job.queue])
-        return self._draft.plan()
+            for job in self._shortest_first(behind):
+                self._turns.behind(job, regions[job.queue])
+        self._take_what_was_set_aside()
 
-    def _in_order(self) -> Sequence[Job]:
-        """The waiting jobs in queue order, those with a promise first."""
-        order = [job for _, job in self._world.order]
-        promises = self._ledger.promises
-        if promises:
-            first = [job for job in order[: len(promises)] if job.id in promises]
-            if len(first) < len(promises):
-                first = [job for job in order if job.id in promises]
-            if order[: len(first)] != first:
-                order = first + [job for job in order if job.id not in promises]
-        return order
+    def _shortest_first(self, jobs: Sequence[Job]) -> list[Job]:
+        """Jobs behind a head in the order in which they are tried: by class, then by estimate, then in queue order."""
+        classes = self._scene.classes
+        return sorted(jobs, key=lambda job: (-classes.of(job) if classes is not None else 0, job.left_s))
 
-    # Holds of earlier passes
-
-    def _honour_holds(self) -> None:
-        """Start the beneficiaries whose resources are free, and keep the resources of the others."""
-        world, now_s = self._world, self._now_s
-        for job_id, hold in sorted(self._ledger.holds.items(), key=lambda item: (item[1].since_s, item[0])):
-            job = world.jobs.get(job_id)
-            if job is None or self._gates.shut(job) is not None or self._preemption is None:
-                continue
-            allowed = world.vnodes_of(job.queue)
-            still = [world.runs[victim] for victim in hold.victims if victim in world.runs]
-            if not still or now_s - hold.since_s < self._settings.quota.give_up_s:
-                placement = self._where_now(job, hold, allowed, gone=not still)
-                if placement is not None:
-                    self._draft.start(job, placement, backfilled=False)
-                elif still:
-                    self._keep(job, hold, still)
-
-    def _where_now(self, job: Job, hold: Hold, allowed: int, gone: bool) -> Placement | None:
-        capacity = self._capacity
-        closed = False
-        for share in hold.placement.shares(capacity.directory):
-            closed = closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
-        if not closed and len(hold.placement.vnodes) and not capacity.part_within(hold.placement)[1]:
-            return hold.placement
-        return fit(capacity, job.request, allowed) if gone else None
-
-    def _keep(self, job: Job, hold: Hold, still: list[Run]) -> None:
-        preemption = self._preemption
-        assert preemption is not None  # noqa: S101 - holds are honoured only where P1 is on
-        for run in still:
-            standing = self._quotas.surplus(run.job) or self._quotas.standing(run.job)
-            self._draft.preempts.append(Preempt(run, job.id, why_preempted(job.id, run, standing), again=True))
-            preemption.count_out(run)
-        self._draft.hold_for(job, hold.placement, tuple(run.id for run in still), hold.since_s)
-
-    # Jobs in their turn
-
-    def _take_in_turn(self, job: Job, region: Region) -> None:
-        """No head yet: start, preempt, or become the head."""
-        left: Job | None = job
-        allowed = self._world.vnodes_of(job.queue)
-        while left is not None:
-            job = left
-            if len(self._draft.starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
-                self._draft.leave(job, Reason("limit-of-pass", (("limit", len(self._draft.starts)),)))
-                return
-            if not job.request.only_cores or job.cores <= region.idle:
-                placement = fit(self._capacity, job.request, allowed)
-                if placement is not None:
-                    left = self._draft.start(job, placement, backfilled=False)
-                    reason = self._gates.shut(left) if left is not None else None
-                    if left is not None and reason is not None:
-                        self._draft.leave(left, reason)
-                        return
-                    continue
-            break
-        if left is None:
-            return
-        reason = self._never(job, allowed)
-        if reason is None:
-            tried = self._preempt(job, allowed, region)
-            if tried is None:
-                return
-            reason = self._become_head(job, allowed, region, tried)
-        self._draft.leave(job, reason)
-
-    def _become_head(self, job: Job, allowed: int, region: Region, tried: tuple[Reason, ...]) -> Reason:
-        reservation = reserve(self._world, job, allowed, self._now_s, self._draft.pending)
-        if reservation is None:
-            return Reason("never-arranged", (("queue", job.queue),), tried)
-        region.reservation = reservation
-        return Reason("reserved", (("idle", region.idle), ("at_s", reservation.at_s)), tried)
-
-    def _take_behind(self, job: Job, region: Region) -> None:
-        """There is a head: start beside it or within its window, or preempt, or wait."""
-        left: Job | None = job
-        while left is not None:
-            job = left
-            reason = self._backfill(job, region)
-            if reason is not None:
-                if reason is not _DONE:
-                    self._draft.leave(job, reason)
-                return
-            left = self._left_of_array
-
-    def _backfill(self, job: Job, region: Region) -> Reason | None:
-        """Start the job beside the head; else why not. What is left of an array goes to ``_left_of_array``."""
-        self._left_of_array: Job | None = None
-        reservation = region.reservation
-        assert reservation is not None  # noqa: S101 - there is a head
-        allowed = self._world.vnodes_of(job.queue)
-        end_s = self._now_s + job.estimate_s
-        main: Reason | None = None
-        if self._settings.backfill.kind == "none":
-            main = Reason("behind-head", (("head", reservation.head.id),))
-            if self._preemption is None or fit(self._capacity, job.request, allowed) is not None:
-                return main
-        elif job.request.cores > region.idle:
-            main = Reason("too-few-idle", (("idle", region.idle),))
-        elif not reservation.counts_out(job, end_s):
-            if end_s > reservation.at_s:
-                reason = self._gates.shut_beside(job, reservation.head)
-                if reason is not None:
-                    return reason
-            placement = fit(self._capacity, job.request, allowed)
-            if placement is not None and not reservation.admits(placement, end_s, job.request):
-                placement = fit(self._capacity, job.request, allowed & ~reservation.head_vnodes())
-                if placement is not None and not reservation.admits(placement, end_s, job.request):
-                    placement = None
-            elif placement is None:
-                main = Reason("fragmented", (("idle", region.idle),))
-            if placement is not None:
-                reason = self._gates.shut(job)
-                if reason is not None:
-                    return reason
-                if len(self._draft.starts) >= self._settings.schedule.max_starts:
-                    return Reason("limit-of-pass", (("limit", len(self._draft.starts)),))
-                self._left_of_array = self._draft.start(job, placement, backfilled=True)
-                return None
-        if main is None:
-            main = self._window_reason(reservation)
-        never = self._never(job, allowed)
-        if never is not None:
-            return never
-        if self._preemption is None:
-            return main
-        tried = self._preempt(job, allowed, region)
-        if tried is None:
-            return _DONE
-        return main._replace(tried=tried)
-
-    def _window_reason(self, reservation: Reservation) -> Reason:
-        numbers = (("head", reservation.head.id), ("at_s", reservation.at_s), ("beside", reservation.spare_cores))
-        return Reason("backfill-window", numbers)
-
-    def _never(self, job: Job, allowed: int) -> Reason | None:
-        """Why no vnodes open to the job could ever hold it; None where they could."""
-        capacity = self._capacity
-        for chunk in job.request.chunks:
-            possible = capacity.ever_holds(chunk, allowed & capacity.usable)
-            if possible < chunk.pieces:
-                numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
-                return Reason("never-fits", numbers)
-        return None
-
-    def _preempt(self, job: Job, allowed: int, region: Region) -> tuple[Reason, ...] | None:
-        """Preempt for the job if P1 lets it and keep what it needs; else what was tried in vain."""
-        preemption = self._preemption
-        if preemption is None:
-            return ()
-        refused = preemption.refuse(job)
-        if refused is not None:
-            return (refused,)
-        reservation = region.reservation
-        end_s = self._now_s + job.estimate_s
-        found = preemption.find(
-            job,
-            allowed,
-            lambda there, gone: reservation is None or reservation.survives(there, end_s, job.request, gone),
-        )
-        if isinstance(found, Reason):
-            return (found,)
-        preemption.take(found)
-        running = tuple(victim for victim in found.victims if not self._draft.cancel_start(victim.run, job))
-        if running:
-            self._draft.note_preempts(job, running)
-            self._draft.hold_for(job, found.placement, tuple(victim.run.id for victim in running), self._now_s)
-        else:
-            self._draft.start(job, found.placement, backfilled=False)
-        if reservation is not None:
-            gone = [victim.run for victim in found.victims]
-            reservation.replace(found.placement, end_s, job.request, gone)
-        return None
+    def _take_what_was_set_aside(self) -> None:
+        """Arrays of which the quota covered only a part: the rest in the turn of the base class."""
+        for job in self._turns.set_aside:
+            region = self._draft.regions[job.queue]
+            if region.reservation is None:
+                self._turns.in_turn(job, region)
+            else:
+                self._turns.behind(job, region)

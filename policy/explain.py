@@ -1,6 +1,7 @@
 """One job, told whole: where it stands, what it waits for, what was tried, and what would change it.
 
-Everything told is taken from the plan of a pass; nothing is guessed afterwards.
+Everything told is taken from the plan of a pass and from what it was decided on; nothing is guessed afterwards. The
+lines beside the reason are made in :mod:`policy.explain_lines`.
 """
 
 from __future__ import annotations
@@ -9,35 +10,37 @@ import re
 from typing import Any, NamedTuple
 
 from policy.cluster import UNLIMITED_S, Job, Run
-from policy.limits import show_entity
+from policy.explain_lines import Facts, Line
+from policy.placement import Placement
 from policy.plan import Plan
-from policy.quotas import Quotas
 from policy.reasons import Reason
 from policy.settings import Settings
 from policy.snapshot import Snapshot
 from policy.units import show_duration
 
+_STARTS = 3
+_VNODES = 8
+
 _TRIED = {
     "no-quota": "preempt, quota",
     "over-quota": "preempt, quota",
-    "preempt-delay": "preempt, quota",
+    "preempt-delay": "preempt",
     "no-victims": "preempt, quota",
-    "exempt-victims": "preempt, quota",
-    "preempt-delays-head": "preempt, quota",
-    "victims-of-pass": "preempt, quota",
+    "exempt-victims": "preempt",
+    "preempt-delays-head": "preempt",
+    "victims-of-pass": "preempt",
+    "no-priority": "preempt, class",
+    "base-class": "preempt, class",
+    "no-lower-class": "preempt, class",
+    "too-few-lower": "preempt, class",
     "backfill-window": "backfill",
     "behind-head": "backfill",
     "too-few-idle": "start now",
     "fragmented": "start now",
+    "not-good-enough": "start now",
+    "staggered": "start now",
     "reserved": "start now",
 }
-
-
-class Line(NamedTuple):
-    """A label and what is said under it."""
-
-    label: str
-    text: str
 
 
 class Explanation(NamedTuple):
@@ -68,7 +71,7 @@ def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings) -> 
         text = "no waiting or running job of that id is known to this pass"
         return Explanation(job_id, "unknown", (Line("unknown", text),), None, None, snapshot.time_s)
     if isinstance(found, Run):
-        return _of_run(snapshot, plan, found)
+        return _of_run(snapshot, plan, found, settings)
     return _of_job(snapshot, plan, found, settings)
 
 
@@ -90,58 +93,59 @@ def _find(snapshot: Snapshot, job_id: str) -> Any | None:
     )
 
 
-def _about(job: Job, snapshot: Snapshot, counted: str) -> Line:
-    estimate = "no walltime" if job.estimate_s == UNLIMITED_S else show_duration(job.estimate_s)
-    quotas = Quotas(snapshot.world(), counted)
-    parts = [
-        f"{show_entity(entity)} holds {quotas.used(job.queue, entity)} of a quota of {limit}"
-        for entity, limit in quotas.bounds(job)
-    ]
-    standing = "; ".join(parts) or "no quota"
-    return Line("job", f"{job.user} · {job.queue} · {job.cores} cores, {estimate} · {standing}")
-
-
 def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Explanation:
     now_s = snapshot.time_s
-    lines: list[Line] = [_about(job, snapshot, settings.quota.counted)]
-    lines.append(Line("waited", show_duration(now_s - job.submit_s)))
+    facts = _facts(snapshot, plan, settings)
+    lines = [*facts.about(job), *facts.class_of(job), Line("waited", show_duration(now_s - job.submit_s))]
     starts = [start for start in plan.starts if job.id in (start.job.id, start.id)]
-    for start in starts[:3]:
-        where = ", ".join(start.placement.vnodes[:6]) + (" ..." if len(start.placement.vnodes) > 6 else "")
-        lines.append(
-            Line("starts", f"{start.id} in this pass on {where}{' by backfilling' if start.backfilled else ''}")
-        )
+    for start in starts[:_STARTS]:
+        how = " by backfilling" if start.backfilled else ""
+        lines.append(Line("starts", f"{start.id} in this pass on {_vnodes(start.placement)}{how}"))
+        lines += facts.why_starts_there(start)
     reason = plan.reason_of(job.id)
     if reason is None:
-        return Explanation(job.id, "starting", tuple(lines), None, job, now_s)
+        return Explanation(job.id, "starting", (*lines, *facts.history(job)), None, job, now_s)
     lines.append(Line("waits for", reason.sentence(job, now_s)))
-    for tried in (reason, *reason.tried):
-        if tried.code in _TRIED and (tried is not reason or reason.tried):
+    for tried in reason.tried:
+        if tried.code in _TRIED:
             lines.append(Line(f"tried {_TRIED[tried.code]}", tried.sentence(job, now_s)))
+    if reason.code == "backfill-window":
+        lines += facts.tested(job, str(reason.number("head")))
     if reason.code == "preempting":
         lines += [
             Line("victim", f"{preempt.id} {preempt.run.job.user}: {preempt.reason.sentence(preempt.run.job, now_s)}")
             for preempt in plan.preempts
             if preempt.beneficiary == job.id
         ]
-    count = plan.ledger.preemptions.get(job.id, 0)
-    if count:
-        lines.append(Line("history", f"preempted {count} {'time' if count == 1 else 'times'}"))
-    state = "preempting" if reason.code == "preempting" else "waiting"
-    return Explanation(job.id, state, tuple(lines), reason, job, now_s)
+        return Explanation(job.id, "preempting", (*lines, *facts.history(job)), reason, job, now_s)
+    lines += [*facts.rescue(job), *facts.history(job)]
+    return Explanation(job.id, "waiting", tuple(lines), reason, job, now_s)
 
 
-def _of_run(snapshot: Snapshot, plan: Plan, run: Run) -> Explanation:
+def _of_run(snapshot: Snapshot, plan: Plan, run: Run, settings: Settings) -> Explanation:
     now_s = snapshot.time_s
-    where = ", ".join(run.placement.vnodes[:8]) + (" ..." if len(run.placement.vnodes) > 8 else "")
+    facts = _facts(snapshot, plan, settings)
     lines = [
-        Line("job", f"{run.job.user} · {run.job.queue} · {run.job.cores} cores"),
-        Line("runs", f"for {show_duration(now_s - run.start_s)} on {where}"),
+        *facts.about(run.job),
+        *facts.class_of(run.job, run.id),
+        Line("runs", f"for {show_duration(now_s - run.start_s)} on {_vnodes(run.placement)}"),
+        *facts.why_runs_there(run),
     ]
     if run.end_s != UNLIMITED_S:
         lines.append(Line("ends", f"in {show_duration(run.end_s - now_s)} at the latest, by its walltime"))
+    lines += facts.of_run(run)
     preempt = next((preempt for preempt in plan.preempts if preempt.id == run.id), None)
     if preempt is not None:
-        lines.append(Line("preempted", preempt.reason.sentence(run.job, now_s)))
+        again = ", asked for again: it has not let go yet" if preempt.again else ""
+        lines.append(Line("preempted", preempt.reason.sentence(run.job, now_s) + again))
         return Explanation(run.id, "preempted", tuple(lines), preempt.reason, run.job, now_s)
     return Explanation(run.id, "running", tuple(lines), None, run.job, now_s)
+
+
+def _facts(snapshot: Snapshot, plan: Plan, settings: Settings) -> Facts:
+    return Facts(snapshot.world(), plan, settings)
+
+
+def _vnodes(placement: Placement) -> str:
+    """The first vnodes by name."""
+    return ", ".join(placement.vnodes[:_VNODES]) + (" ..." if len(placement.vnodes) > _VNODES else "")

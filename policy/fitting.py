@@ -77,7 +77,7 @@ def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | Non
     if one:
         return [Share(one, chunk.amounts, chunk.pieces)]
     if others:
-        return _pieces_by_vnode(capacity, chunk, allowed, levels) if _enough(capacity, chunk, allowed) else None
+        return _pieces_by_kind(capacity, chunk, allowed, levels)
     shares: list[Share] = []
     left, cores = chunk.pieces, chunk.cores
     for level in reversed(levels):
@@ -147,30 +147,37 @@ def _tightest(capacity: Capacity, chunk: Chunk, count: int, allowed: int, levels
     return 0
 
 
-def _enough(capacity: Capacity, chunk: Chunk, allowed: int) -> bool:
-    """Whether the cores alone leave room for all pieces: says no at once where looking vnode by vnode is in vain."""
-    cores, left = chunk.cores, chunk.pieces
-    if not cores:
-        return True
-    for level, mask in capacity.levels.items():
-        if level >= cores:
-            left -= (level // cores) * count_vnodes(mask & allowed)
-    return left <= 0
-
-
-def _pieces_by_vnode(capacity: Capacity, chunk: Chunk, allowed: int, levels: list[int]) -> list[Share] | None:
-    """The same where other consumables bind too, so that each vnode holds its own number of pieces."""
-    shares: list[Share] = []
+def _pieces_by_kind(capacity: Capacity, chunk: Chunk, allowed: int, levels: list[int]) -> list[Share] | None:
+    """The same where other consumables bind too: of equally empty vnodes those that hold most pieces first."""
     left = chunk.pieces
+    held: list[int] = []
+    room = 0
+    for mask in capacity.held_at_least(chunk, allowed):
+        held.append(mask)
+        room += count_vnodes(mask)
+        if room >= left and len(held) >= left:
+            break
+    if room < left:
+        return None
+    shares: list[Share] = []
     for level in reversed(levels):
-        for bit in each_bit(capacity.levels[level] & allowed):
-            each = min(left, capacity.could_hold(chunk, bit, level))
-            if each:
-                shares.append(Share(bit, chunk.amounts, each))
-                left -= each
-                if not left:
-                    return shares
-    return None
+        here = capacity.levels[level] & held[0]
+        for count in range(len(held), 0, -1) if here else ():
+            each = min(count, left)
+            most = here & held[count - 1]
+            if not most:
+                continue
+            here &= ~most
+            full = min(count_vnodes(most), left // each)
+            shares.append(Share(lowest(most, full), chunk.amounts, each))
+            left -= full * each
+            if left and full < count_vnodes(most):
+                rest = most & ~shares[-1].mask
+                shares.append(Share(rest & -rest, chunk.amounts, left))
+                left = 0
+            if not left:
+                return shares
+    return shares
 
 
 def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> list[Share] | None:

@@ -23,7 +23,7 @@ class Gates:
         self._plain = world.plain_queues()
         self._queues: dict[str, Reason | None] = {}
         # Use only grows within a pass, so whoever is over a limit stays over it.
-        self._known: dict[tuple[str, int, str, str, str, Request], Reason] = {}
+        self._known: dict[tuple[str, str, str, str], dict[int | Request, Reason]] = {}
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
@@ -39,12 +39,16 @@ class Gates:
             return Reason("not-before", (("at_s", job.not_before_s),))
         reason = self._queues[job.queue]
         if reason is None and self._limits[job.queue]:
-            kind = (job.user, job.request.cores, job.queue, job.group, job.project, job.request)
-            reason = self._known.get(kind)
+            owner = (job.user, job.queue, job.group, job.project)
+            known = self._known.get(owner)
+            if known is None:
+                known = self._known[owner] = {}
+            need = job.request.cores if job.request.only_cores else job.request
+            reason = known.get(need)
             if reason is None:
                 reason = self._over_limit(job)
                 if reason is not None and not self._expected:
-                    self._known[kind] = reason
+                    known[need] = reason
         if reason is None and self._left:
             reason = self._too_few_left(job)
         return reason

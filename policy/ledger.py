@@ -1,45 +1,99 @@
-"""The little that must be remembered between passes: promises, holds for beneficiaries, preemption counts.
+"""The little that must be remembered between passes: promises, holds, preemption counts, classes, what was learned.
 
-A ledger is a value; a pass makes the next one. It is written to disk as plain data with a version, and a version that
-is newer than this code is refused rather than guessed at.
+A ledger is a value; a pass makes the next one. It is written to disk as plain data with a version: an older one is
+read, and one that is newer than this code is refused rather than guessed at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Callable, NamedTuple, TypeVar
 
+from policy.core_lists import Cores
 from policy.placement import Placement, parse_exec_vnode
 
-VERSION = 1
+VERSION = 2
 
 _LATEST_S = 1e15
+_NEVER_S = float("inf")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+T = TypeVar("T")
 
 
 class LedgerError(ValueError):
     """Data that is no ledger of this version; the message says what is wrong with it."""
 
 
-@dataclass(frozen=True)
-class Hold:
-    """Resources kept for a beneficiary while its victims let go: where it will run, whom it waits for, since when."""
+class Hold(NamedTuple):
+    """Resources kept for a beneficiary while its victims let go: where it will run, whom it waits for, since when.
+
+    ``rule`` is the one that chose the victims: quota, class, promise or rescue.
+    """
 
     placement: Placement
     victims: tuple[str, ...]
     since_s: float
+    rule: str = "quota"
 
 
-@dataclass(frozen=True)
-class Ledger:
-    """``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job
-    to how
-    often it was preempted. ``backfilled``: the runs that started by backfilling."""
+class Backfilled(NamedTuple):
+    """A run that started by backfilling: when it ends by the estimate it was tested with, and whether it may be cut."""
 
-    promises: Mapping[str, float] = field(default_factory=dict)
-    holds: Mapping[str, Hold] = field(default_factory=dict)
-    preemptions: Mapping[str, int] = field(default_factory=dict)
-    backfilled: Mapping[str, float] = field(default_factory=dict)
+    end_s: float
+    cuttable: bool = False
+
+
+class History(NamedTuple):
+    """What a user's runs were like: the last two run times, and the sums of run times and of estimates."""
+
+    last: tuple[float, ...]
+    run_s: float
+    estimate_s: float
+
+
+class Tally(NamedTuple):
+    """How many runs were seen, and the sum of what was measured on them."""
+
+    runs: int
+    total: float
+
+    @property
+    def mean(self) -> float:
+        """The mean of what was measured; 0 without runs."""
+        return self.total / self.runs if self.runs else 0.0
+
+
+class Cut(NamedTuple):
+    """Why a job was preempted last, and when: the reason's code and numbers."""
+
+    at_s: float
+    code: str
+    numbers: tuple[tuple[str, Any], ...]
+
+
+class Ledger(NamedTuple):
+    """What is remembered, each by id or name.
+
+    ``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job to how
+    often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
+    started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: application to layout to efficiency,
+    ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs were learned from.
+    ``cuts``: preempted job to why it was, the last time. ``cores``: run to the cores on its list (P4).
+    """
+
+    promises: Mapping[str, float] = _NOTHING
+    holds: Mapping[str, Hold] = _NOTHING
+    preemptions: Mapping[str, int] = _NOTHING
+    backfilled: Mapping[str, Backfilled] = _NOTHING
+    classes: Mapping[str, int] = _NOTHING
+    history: Mapping[str, History] = _NOTHING
+    learned: Mapping[str, Mapping[str, Tally]] = _NOTHING
+    stripes: Mapping[str, float] = _NOTHING
+    seen_s: float = 0.0
+    cuts: Mapping[str, Cut] = _NOTHING
+    cores: Mapping[str, Cores] = _NOTHING
 
     def to_data(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -47,37 +101,77 @@ class Ledger:
             "version": VERSION,
             "promises": dict(self.promises),
             "holds": {
-                job: {"exec_vnode": hold.placement.exec_vnode(), "victims": list(hold.victims), "since_s": hold.since_s}
+                job: {
+                    "exec_vnode": hold.placement.exec_vnode(),
+                    "victims": list(hold.victims),
+                    "since_s": hold.since_s,
+                    "rule": hold.rule,
+                }
                 for job, hold in self.holds.items()
             },
             "preemptions": dict(self.preemptions),
-            "backfilled": dict(self.backfilled),
+            "backfilled": {
+                run: [None if entry.end_s == _NEVER_S else entry.end_s, entry.cuttable]
+                for run, entry in self.backfilled.items()
+            },
+            "classes": dict(self.classes),
+            "history": {user: [list(past.last), past.run_s, past.estimate_s] for user, past in self.history.items()},
+            "learned": {
+                app: {layout: list(tally) for layout, tally in tallies.items()} for app, tallies in self.learned.items()
+            },
+            "stripes": dict(self.stripes),
+            "seen_s": self.seen_s,
+            "cuts": {
+                run: [cut.at_s, cut.code, [[name, _finite(value)] for name, value in cut.numbers]]
+                for run, cut in self.cuts.items()
+            },
+            "cores": {
+                run: {vnode: list(numbers) for vnode, numbers in cores.items()} for run, cores in self.cores.items()
+            },
         }
 
     @classmethod
     def from_data(cls, data: object) -> Ledger:
-        """Read back what :meth:`to_data` gave. Raises :class:`LedgerError`."""
+        """Read back what :meth:`to_data` gave, of this version or of version 1, which knew the first three parts.
+
+        Raises :class:`LedgerError`.
+        """
         if not isinstance(data, dict):
             raise LedgerError(f"a ledger is an object, this is {type(data).__name__}")
         version = data.get("version")
-        if version != VERSION:
-            raise LedgerError(f"ledger version {version!r}; this code reads version {VERSION}")
+        if version not in (1, VERSION) or isinstance(version, bool):
+            raise LedgerError(f"ledger version {version!r}; this code reads versions 1 to {VERSION}")
         try:
-            return cls(
-                _times(data["promises"]),
-                {
-                    str(job): Hold(
-                        parse_exec_vnode(hold["exec_vnode"]),
-                        _names(hold["victims"]),
-                        _time_s(hold["since_s"]),
-                    )
-                    for job, hold in data["holds"].items()
-                },
-                {str(job): _count(count) for job, count in data["preemptions"].items()},
-                _times(data["backfilled"]),
+            first = cls(
+                _each(data["promises"], _time_s),
+                _each(data["holds"], _hold),
+                _each(data["preemptions"], _count),
+            )
+            if version == 1:
+                return first
+            return first._replace(
+                backfilled=_each(data["backfilled"], _backfilled),
+                classes=_each(data["classes"], _class),
+                history=_each(data["history"], _history),
+                learned=_each(data["learned"], lambda tallies: _each(tallies, _tally)),
+                stripes=_each(data["stripes"], _time_s),
+                seen_s=_time_s(data["seen_s"]),
+                cuts=_each(data["cuts"], _cut),
+                cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error
+
+
+def _each(table: Any, read: Callable[[Any], T]) -> dict[str, T]:
+    return {str(key): read(value) for key, value in table.items()}
+
+
+def _hold(hold: Any) -> Hold:
+    placement, rule = parse_exec_vnode(hold["exec_vnode"]), hold.get("rule", "quota")
+    if not isinstance(rule, str):
+        raise TypeError(f"{rule!r} is no rule")
+    return Hold(placement, _names(hold["victims"]), _time_s(hold["since_s"]), rule)
 
 
 def _time_s(value: object) -> float:
@@ -86,14 +180,55 @@ def _time_s(value: object) -> float:
     return float(value)
 
 
-def _times(value: Mapping[str, object]) -> dict[str, float]:
-    return {str(job): _time_s(at_s) for job, at_s in value.items()}
-
-
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{value!r} is no count; allowed is a whole number, 0 or more")
     return value
+
+
+def _class(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < -1:
+        raise ValueError(f"{value!r} is no class; allowed is a whole number, -1 or more")
+    return value
+
+
+def _backfilled(value: Any) -> Backfilled:
+    end_s, cuttable = value
+    if not isinstance(cuttable, bool):
+        raise TypeError(f"{cuttable!r} is neither true nor false")
+    return Backfilled(_NEVER_S if end_s is None else _time_s(end_s), cuttable)
+
+
+def _finite(value: object) -> object:
+    return None if value == _NEVER_S else value
+
+
+def _cut(value: Any) -> Cut:
+    at_s, code, numbers = value
+    if not isinstance(code, str):
+        raise TypeError(f"{code!r} is no code of a reason")
+    read: list[tuple[str, Any]] = []
+    for name, number in numbers:
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float, str))):
+            raise TypeError(f"{number!r} is neither a number nor a text")
+        read.append((str(name), _NEVER_S if number is None else number))
+    return Cut(_time_s(at_s), code, tuple(read))
+
+
+def _history(value: Any) -> History:
+    last, run_s, estimate_s = value
+    return History(tuple(_time_s(each) for each in last)[-2:], _time_s(run_s), _time_s(estimate_s))
+
+
+def _tally(value: Any) -> Tally:
+    runs, total = value
+    return Tally(_count(runs), _time_s(total))
+
+
+def _core_numbers(value: object) -> tuple[int, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{value!r} is no list of cores")
+    return tuple(_count(number) for number in value)
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ A plan is data. Nothing in it has happened yet; whoever carries it out checks ag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from policy.cluster import Job, Run
+from policy.core_lists import NO_CORES, Cores
 from policy.ledger import Ledger
 from policy.placement import Placement
 from policy.reasons import Reason
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 
 
 class Start(NamedTuple):
-    """Start this job (``id`` names the subjob of an array) exactly there. ``backfilled`` tells how it got in."""
+    """Start this job (``id`` names the subjob of an array) exactly there. ``backfilled`` tells how it got in,
+    ``why`` why it is laid out so, where anything but select and place decided; ``cores`` which cores of its vnodes it
+    gets, where it wants a list of them."""
 
     id: str
     job: Job
     placement: Placement
     backfilled: bool = False
     subjob: int | None = None
+    why: Reason | None = None
+    cores: Cores = NO_CORES
 
 
 class Preempt(NamedTuple):
@@ -59,16 +64,46 @@ class Wait(NamedTuple):
     jobs: Sequence[Job]
 
 
+class Waits(Sequence[Wait]):
+    """The jobs left alone, reason by reason; each :class:`Wait` is made when it is asked for."""
+
+    __slots__ = ("_jobs",)
+
+    def __init__(self, jobs: Mapping[Reason, list[Job]]) -> None:
+        self._jobs = jobs
+
+    def __iter__(self) -> Iterator[Wait]:
+        return (Wait(reason, jobs) for reason, jobs in self._jobs.items() if jobs)
+
+    def __len__(self) -> int:
+        return sum(1 for jobs in self._jobs.values() if jobs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def by_reason(self) -> dict[Reason, list[Job]]:
+        """The jobs of each reason; the lists are not to be changed."""
+        return dict(self._jobs)
+
+
 class Plan(NamedTuple):
-    """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out."""
+    """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out; ``next_s`` when
+    time alone will change what is decided (a promised time comes, a delay is over), None where it does not."""
 
     time_s: float
     starts: tuple[Start, ...]
     preempts: tuple[Preempt, ...]
     estimates: tuple[Estimate, ...]
-    waits: tuple[Wait, ...]
+    waits: Waits
     ledger: Ledger
     started: Snapshot
+    next_s: float | None = None
 
     def reasons(self) -> dict[str, tuple[Job, Reason]]:
         """Each job left alone, by id, with its reason."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from policy.classes import BASE, Classes
 from policy.cluster import Job
 from policy.engine import decide
 from policy.ledger import Ledger
@@ -16,6 +17,7 @@ from policy.quotas import Quotas
 from policy.reasons import Reason
 from policy.settings import Settings
 from policy.snapshot import Changes, Snapshot
+from policy.world import World
 
 
 class Effect(NamedTuple):
@@ -44,9 +46,9 @@ def preview(snapshot: Snapshot, changes: Changes, ledger: Ledger, settings: Sett
     """Compare the next pass on the snapshot with the same pass after the changes."""
     changed = snapshot.apply(changes._replace(time_s=snapshot.time_s))
     after = decide(changed, ledger, settings)
-    open_after = _open_to_preemption(changed, settings)
+    open_after = _open_to_preemption(changed, ledger, settings)
     before = decide(snapshot, ledger, settings)
-    open_before = _open_to_preemption(snapshot, settings)
+    open_before = _open_to_preemption(snapshot, ledger, settings)
     effects = _compare(_outcomes(before), _outcomes(after), snapshot.time_s)
     return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after)))
 
@@ -107,16 +109,31 @@ def _weight(before: dict[str, _Outcome], after: dict[str, _Outcome], job_id: str
     return next((rank for rank, kind in enumerate(("preempt", "hold", "start", "head")) if kind in kinds), 9)
 
 
-def _open_to_preemption(snapshot: Snapshot, settings: Settings) -> dict[str, set[str]]:
-    """The runs that P1 would let go, by user, whoever asked for their cores."""
+def _open_to_preemption(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> dict[str, set[str]]:
+    """The runs that rule A or B would let go, by user, whoever asked for their cores."""
+    world = snapshot.world()
+    quotas = Quotas(world, settings.quota.counted)
+    by_class = settings.priority.preempt and world.has_priorities
+    classes = Classes(world, ledger, quotas, snapshot.time_s) if by_class else None
+    highest = _highest_priorities(world) if classes is not None else {}
     found: dict[str, set[str]] = {}
-    if settings.quota.preempt:
-        world = snapshot.world()
-        quotas = Quotas(world, settings.quota.counted)
-        for run in world.runs.values():
-            if run.job.rerunable and quotas.surplus(run.job) is not None:
-                found.setdefault(run.job.user, set()).add(run.id)
+    for run in world.runs.values():
+        by_quota = settings.quota.preempt and quotas.surplus(run.job) is not None
+        by_class = classes is not None and classes.of_run(run) < highest.get(run.job.queue, BASE)
+        if run.job.rerunable and (by_quota or by_class):
+            found.setdefault(run.job.user, set()).add(run.id)
     return found
+
+
+def _highest_priorities(world: World) -> dict[str, int]:
+    """For each managed queue the highest priority of anybody in a queue that shares vnodes with it."""
+    regions = world.regions()
+    managed = {queue.name: queue for queue in world.queues.values() if queue.managed}
+    highest: dict[int, int] = {}
+    for name, queue in managed.items():
+        for priority in queue.priorities.entries.values():
+            highest[regions[name]] = max(priority, highest.get(regions[name], BASE))
+    return {name: highest.get(regions[name], BASE) for name in managed}
 
 
 def _later(before: dict[str, set[str]], after: dict[str, set[str]]) -> list[Effect]:

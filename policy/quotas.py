@@ -23,18 +23,25 @@ class Standing(NamedTuple):
     used: int
 
 
+class Room(NamedTuple):
+    """What is left within all entries that count a job, and how many these are."""
+
+    least: float
+    entries: int
+
+
 class Quotas:
     """Use beside quota in one pass. ``shift`` books what the pass has decided but the runs do not show yet."""
 
     def __init__(self, world: World, counted: str) -> None:
         self._world = world
-        self._counted = counted
+        self.counted = counted
         self._shifts: dict[tuple[str, EntityKey], int] = {}
         self._bounds: dict[tuple[str, str, str, str], tuple[Bound, ...]] = {}
 
     def need(self, job: Job) -> int:
         """What the job takes of the counted resource."""
-        return job.request.amount(self._counted)
+        return job.request.amount(self.counted)
 
     def bounds(self, job: Job) -> tuple[Bound, ...]:
         """The entries of the job's queue that count it."""
@@ -48,7 +55,7 @@ class Quotas:
 
     def used(self, queue: str, entity: EntityKey) -> int:
         """What an entity holds in a queue, with what this pass has booked."""
-        return self._world.use_in(queue, self._counted).get(entity, 0) + self._shifts.get((queue, entity), 0)
+        return self._world.use_in(queue, self.counted).get(entity, 0) + self._shifts.get((queue, entity), 0)
 
     def shift(self, job: Job, sign: int) -> None:
         """Book a job in (1) or out (-1)."""
@@ -64,6 +71,22 @@ class Quotas:
             if used + need > limit:
                 return Standing(entity, limit, used)
         return None
+
+    def room(self, job: Job) -> Room:
+        """How much more whoever the job belongs to may use within quota; infinite without any entry."""
+        bounds = self.bounds(job)
+        left = [limit - self.used(job.queue, entity) for entity, limit in bounds]
+        return Room(min(left, default=float("inf")), len(bounds))
+
+    def spare(self, job: Job) -> int:
+        """The most that may be taken now from whoever the job belongs to, by P1; negative where nothing may."""
+        spares = [
+            used - limit
+            for entity, limit in self.bounds(job)
+            for used in (self.used(job.queue, entity),)
+            if used >= limit or entity[0] == "u"
+        ]
+        return min(spares, default=-1)
 
     def surplus(self, job: Job) -> Standing | None:
         """The entry by which a run of this job may be taken now; None where it may not."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple, Union
 
 from policy.cluster import UNLIMITED_S, Job
+from policy.shortfall import show_shortfall
 from policy.units import show_duration
 
 Number = Union[int, float, str]
@@ -30,6 +31,8 @@ class Reason(NamedTuple):
     def sentence(self, job: Job, now_s: float) -> str:
         """What an administrator reads: what the job waits for, until when, and what would change it."""
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers)}
+        if "counted" in facts:
+            facts["need"] = job.request.amount(str(facts["counted"]))
         for name in _TIMES & facts.keys():
             facts[f"{name}_in"] = _when(facts[name], now_s)
         return _SENTENCES[self.code](facts)
@@ -44,11 +47,21 @@ class Reason(NamedTuple):
         }
 
 
+_BASE = -1
+
 _TIMES = frozenset({"at_s", "until_s"})
 
 
 def _estimate(job: Job) -> str:
-    return "without a walltime" if job.estimate_s == UNLIMITED_S else f"of {show_duration(job.estimate_s)}"
+    """What is left to run, as the subject of a sentence."""
+    if job.estimate_s == UNLIMITED_S:
+        return "a run without a walltime"
+    left = f"its remaining estimate of {show_duration(job.left_s)}" if job.saved_s else None
+    return left or f"its estimate of {show_duration(job.estimate_s)}"
+
+
+def _class(number: Number) -> str:
+    return "base" if number == _BASE else str(number)
 
 
 def _when(at_s: Number, now_s: float) -> str:
@@ -61,7 +74,37 @@ def _cores(count: Number) -> str:
     return "1 core" if count == 1 else f"{count:,} cores" if isinstance(count, int) else f"{count} cores"
 
 
+def _are(count: Number, what: str = "") -> str:
+    """``4 are``, ``1 core is``, ``2 more are``."""
+    number = _cores(count) if what == "core" else f"{count} {what}".strip()
+    return f"{number} {'is' if count == 1 else 'are'}"
+
+
+def _short(need: Number, there: Number) -> int:
+    """How many are missing, never less than none."""
+    return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
+
+
 Facts = Mapping[str, Number]
+
+
+def _within(facts: Facts) -> str:
+    """What would bring a job within the quota that it would exceed."""
+    used, need, limit = facts["used"], facts["need"], facts["limit"]
+    if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
+        return ""
+    if need > limit:
+        return f": a quota of {used + need} would let it"
+    return f": it may once {used + need - limit} of these are given back, or with a quota of {used + need}"
+
+
+def _in_class(facts: Facts) -> str:
+    """What would lift a job out of the base class."""
+    need, left, limit = facts["need"], facts["left"], facts["limit"]
+    if isinstance(need, int) and isinstance(limit, int) and need > limit:
+        return f": a quota of at least {need} would lift it"
+    return f": it is lifted when {_are(_short(need, left), 'more of it')} given back"
+
 
 _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
@@ -72,34 +115,46 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"{f['scope']} allows {f['entity']} {f['limit']} {f['what']} and {f['used']} are in use:"
         " it starts when enough of them end, or when the limit is raised"
     ),
-    "server-resource": lambda f: f"asks for {f['asked']} {f['resource']} of the server: {f['left']} are left",
+    "server-resource": lambda f: (
+        f"asks for {f['asked']} {f['resource']} of the server: {_are(f['left'])} left; it starts when"
+        f" {_are(_short(f['asked'], f['left']), 'more')} given back"
+    ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {f['pieces']} piece(s), and the vnodes open to queue {f['queue']} could hold"
         f" {f['possible']} piece(s) of that kind even if all were idle: ask for less, or bring back vnodes"
     ),
     "never-arranged": lambda f: (
         f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
-        " in the arrangement it asks for"
+        " in the arrangement it asks for: another select or place, or more vnodes, would let it start"
     ),
     "reserved": lambda f: (
-        f"first in line: needs {_cores(f['cores'])}, {f['idle']} are idle; reserved to start {f['at_s_in']},"
-        f" when enough running jobs have ended"
+        f"first in line: needs {_cores(f['cores'])}, {_are(f['idle'])} idle"
+        f"{'' if _short(f['cores'], f['idle']) else ', but not as it asks for them'};"
+        f" reserved to start {f['at_s_in']}, when enough running jobs have ended"
     ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
-    "too-few-idle": lambda f: f"needs {_cores(f['cores'])}: {f['idle']} are idle",
+    "too-few-idle": lambda f: (
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle; it waits for {_short(f['cores'], f['idle']):,} more,"
+        " with no time set before it is first in line"
+    ),
     "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {f['idle']} are idle, but not on vnodes in the shape it asks for"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes in the shape it asks for: smaller"
+        " chunks would let it start, or the end of jobs that share those vnodes"
     ),
     "backfill-window": lambda f: (
-        f"would fit now, but its estimate {f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
-        f" beside which {_cores(f['beside'])} are spare: a shorter walltime or fewer cores would let it start"
+        f"would fit now, but {f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
+        f" beside which {_are(f['beside'], 'core')} spare: a shorter walltime or fewer cores would let it start"
     ),
     "preempting": lambda f: f"starts as soon as these have let go of their cores: {f['victims']}",
-    "limit-of-pass": lambda f: f"starts in the next pass: this one has reached its limit of {f['limit']} starts",
-    "no-quota": lambda f: f"preempts nobody: {f['user']} has no quota in queue {f['queue']}",
+    "limit-of-pass": lambda f: (
+        f"looked at again in the next pass: this one has reached its limit of {f['limit']} starts"
+    ),
+    "no-quota": lambda f: (
+        f"preempts nobody: {f['user']} has no quota in queue {f['queue']}, and only who has one may preempt"
+    ),
     "over-quota": lambda f: (
-        f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of a quota "
-        f"of {f['limit']} in queue {f['queue']}"
+        f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of a quota of {f['limit']} in queue"
+        f" {f['queue']}{_within(f)}"
     ),
     "preempt-delay": lambda f: f"may preempt {f['at_s_in']}, if nothing ends first",
     "no-victims": lambda f: (
@@ -107,18 +162,59 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f" not fit ({f['idle']} idle)"
     ),
     "exempt-victims": lambda f: (
-        f"preempts nobody yet: {_cores(f['exempt'])} of over-quota jobs are still in "
+        f"preempts nobody yet: {_cores(f['exempt'])} of possible victims are still in "
         f"their exempt time; the first can be preempted {f['at_s_in']}"
     ),
-    "preempt-delays-head": lambda f: "preempts nobody: running it on their cores would delay the job first in line",
+    "preempt-delays-head": lambda f: (
+        "preempts nobody: running it on their cores would delay the job first in line; it may when that has started, or"
+        " with a shorter walltime"
+    ),
     "victims-of-pass": lambda f: f"may preempt in the next pass: this one has taken {f['limit']} victims already",
     "preempted-quota": lambda f: (
         f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of a quota of "
         f"{f['limit']} in queue {f['queue']}"
     ),
-    "passed-over": lambda f: (
-        f"would start on idle cores, but those go to {f['beneficiary']}, which is within its quota"
+    "no-priority": lambda f: f"base class, preempts nobody: {f['user']} has no priority in queue {f['queue']}",
+    "base-class": lambda f: (
+        f"base class, preempts nobody: needs {f['need']}, and {_are(f['left'])} left of the priority quota of"
+        f" {f['limit']} of {f['entity']}{_in_class(f)}"
     ),
+    "no-lower-class": lambda f: (
+        f"preempts nobody: no running job that may be preempted has a class below its own, {f['class']}"
+    ),
+    "too-few-lower": lambda f: (
+        f"preempts nobody: with all {_cores(f['preemptible'])} of jobs below its class {f['class']} it would still not"
+        f" fit ({f['idle']} idle)"
+    ),
+    "preempted-class": lambda f: (
+        f"preempted for {f['beneficiary']}, whose class {f['above']} is above its own, {_class(f['class'])}"
+    ),
+    "cut-for-promise": lambda f: (
+        f"cut for {f['beneficiary']}, whose promised time has come: it was backfilled on that condition, and waits"
+        " again with its age"
+    ),
+    "cut-for-rescue": lambda f: (
+        f"saved and requeued for {f['beneficiary']}, a short job that had waited long for its length: "
+        f"{show_duration(f['left_s'])} were left of its estimate"
+        if isinstance(f["left_s"], (int, float)) and f["left_s"] != UNLIMITED_S
+        else f"saved and requeued for {f['beneficiary']}, a short job that had waited long for its length"
+    ),
+    "passed-over": lambda f: (
+        f"would start on idle cores, but those go to {f['beneficiary']}, which is within its quota or of a higher class"
+    ),
+    "striped": lambda f: (
+        f"striped over {f['width']} nodes with at most {f['pieces']} piece(s) on each, where {f['fewest']} would hold"
+        f" it: {f['by']}"
+    ),
+    "packed": lambda f: f"packed on as few nodes as have room: {f['why']}",
+    "stripe-unplaced": lambda f: (
+        f"tried over {f['width']} nodes: not so many have room now for their share of at most {f['pieces']} piece(s)"
+    ),
+    "staggered": lambda f: (
+        f"would fit now, but a stripe started on {f['vnode']} less than {show_duration(float(f['stagger_s']))} ago:"
+        f" jobs that share nodes start one after the other; it may start {f['at_s_in']}"
+    ),
+    "not-good-enough": show_shortfall,
 }
 
 CODES = frozenset(_SENTENCES)

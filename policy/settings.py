@@ -13,10 +13,13 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
 from policy.limits import LimitError, Limits, parse_limits, show_limits
+from policy.wishes import RANK_MODES
 
 VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
-BACKFILL_KINDS = ("none", "easy")
+BACKFILL_KINDS = ("none", "easy", "checkpoint")
 BACKFILL_ORDERS = ("first-come", "shortest-first")
+PREDICTORS = ("none", "last-two", "ratio")
+LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
 
 _MOST = 1e15
@@ -71,9 +74,10 @@ def _is_number(value: Any) -> bool:
 class BackfillSettings:
     """P3: whether and how jobs behind the first waiting one may start before it.
 
-    ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; without a factor
-    estimates are
-    taken as they are. In ``advise`` the shrunk estimate becomes the job's ``soft_walltime``.
+    With ``kind`` ``checkpoint`` they are tested with a shrunk estimate and cut where the head needs their cores at its
+    promised time. ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; a
+    ``predictor`` takes the place of p for users of whom enough is known. Without either, estimates are taken as they
+    are. In ``advise`` the shrunk estimate becomes the job's ``soft_walltime``.
     """
 
     kind: str = _choice("easy", BACKFILL_KINDS)
@@ -84,6 +88,42 @@ class BackfillSettings:
         lambda value: value if _is_number(value) and 0 < value < 1 else None,
     )
     shrink_threshold_s: float = _number(3600, 0, unit="seconds")
+    predictor: str = _choice("none", PREDICTORS)
+
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """What preempting costs: whether jobs save their work unless they say otherwise, and what saving takes.
+
+    A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus so much per
+    core. One that cannot save repeats its work; it may be cut for a promise if that is at most ``repeat_at_most_s``.
+    On a real server the request to save goes out ``grace_s`` before the promised time.
+    """
+
+    saves: bool = _flag(False)
+    cost_s: float = _number(120, 0, unit="seconds")
+    cost_per_core_s: float = _number(0, 0, unit="seconds per core")
+    restart_s: float = _number(0, 0, unit="seconds")
+    restart_per_core_s: float = _number(0, 0, unit="seconds per core")
+    grace_s: float = _number(0, 0, unit="seconds")
+    repeat_at_most_s: float = _number(0, 0, unit="seconds")
+
+    def charge_s(self, cores: int) -> float:
+        """What one cut adds to what a job of so many cores has to run: saving and restarting."""
+        return self.cost_s + self.restart_s + (self.cost_per_core_s + self.restart_per_core_s) * cores
+
+
+@dataclass(frozen=True)
+class RescueSettings:
+    """P3's second step: one run cut for a short job that has waited long for its length."""
+
+    enabled: bool = _flag(False)
+    short_s: float = _number(1800, 1, unit="seconds")
+    wait_factor: float = _number(2, 0)
+    wait_least_s: float = _number(60, 0, unit="seconds")
+    exempt_s: float = _number(1800, 0, unit="seconds")
+    max_cuts: int = _whole(3, 1, 1_000_000)
+    left_least_s: float = _number(7200, 0, unit="seconds")
 
 
 @dataclass(frozen=True)
@@ -109,6 +149,41 @@ class QuotaSettings:
 
 
 @dataclass(frozen=True)
+class PrioritySettings:
+    """P2: whether a job of a higher class preempts those of lower ones (rule B), and whether among equals the
+    deferrable ones go first rather than those submitted last."""
+
+    preempt: bool = _flag(True)
+    deferrable_first: bool = _flag(False)
+
+
+@dataclass(frozen=True)
+class RankingSettings:
+    """P4: how the vnodes of jobs that name no mode are ranked (``none``: as packing has it), and how old a reading may
+    be, in intervals of ``interval_s``."""
+
+    mode: str = _choice("none", ("none", *RANK_MODES))
+    interval_s: float = _number(60, 1, unit="seconds")
+    stale_intervals: float = _number(3, 1)
+
+
+@dataclass(frozen=True)
+class StripeSettings:
+    """P5: how the ranks of jobs that wish for no layout are laid out.
+
+    ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``: whichever of the two was more
+    efficient for the job's application, once ``learn_runs`` of each were seen. A stripe is ``width_factor`` times as
+    wide as the fewest nodes, and two on one node start ``stagger_s`` apart.
+    """
+
+    layout: str = _choice("none", LAYOUT_CHOICES)
+    width_factor: float = _number(2, 1, 1000)
+    stagger_s: float = _number(0, 0, unit="seconds")
+    learn_runs: int = _whole(5, 1, 1_000_000)
+    idle_within_s: float = _number(0, 0, unit="seconds")
+
+
+@dataclass(frozen=True)
 class PassSettings:
     """How a pass in the server behaves: its interval, its time budget, and how many jobs it starts at most."""
 
@@ -129,15 +204,16 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class QueueSettings:
-    """A queue of a simulated cluster: its soft quotas and hard limits on the counted resource."""
+    """A queue of a simulated cluster: soft quotas and hard limits on the counted resource, and priorities."""
 
     name: str
     quotas: Limits = field(default_factory=Limits)
     max_run_res: Limits = field(default_factory=Limits)
+    priorities: Limits = field(default_factory=Limits)
 
     def to_data(self) -> dict[str, Any]:
         """As the table that describes it."""
-        limits = {"quotas": self.quotas, "max_run_res": self.max_run_res}
+        limits = {"quotas": self.quotas, "max_run_res": self.max_run_res, "priorities": self.priorities}
         return {"name": self.name, **{key: show_limits(value) for key, value in limits.items() if value}}
 
 
@@ -147,6 +223,11 @@ class Settings:
 
     backfill: BackfillSettings = field(default_factory=BackfillSettings)
     quota: QuotaSettings = field(default_factory=QuotaSettings)
+    priority: PrioritySettings = field(default_factory=PrioritySettings)
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+    rescue: RescueSettings = field(default_factory=RescueSettings)
+    ranking: RankingSettings = field(default_factory=RankingSettings)
+    stripe: StripeSettings = field(default_factory=StripeSettings)
     schedule: PassSettings = field(default_factory=PassSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     queues: tuple[QueueSettings, ...] = ()
@@ -166,6 +247,11 @@ class Settings:
         for key in data:
             if key not in allowed:
                 problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
+        if not problems and tables["rescue"].enabled and tables["backfill"].kind == "none":
+            problems.append(
+                f"{where}: rescue.enabled = True with backfill.kind = 'none', where jobs start strictly in order;"
+                " allowed is backfill.kind easy or checkpoint"
+            )
         if problems:
             raise SettingsError(problems)
         return cls(**tables)
@@ -186,6 +272,11 @@ class Settings:
 _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("backfill", BackfillSettings),
     ("quota", QuotaSettings),
+    ("priority", PrioritySettings),
+    ("checkpoint", CheckpointSettings),
+    ("rescue", RescueSettings),
+    ("ranking", RankingSettings),
+    ("stripe", StripeSettings),
     ("schedule", PassSettings),
     ("server", ServerSettings),
 )

@@ -8,17 +8,19 @@ carries it there by the changes between the two (Baker's rerooting, "Shallow bin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from policy.cluster import Job, Queue, Run, Server, Vnode
+from policy.cluster import Finished, Job, Queue, Reading, Run, Server, Vnode
 from policy.limits import EntityKey
 from policy.world import Op, World
 
 
 class Changes(NamedTuple):
     """What happened until ``time_s``: jobs that wait now (new, altered or requeued), runs that run now (started or
-    altered), ids that are gone for good, vnodes and queues as they are now, and vnodes that are no longer there."""
+    altered), ids that are gone for good, vnodes and queues as they are now, vnodes that are no longer there, what
+    vnodes reported, and the runs among the gone that ended by themselves."""
 
     time_s: float
     queued: Sequence[Job] = ()
@@ -28,15 +30,19 @@ class Changes(NamedTuple):
     gone_vnodes: Sequence[str] = ()
     queues: Sequence[Queue] = ()
     server: Server | None = None
+    readings: Mapping[str, Reading] = MappingProxyType({})
+    finished: Sequence[Finished] = ()
 
 
 class Snapshot:
-    """Vnodes, queues, waiting jobs and runs at ``time_s`` (seconds, any epoch). Make one with :meth:`build`."""
+    """Vnodes, queues, waiting jobs and runs at ``time_s`` (seconds, any epoch), and ``finished``, the runs that have
+    ended since the snapshot before. Make one with :meth:`build`."""
 
-    __slots__ = ("_delta", "_next", "_world", "time_s")
+    __slots__ = ("_delta", "_next", "_world", "finished", "time_s")
 
-    def __init__(self, time_s: float, world: World) -> None:
+    def __init__(self, time_s: float, world: World, finished: Sequence[Finished] = ()) -> None:
         self.time_s = time_s
+        self.finished = finished
         self._world = world
         self._next: Snapshot | None = None
         self._delta: list[Op] = []
@@ -50,9 +56,11 @@ class Snapshot:
         jobs: Iterable[Job] = (),
         runs: Iterable[Run] = (),
         server: Server = Server(),  # noqa: B008 - a frozen value
+        readings: Mapping[str, Reading] = MappingProxyType({}),
+        finished: Sequence[Finished] = (),
     ) -> Snapshot:
         """A snapshot from its parts, in any order."""
-        return cls(time_s, World(vnodes, queues, jobs, runs, server))
+        return cls(time_s, World(vnodes, queues, jobs, runs, server, readings), finished)
 
     def world(self) -> World:
         """The shared orders and counts, carried to this version. Valid until another version is used."""
@@ -67,16 +75,16 @@ class Snapshot:
                 older._next, older._delta = None, []
         return self._world
 
-    def after(self, undo: list[Op], time_s: float | None = None) -> Snapshot:
+    def after(self, undo: list[Op], time_s: float | None = None, finished: Sequence[Finished] = ()) -> Snapshot:
         """The version that the world, changed in place since :meth:`world`, is now; ``undo`` leads back to this one."""
-        newer = Snapshot(self.time_s if time_s is None else time_s, self._world)
+        newer = Snapshot(self.time_s if time_s is None else time_s, self._world, finished)
         self._delta = undo
         self._next = newer
         return newer
 
     def apply(self, changes: Changes) -> Snapshot:
         """The snapshot after the changes; this one stays what it is."""
-        time_s, queued, running, gone, vnodes, gone_vnodes, queues, server = changes
+        time_s, queued, running, gone, vnodes, gone_vnodes, queues, server, readings, finished = changes
         world = self.world()
         undo: list[Op] = []
         for job_id in gone:
@@ -91,14 +99,15 @@ class Snapshot:
             if run.subjob is None and run.id in world.jobs:
                 undo.append(("jobs", run.id, world.set_job(run.id, None)))
             undo.append(("runs", run.id, world.set_run(run.id, run)))
-        if vnodes or gone_vnodes or queues or server is not None:
+        if vnodes or gone_vnodes or queues or server is not None or readings:
             ops: list[Op] = [("server", "", server)] if server is not None else []
             ops += [("vnodes", name, None) for name in gone_vnodes]
             ops += [("vnodes", vnode.name, vnode) for vnode in vnodes]
             ops += [("queues", queue.name, queue) for queue in queues]
+            ops += [("readings", name, reading) for name, reading in readings.items()]
             undo += reversed(world.perform(ops))
         undo.reverse()
-        return self.after(undo, time_s)
+        return self.after(undo, time_s, finished)
 
     @property
     def server(self) -> Server:
@@ -125,6 +134,11 @@ class Snapshot:
         """Runs by id (a copy)."""
         return dict(self.world().runs)
 
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """What each vnode reported last, by name (a copy)."""
+        return dict(self.world().readings)
+
     def use(self, queue: str, counted: str = "ncpus") -> dict[EntityKey, int]:
         """What the queue's runs hold of the counted resource, by user, group and project, and in all."""
         return dict(self.world().use_in(queue, counted))
@@ -137,8 +151,12 @@ class Snapshot:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Snapshot):
             return NotImplemented
-        mine = (self.time_s, self.server, self.vnodes, self.queues, self.jobs, self.runs)
-        return mine == (other.time_s, other.server, other.vnodes, other.queues, other.jobs, other.runs)
+        return self._parts() == other._parts()
+
+    def _parts(self) -> tuple[object, ...]:
+        world = self.world()
+        tables = (world.vnodes, world.queues, world.jobs, world.runs, world.readings)
+        return (self.time_s, world.server, tuple(self.finished), *(dict(table) for table in tables))
 
     __hash__ = None  # type: ignore[assignment]  # a cluster is no key
 

@@ -8,17 +8,23 @@ what follows from the tables depends on nothing but the tables.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
-from typing import Any, Callable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 from policy.capacity import Capacity
-from policy.cluster import Job, Queue, Run, Server, Vnode
+from policy.cluster import Job, Queue, Reading, Run, Server, Vnode
 from policy.limits import ALL, EntityKey
+
+if TYPE_CHECKING:
+    from policy.settled import Settled
 
 Op = tuple[str, str, Any]
 """Put a value in a table under a key; None takes the entry away."""
 
 OrderKey = tuple[int, float, int, str]
+
+Entry = tuple[int, float, int, str, int, Job]
+"""A waiting job in the queue order: its order key, its cores, and itself."""
 
 
 def order_key(job: Job) -> OrderKey:
@@ -27,12 +33,34 @@ def order_key(job: Job) -> OrderKey:
 
 
 class World:
-    """The tables and what follows from them. Mutable: only :class:`~policy.snapshot.Snapshot` hands it out."""
+    """The tables and what follows from them. Mutable: only :class:`~policy.snapshot.Snapshot` hands it out.
+
+    ``settled`` is what the last pass came to, as long as nothing but arrivals has changed.
+    """
 
     __slots__ = (
-        "_capacity", "_counted", "_plain_queues", "_regions",
-        "_setters", "_use", "_use_scopes", "_vnodes_of_queue", "ends", "jobs", "order",
-        "queues", "runs", "server", "vnodes",
+        "_capacity",
+        "_counted",
+        "_held_back",
+        "_partitions",
+        "_plain_queues",
+        "_queued",
+        "_regions",
+        "_setters",
+        "_use",
+        "_use_scopes",
+        "_vnodes_of_queue",
+        "ends",
+        "has_priorities",
+        "has_quotas",
+        "jobs",
+        "order",
+        "queues",
+        "readings",
+        "runs",
+        "server",
+        "settled",
+        "vnodes",
     )  # fmt: skip
 
     def __init__(
@@ -42,16 +70,25 @@ class World:
         jobs: Iterable[Job],
         runs: Iterable[Run],
         server: Server,
+        readings: Mapping[str, Reading],
     ) -> None:
         self.server = server
+        self.readings: dict[str, Reading] = dict(readings)
         self.vnodes: dict[str, Vnode] = {vnode.name: vnode for vnode in vnodes}
         self.queues: dict[str, Queue] = {queue.name: queue for queue in queues}
         self.jobs: dict[str, Job] = {job.id: job for job in jobs}
         self.runs: dict[str, Run] = {run.id: run for run in runs}
-        self.order: list[tuple[OrderKey, Job]] = sorted((order_key(job), job) for job in self.jobs.values())
+        self.order: list[Entry] = sorted((*order_key(job), job.request.cores, job) for job in self.jobs.values())
         self.ends: list[tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
+        self.settled: Settled | None = None
+        self._queued: dict[str, int] = {}
+        self._held_back = 0
+        for job in self.jobs.values():
+            self._note_queued(job, 1)
         self._counted: list[str] = []
         self._regions: dict[str, int] | None = None
+        self._partitions: tuple[tuple[int, tuple[str, ...], int], ...] | None = None
+        self._note_limits()
         self._plain_queues: frozenset[str] | None = None
         self._capacity: Capacity | None = None
         self._use: dict[tuple[str, str], dict[EntityKey, int]] | None = None
@@ -63,10 +100,12 @@ class World:
             "vnodes": self._set_vnode,
             "queues": self._set_queue,
             "server": self._set_server,
+            "readings": self._set_reading,
         }
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
         """Carry out changes in order; gives the changes that undo them."""
+        self.settled = None
         undo: list[Op] = []
         for table, key, value in ops:
             undo.append((table, key, self._setters[table](key, value)))
@@ -78,16 +117,39 @@ class World:
     def set_job(self, key: str, job: Job | None) -> Job | None:
         """Put a waiting job in its place in the order, or take it out; gives what was there."""
         old = self.jobs.get(key)
+        if self.settled is not None:
+            if old is None and job is not None:
+                self.settled.arrived.append(job)
+            else:
+                self.settled = None
         if old is not None:
-            del self.order[bisect_left(self.order, (order_key(old),))]
+            # A key alone sorts right before the entry that begins with it.
+            del self.order[bisect_left(self.order, order_key(old))]
             del self.jobs[key]
+            self._note_queued(old, -1)
         if job is not None:
             self.jobs[key] = job
-            insort(self.order, (order_key(job), job))
+            insort(self.order, (-job.priority, job.submit_s, job.sequence, job.id, job.request.cores, job))
+            self._note_queued(job, 1)
         return old
+
+    def _note_queued(self, job: Job, by: int) -> None:
+        queue = job.queue
+        count = self._queued.get(queue, 0) + by
+        if count:
+            self._queued[queue] = count
+        else:
+            del self._queued[queue]
+        if job.blocked or job.not_before_s is not None:
+            self._held_back += by
+
+    def nothing_shut(self) -> bool:
+        """True where no waiting job has a gate before it: none is held back, and all their queues are plain ones."""
+        return not self._held_back and self._queued.keys() <= self.plain_queues()
 
     def set_run(self, key: str, run: Run | None) -> Run | None:
         """Let a run take its resources, or give them back; gives what was there."""
+        self.settled = None
         old = self.runs.get(key)
         capacity = self._capacity
         if old is not None:
@@ -113,6 +175,7 @@ class World:
         if old is None or vnode is None or self._capacity is None or not self._capacity.replace(old, vnode):
             self._capacity = None
             self._forget_regions()
+        self._partitions = None
         return old
 
     def _set_queue(self, key: str, queue: Queue | None) -> Queue | None:
@@ -121,6 +184,18 @@ class World:
             self.queues[key] = queue
         self._forget_regions()
         self._forget_use()
+        self._note_limits()
+        return old
+
+    def _note_limits(self) -> None:
+        """Whether some queue has soft quotas, whether some has priorities."""
+        self.has_quotas = any(queue.quotas for queue in self.queues.values())
+        self.has_priorities = any(queue.priorities for queue in self.queues.values())
+
+    def _set_reading(self, key: str, reading: Reading | None) -> Reading | None:
+        old = self.readings.pop(key, None)
+        if reading is not None:
+            self.readings[key] = reading
         return old
 
     def _set_server(self, _key: str, server: Server) -> Server:
@@ -169,9 +244,22 @@ class World:
             self._regions = regions
         return self._regions
 
+    def partitions(self) -> tuple[tuple[int, tuple[str, ...], int], ...]:
+        """Each region once: its vnodes, its queues, and how many cores those of its vnodes have that take jobs."""
+        if self._partitions is None:
+            queues: dict[int, list[str]] = {}
+            for queue, mask in self.regions().items():
+                queues.setdefault(mask, []).append(queue)
+            capacity = self.capacity
+            self._partitions = tuple(
+                (mask, tuple(names), capacity.total(mask & capacity.usable)) for mask, names in queues.items()
+            )
+        return self._partitions
+
     def _forget_regions(self) -> None:
         self._vnodes_of_queue.clear()
         self._regions = None
+        self._partitions = None
 
     def plain_queues(self) -> frozenset[str]:
         """The managed and started queues without any hard limit, where the server has no consumables of its own."""

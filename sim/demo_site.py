@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from hooks.resources import PRIORITY, RESOURCES
 from sim.clock import Clock
 from sim.demo_load import (
     CORES_PER_VNODE,
@@ -29,6 +30,9 @@ from sim.sim_jobs import SimJob
 SERVER_NAME = "demo"
 COMMENT = "a simulated cluster: nothing here is real"
 QUEUES = ("workq", "gpu")
+PRIORITIES = {"gpu": {"u:alice": 10}}
+"""Who has a priority, by queue: a job within alice's quota preempts the jobs of the base class there."""
+
 GPU_SHARE = 8
 """One vnode in so many has GPUs."""
 
@@ -47,7 +51,7 @@ def furnish(clock: Clock, vnodes: int) -> SimServer:
     """A server with so many vnodes, idle, its queues in `drive`."""
     server = SimServer(SERVER_NAME, clock)
     server.resources["ngpus"] = ("long", "hnq")
-    server.resources["pbsteer_mode"] = ("string", "")
+    server.resources.update(RESOURCES)
     server.add_queue("workq")
     with_gpus = vnodes // GPU_SHARE
     digits = len(str(vnodes))
@@ -74,6 +78,8 @@ def _set_up_lines(server: SimServer) -> Iterator[str]:
     for queue in QUEUES:
         yield f"set queue {queue} resources_available.pbsteer_mode = drive"
         yield from _quota_lines(server, queue)
+        for entity, priority in PRIORITIES.get(queue, {}).items():
+            yield f"set queue {queue} max_run_res_soft.{PRIORITY} += [{entity}={priority}]"
 
 
 def cores_of(server: SimServer, queue: str) -> int:

@@ -3,7 +3,8 @@
 Source: U. Lublin, D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid
 jobs", J. Parallel and Distributed Computing 63(11), 2003, 1105-1122, with the batch-job constants that the authors'
 reference program gives for 128 processors. What the model leaves open, who submits and which estimates they give, is
-in `sim.users`. The same arguments give the same workload; another number of users changes only users and estimates.
+in `sim.users`; each user runs one application, of any of the kinds in `sim.applications`. The same arguments give the
+same workload; another number of users changes only users, estimates and applications.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from random import Random
 
+from sim.applications import KINDS
 from sim.users import Users
 from sim.workload import Cluster, TraceJob, Workload
 
@@ -68,6 +70,8 @@ def generate(jobs: int, cluster: Cluster, users: int, seed: int, load: float | N
         span_s = sum(size * run for size, run in zip(cores, run_s)) / (cluster.cores * load)
         stretch = DAILY_CYCLE.even_s(span_s) / arrivals[-1]
     population = Users(people, users)
+    kinds = _stream(seed, "applications")
+    applications = {user.name: f"{kinds.choice(sorted(KINDS))}-{user.name}" for user in population.all}
     drawn = []
     for index, (even_s, size, run) in enumerate(zip(arrivals, cores, run_s)):
         user = population.draw(people)
@@ -80,6 +84,7 @@ def generate(jobs: int, cluster: Cluster, users: int, seed: int, load: float | N
                 cores=size,
                 user=user.name,
                 group=user.group,
+                application=applications[user.name],
             )
         )
     name = f"Lublin-Feitelson, {users} users, seed {seed}" + (f", load {load:g}" if load is not None else "")

@@ -14,7 +14,16 @@ from typing import Callable
 
 from policy.cluster import HardLimits, Queue
 from policy.limits import Limits
-from policy.settings import BackfillSettings, PassSettings, QuotaSettings, Settings, SettingsError
+from policy.settings import (
+    BackfillSettings,
+    CheckpointSettings,
+    PassSettings,
+    QuotaSettings,
+    RescueSettings,
+    Settings,
+    SettingsError,
+    StripeSettings,
+)
 from sim.toml_file import TomlFileError, read_toml
 from sim.workload import Cluster, Workload
 
@@ -22,7 +31,11 @@ QUEUE = "workq"
 
 
 class PolicyError(ValueError):
-    """A policy that is neither a known name nor a file with usable settings."""
+    """A policy that is neither a known name nor a file with usable settings; ``problems`` has one line for each."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
 
 
 @dataclass(frozen=True)
@@ -35,23 +48,38 @@ class Policy:
 
 
 _ALL_AT_ONCE = PassSettings(max_starts=1_000_000)
-_FCFS = Settings(BackfillSettings(kind="none"), QuotaSettings(preempt=False), _ALL_AT_ONCE)
+_FCFS = Settings(BackfillSettings(kind="none"), QuotaSettings(preempt=False), schedule=_ALL_AT_ONCE)
 _EASY = replace(_FCFS, backfill=BackfillSettings(kind="easy"))
+_HALF = BackfillSettings(kind="checkpoint", shrink_factor=0.5)
+_FIFTH = BackfillSettings(kind="checkpoint", shrink_factor=0.2, order="shortest-first")
+_SAVING = replace(_FCFS, checkpoint=CheckpointSettings(saves=True))
 
 Build = Callable[[Workload, Cluster], Policy]
 
+
+def _plain(name: str, settings: Settings) -> Build:
+    return lambda _workload, _cluster: Policy(name, settings, Queue(QUEUE))
+
+
 _NAMED: dict[str, Build] = {
-    "fcfs": lambda _w, _c: Policy("fcfs", _FCFS, Queue(QUEUE)),
-    "easy": lambda _w, _c: Policy("easy", _EASY, Queue(QUEUE)),
-    "easy-sjbf": lambda _w, _c: Policy(
-        "easy-sjbf", replace(_EASY, backfill=BackfillSettings(kind="easy", order="shortest-first")), Queue(QUEUE)
-    ),
+    "fcfs": _plain("fcfs", _FCFS),
+    "easy": _plain("easy", _EASY),
+    "easy-sjbf": _plain("easy-sjbf", replace(_EASY, backfill=BackfillSettings(order="shortest-first"))),
     "hard-limit": lambda w, c: Policy(
         "hard-limit", _EASY, Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": shares(w, c)}))
     ),
     "quota": lambda w, c: Policy(
         "quota", replace(_EASY, quota=QuotaSettings(preempt=True)), Queue(QUEUE, quotas=shares(w, c))
     ),
+    "priority": lambda w, c: Policy("priority", _EASY, Queue(QUEUE, quotas=shares(w, c), priorities=ranks(w))),
+    "checkpoint": _plain("checkpoint", replace(_SAVING, backfill=_HALF)),
+    "checkpoint-sjbf": _plain("checkpoint-sjbf", replace(_SAVING, backfill=_FIFTH)),
+    "checkpoint-rescue": _plain(
+        "checkpoint-rescue", replace(_SAVING, backfill=_FIFTH, rescue=RescueSettings(enabled=True))
+    ),
+    "packed": _plain("packed", replace(_EASY, stripe=StripeSettings(layout="pack"))),
+    "striped": _plain("striped", replace(_EASY, stripe=StripeSettings(layout="stripe"))),
+    "learned": _plain("learned", replace(_EASY, stripe=StripeSettings(layout="learn"))),
 }
 
 NAMES = tuple(_NAMED)
@@ -68,7 +96,9 @@ def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
         raise PolicyError(f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, or a TOML file with settings")
     try:
         settings = Settings.from_data(read_toml(path), name)
-    except (SettingsError, TomlFileError) as error:
+    except SettingsError as error:
+        raise PolicyError(*error.problems) from error
+    except TomlFileError as error:
         raise PolicyError(str(error)) from error
     if len(settings.queues) > 1:
         names = ", ".join(queue.name for queue in settings.queues)
@@ -77,7 +107,7 @@ def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
     queue = Queue(QUEUE)
     for described in settings.queues:
         hard = HardLimits(max_run_res={settings.quota.counted: described.max_run_res})
-        queue = Queue(described.name, quotas=described.quotas, hard=hard)
+        queue = Queue(described.name, quotas=described.quotas, hard=hard, priorities=described.priorities)
     return Policy(path.stem, settings, queue)
 
 
@@ -91,3 +121,11 @@ def shares(workload: Workload, cluster: Cluster) -> Limits:
         return Limits({("u", user): math.ceil(cluster.cores / len(used)) for user in used})
     total = sum(used.values())
     return Limits({("u", user): math.ceil(cluster.cores * part / total) if total else 0 for user, part in used.items()})
+
+
+def ranks(workload: Workload) -> Limits:
+    """A priority for each user where no file gives any: the less of the workload's core-seconds, the higher."""
+    used: dict[str, float] = {}
+    for job in workload.jobs:
+        used[job.user] = used.get(job.user, 0) + job.cores * job.run_s
+    return Limits({("u", user): rank for rank, user in enumerate(sorted(used, key=lambda user: (-used[user], user)))})

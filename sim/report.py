@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sim.metrics import Metrics
 from sim.record import JobRecord
-from sim.workload import Workload
+from sim.workload import Cluster, Workload
 
 CSV_COLUMNS = ("job", "submit", "start", "end", "cores", "user", "preemptions", "vnodes")
 _LONGEST_NAME = 24
@@ -31,20 +31,35 @@ def to_json(metrics: Metrics) -> str:
     return json.dumps(asdict(metrics), allow_nan=False)
 
 
-def to_table(workload: Workload, cluster_text: str, measured: Sequence[Metrics]) -> str:
-    """A line for each figure and a column for each policy, numbers to the right."""
+def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:
+    """What was replayed, then a line for each figure and a column for each policy."""
+    return "\n".join([describe(workload, cluster), "", *aligned(figure_rows(measured))])
+
+
+def describe(workload: Workload, cluster: Cluster) -> str:
+    """One line: the workload, how many jobs it has, the cluster, and how many records were left out."""
     left_out = sum(workload.skipped.values())
-    title = f"{printable(workload.name)}: {len(workload.jobs):,} jobs on {cluster_text}"
-    rows = [["", *(_short(metrics.policy) for metrics in measured)]]
+    jobs = f"{len(workload.jobs):,} job{'s' * (len(workload.jobs) != 1)}"
+    nodes = f"{cluster.nodes:,} node{'s' * (cluster.nodes != 1)}"
+    cores = f"{cluster.cores_per_node:,} core{'s' * (cluster.cores_per_node != 1)}"
+    title = f"{printable(workload.name)}: {jobs} on {nodes} of {cores}"
+    return f"{title}, {left_out:,} left out" if left_out else title
+
+
+def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
+    """The policies' names, then each figure: its label and a value for each policy."""
+    rows = [["", *(short_name(metrics.policy) for metrics in measured)]]
     rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
-    label_width = max(len(row[0]) for row in rows)
-    widths = [max(len(row[column]) for row in rows) for column in range(1, len(rows[0]))]
-    lines = [f"{title}, {left_out:,} left out" if left_out else title, ""]
-    lines += [
-        "  ".join((row[0].ljust(label_width), *(cell.rjust(width) for cell, width in zip(row[1:], widths))))
+    return rows
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the first column to the left and all others to the right, two spaces apart."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join((row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:])))).rstrip()
         for row in rows
     ]
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def csv_paths(path: Path, policies: Sequence[str]) -> list[Path]:
@@ -89,7 +104,8 @@ def write_jobs_csv(path: Path, records: Iterable[JobRecord]) -> None:
             )
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
+    """A policy's name as it heads a column: printable, and cut where it is long."""
     shown = printable(name)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 

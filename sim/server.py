@@ -115,6 +115,8 @@ class SimServer(Inventory):
             raise PbsError(INVALID_REQUEST)
         if job is not None and job.state not in "QHW":
             raise PbsError(BAD_STATE)
+        if job is None and index not in parent.waiting:
+            raise PbsError(JOB_FINISHED)
         if not exec_vnode:
             raise PbsError(NO_SCHEDULER)
         placement = self.read_placement(exec_vnode)
@@ -152,7 +154,10 @@ class SimServer(Inventory):
             parent.waiting.remove(index)
             self._close_array(parent)
             return
-        job = parent if index is None else parent.subjobs[index]
+        job = parent if index is None else parent.subjobs.get(index)
+        if job is None:
+            # A subjob that was deleted before it ran.
+            raise PbsError(JOB_FINISHED)
         for subjob in list(job.subjobs.values()):
             if subjob.state == "R":
                 self.delete_job(subjob.id, by)

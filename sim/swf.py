@@ -7,21 +7,16 @@ https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
 
 from __future__ import annotations
 
-import codecs
-import gzip
 import math
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from sim.lines import LeftOut, read_lines
 from sim.workload import Cluster, TraceJob, Workload, describe_skipped
 
 _FIELDS = 18
-_BLOCK_BYTES = 1 << 20
 _LONGEST_LINE_BYTES = 1 << 16
-_LINES_NAMED = 3
 _NUMBERS = 10**15
 # A hundred years. Traces that count from 1970 stay below it; what is above is a broken field.
 _LONGEST_TIME_S = 3_155_760_000
@@ -39,22 +34,8 @@ class _SenselessError(Exception):
     """A record that is left out; its text is the cause under which it is counted."""
 
 
-class _LeftOut:
-    """Counts of the records left out and their first line numbers, by cause."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.lines: dict[str, tuple[int, ...]] = {}
-
-    def add(self, cause: str, line: int) -> None:
-        self.counts[cause] = self.counts.get(cause, 0) + 1
-        named = self.lines.get(cause, ())
-        if len(named) < _LINES_NAMED:
-            self.lines[cause] = (*named, line)
-
-
 class _Names(dict[bytes, str]):
-    """Users and groups as text, each kept once: a trace repeats few of them very often."""
+    """Users, groups and applications as text, each kept once: a trace repeats few of them very often."""
 
     def __missing__(self, field: bytes) -> str:
         name = self[field] = _text(field)
@@ -105,13 +86,13 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
     """Read a trace for `cluster`, or for the cluster its header names.
 
     Cores are the requested ones (field 8), else the used ones (5); the estimate is the requested time (9), else the run
-    time, at least 1 s; the run time is cut at the estimate. Records with run time 0 or a failed status are jobs like
-    any other. Left out: records that are not 18 fields, lack a number where one is needed or have one beyond sense,
-    repeat a job's number (after the job itself, the format lists its partial runs), or need more cores than the
-    cluster has.
+    time, at least 1 s; the run time is cut at the estimate; the application is the executable's number (14), none where
+    that is negative. Records with run time 0 or a failed status are jobs like any other. Left out: records that are not
+    18 fields, lack a number where one is needed or have one beyond sense, repeat a job's number (after the job itself,
+    the format lists its partial runs), or need more cores than the cluster has.
     Raises SwfError if the file cannot be read, has no usable job, or names no cluster and none is given.
     """
-    header, left_out = _Header(path), _LeftOut()
+    header, left_out = _Header(path), LeftOut()
     jobs: dict[int, TraceJob] = {}
     names = _Names()
     for line, record in enumerate(_lines(path), 1):
@@ -137,14 +118,14 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
         else:
             jobs[job.number] = job
     if not jobs:
-        why = describe_skipped(left_out.counts, left_out.lines) if left_out.counts else "it has no records"
+        why = describe_skipped(left_out.counts(), left_out.lines()) if left_out else "it has no records"
         raise SwfError(f"{path}: no usable job in it: {why}")
     return Workload(
         name=path.name,
         cluster=cluster,
         jobs=tuple(sorted(jobs.values(), key=lambda job: (job.submit_s, job.number))),
-        skipped=left_out.counts,
-        skipped_lines=left_out.lines,
+        skipped=left_out.counts(),
+        skipped_lines=left_out.lines(),
         start_epoch=header.start_epoch(),
     )
 
@@ -171,9 +152,11 @@ def _job(fields: list[bytes], names: _Names) -> TraceJob:
         raise _SenselessError("number of cores unknown")
     if cores != int(cores):
         raise _SenselessError("number of cores not whole")
+    application = "" if fields[13].startswith(b"-") else names[fields[13]]
     return TraceJob(
-        int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), names[fields[11]], names[fields[12]]
-    )
+        int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), names[fields[11]], names[fields[12]],
+        application,
+    )  # fmt: skip
 
 
 def _number(field: bytes) -> float:
@@ -196,29 +179,8 @@ def _text(field: bytes) -> str:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The file's lines without their ends, unpacked if its first bytes say gzip, whatever its name says."""
-    carry, number = b"", 0
-    try:
-        with path.open("rb") as file:
-            packed = file.peek(2)[:2] == b"\x1f\x8b"
-            stream = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
-            first = True
-            while block := stream.read(_BLOCK_BYTES):
-                if b"\0" in block:
-                    line = number + block.count(b"\n", 0, block.index(b"\0")) + 1
-                    raise SwfError(f"{path}: line {line}: binary data: must be text, plain or gzipped")
-                lines = (carry + block.removeprefix(codecs.BOM_UTF8) if first else carry + block).split(b"\n")
-                first = False
-                carry = lines.pop()
-                number += len(lines)
-                yield from lines
-                if len(carry) > _LONGEST_LINE_BYTES:
-                    raise SwfError(
-                        f"{path}: line {number + 1}: longer than {_LONGEST_LINE_BYTES:,} bytes: a record is 18 numbers"
-                    )
-    except OSError as error:
-        raise SwfError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (EOFError, zlib.error) as error:
-        raise SwfError(f"{path}: damaged or incomplete gzip data: {error}") from error
-    if carry:
-        yield carry
+    """The file's lines. Binary data is no trace, whatever else is in the file."""
+    for number, line in enumerate(read_lines(path, _LONGEST_LINE_BYTES, SwfError), 1):
+        if b"\0" in line:
+            raise SwfError(f"{path}: line {number}: binary data: must be text, plain or gzipped")
+        yield line

@@ -21,6 +21,7 @@ class TraceJob:
 
     Times are seconds, `submit_s` from the start of the workload. `run_s` is at most `estimate_s`, since a job is
     killed at its estimate; it may be 0. `estimate_s` is at least 1. Whole numbers are ints where the trace has them.
+    `application` is what the job runs, "" where nobody knows.
     """
 
     number: int
@@ -30,6 +31,7 @@ class TraceJob:
     cores: int
     user: str
     group: str
+    application: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,10 @@ def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
     any. --keys lists all keys instead.
     """
     if keys:
-        for key, default, allowed in describe_settings():
-            click.echo(f"{key:<28}{default:<22}{allowed}")
+        described = describe_settings()
+        key_cells, default_cells = (max(len(row[column]) for row in described) + 2 for column in (0, 1))
+        for key, default, allowed in described:
+            click.echo(f"{key:<{key_cells}}{default:<{default_cells}}{allowed}")
         return
     if policy is None:
         raise click.UsageError("which file? pbsteer check POLICY.toml")

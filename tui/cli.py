@@ -32,6 +32,8 @@ COMMANDS: Mapping[str, Part] = {
     "check": Part("tui.check_cli", "check", "Validate a policy file; every problem is listed."),
     "hooks": Part("tui.hooks_cli", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
     "simulate": Part("sim.cli", "simulate", "Replay a workload under one or more policies, and compare."),
+    "compare": Part("sim.compare_cli", "compare", "Compare policies on a workload: one table and one picture."),
+    "tune": Part("sim.tune_cli", "tune", "Recommend settings from the site's own history."),
     "testbed": Part("container.cli", "testbed", "A real PBS server and MoMs on this machine, for trying out."),
 }
 

@@ -14,7 +14,7 @@ import click
 
 from hooks.bundle import BundleError, digest_of, source_digest
 from hooks.deploy import HOOKS, DeployError, Deployment, Qmgr, Reply
-from hooks.queues import MODE_RESOURCE
+from hooks.resources import MODE
 from hooks.state import LAST_PASS, State, state_folder
 from policy.settings import Settings, SettingsError
 
@@ -79,7 +79,12 @@ def remove_command(*, only_plan: bool, pbs_conf: Path) -> None:
         steps = _guard(deployment.plan_remove)
         click.echo("\n".join(step.show() for step in steps) if steps else "nothing to do: nothing of pbsteer is there")
         return
-    _guard(lambda: deployment.remove(click.echo))
+    left = _guard(lambda: deployment.remove(click.echo))
+    if left:
+        raise click.ClickException(
+            f"the hooks are gone, but jobs still ask for {', '.join(left)} (where job_history_enable is set, ended ones"
+            " count until they are forgotten): run this again when they are gone"
+        )
     click.echo("nothing of pbsteer is left in the server")
 
 
@@ -169,7 +174,7 @@ def _make_qmgr(program: Path) -> Qmgr:
 def _describe_last_pass(entry: Mapping[str, Any], now_s: float) -> list[str]:
     if not entry:
         return ["last pass: none has been seen"]
-    lines = [f"{'queue':<20} mode ({MODE_RESOURCE})"]
+    lines = [f"{'queue':<20} mode ({MODE})"]
     lines += [
         f"  {_printable(queue):<18} {mode}"
         + (", not driven: see below" if mode == "drive" and queue not in entry["acted"] else "")

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import click
 
-from tui.core.explaining import explanation_data
+from policy.host_lists import Lists
+from tui.core.explaining import explanation_data, lists_of_job
 from tui.core.facts import short_id
 from tui.core.job_lines import job_lines
 from tui.core.lines import plain
 from tui.core.status import status_data, status_lines
+from tui.core.world import World
 from tui.options import look, open_source, source_options
 
 
@@ -39,15 +41,24 @@ def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool
         click.echo(line)
 
 
+FORMS = tuple(field.replace("_", "-") for field in Lists._fields)
+"""The names of the forms that ``explain --list`` writes."""
+
+
 @click.command()
 @click.argument("job")
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
-def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
+@click.option(
+    "--list", "form", type=click.Choice(FORMS), help="Instead: where it runs or would start, as programs read it."
+)
+def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as_json: bool, form: str | None) -> None:
     """Why JOB waits, what was tried for it, and what would have to change.
 
     JOB is a job's id, with or without the server's name. The answer is the policy's own, decided now on the server's
-    present state; for a running job it says where it runs.
+    present state; for a running job it says where it runs. With --list only that is printed: the ranked list of its
+    vnodes (with sockets and cores where it asked for them), a PBS node file, a hostfile for Open MPI or MPICH, or the
+    OpenMP places on each vnode.
     """
     source = open_source(demo=demo, server=server, settings_path=settings_path)
     try:
@@ -57,11 +68,30 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     found = next((job_id for job_id in world.picture.jobs if job in (job_id, short_id(job_id))), None)
     if found is None:
         raise click.ClickException(f"job {job!r} is not on {world.server_name or source.name}")
+    if form is not None:
+        click.echo(_list(world, found, form), nl=False)
+        return
     if as_json:
         click.echo(json.dumps(explanation_data(world, found)))
         return
     for line in job_lines(world, found, _cells()):
         click.echo(plain(line).rstrip())
+
+
+def _list(world: World, job_id: str, form: str) -> str:
+    """Where a job is, in one form. Raises ClickException where there is no such list, or one for each subjob."""
+    try:
+        lists = lists_of_job(world, job_id)
+    except ValueError as error:
+        raise click.ClickException(f"job {job_id}: {error}") from error
+    if not lists:
+        raise click.ClickException(f"job {job_id} neither runs nor would start now: it has no vnodes to list")
+    if len(lists) > 1:
+        raise click.ClickException(f"job {job_id} has a list for each subjob: name one of {', '.join(sorted(lists))}")
+    text: str = getattr(next(iter(lists.values())), form.replace("-", "_"))
+    if not text:
+        raise click.ClickException(f"job {job_id} has nothing to list as {form}: it asked for no such list")
+    return text
 
 
 def _cells() -> int:

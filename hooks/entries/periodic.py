@@ -12,14 +12,18 @@ from typing import Any
 from hooks.account import Timing, describe_pass
 from hooks.carry import Budget, carry_out
 from hooks.config import read_config
+from hooks.finished import find_finished, learns, note_runs
 from hooks.ifl import Connection
 from hooks.obstacles import find_obstacles, find_orphans, read_sched_files
+from hooks.picture import Picture
 from hooks.queues import read_consumables
-from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, SUMMARY, SecondWriterError, State, state_folder
+from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
 from hooks.summary import summarize
-from hooks.translate import translate
+from hooks.translate import Translation, translate
 from policy.engine import decide
+from policy.ledger import Ledger
 from policy.settings import Settings
+from policy.snapshot import Changes
 
 
 def handle(pbs: Any) -> str | None:
@@ -51,6 +55,8 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State) -> list[str]:
         # What observing pretends to have done must not count as done once the queues are driven.
         ledger_name = LEDGER if queues else OBSERVED_LEDGER
         ledger, complaint = state.load_ledger(ledger_name)
+        if learns(settings):
+            translation = _with_finished(translation, picture, ledger, settings, state)
         plan = decide(translation.snapshot, ledger, settings)
         state.save_ledger(plan.ledger, ledger_name)
         summary = summarize(
@@ -58,6 +64,7 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State) -> list[str]:
             translation.modes,
             picture.server.get("default_queue", ""),
             read_consumables(picture.resources),
+            plan.ledger,
         )
         state.publish(SUMMARY, summary, shared=False)
         decide_s = time.monotonic() - begun_s - read_s
@@ -80,3 +87,14 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State) -> list[str]:
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
     return [*([complaint] if complaint else []), *effects.failures]
+
+
+def _with_finished(
+    translation: Translation, picture: Picture, ledger: Ledger, settings: Settings, state: State
+) -> Translation:
+    """The translation with what has ended since the last pass; what runs now is written down for the next one."""
+    before = state.read_published(RUNS)
+    finished = find_finished(before, picture, ledger.preemptions, settings.schedule.interval_s)
+    state.publish(RUNS, note_runs(translation.snapshot, before, settings), shared=False)
+    snapshot = translation.snapshot.apply(Changes(picture.time_s, finished=finished))
+    return translation._replace(snapshot=snapshot)

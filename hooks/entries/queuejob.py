@@ -1,4 +1,4 @@
-"""A job is submitted: refuse what can never run, and in ``advise`` give PBS's scheduler the shrunk estimate.
+"""A job is submitted: refuse what can never run, and in ``advise`` give PBS's scheduler the shorter estimate.
 
 Everything in the server waits for this, so it reads one file and walks nothing. In ``observe``, and before the first
 pass has told the modes, it does nothing at all. Doing it twice changes nothing more.
@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from hooks.config import read_config
-from hooks.submission import find_impossible, shrink_estimate
+from hooks.resources import WISHES
+from hooks.submission import find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import read_summary
 
 _ASKED = (
     "select", "ncpus", "mem", "vmem", "ngpus", "naccelerators",
-    "walltime", "soft_walltime", "min_walltime", "max_walltime",
+    "walltime", "soft_walltime", "min_walltime", "max_walltime", *WISHES,
 )  # fmt: skip
 
 
@@ -27,11 +28,12 @@ def handle(pbs: Any) -> str | None:
     if mode == "observe":
         return None
     asked = _read_asked(job.Resource_List)
-    impossible = find_impossible(asked, queue, summary.queues[queue], summary.consumables)
-    if impossible:
-        return impossible
+    refusal = find_impossible(asked, queue, summary.queues[queue], summary.consumables) or find_nonsense(asked)
+    if refusal:
+        return refusal
     if mode == "advise":
-        estimate_s = shrink_estimate(asked, read_config(pbs.hook_config_filename).backfill)
+        settings = read_config(pbs.hook_config_filename)
+        estimate_s = shrink_estimate(asked, str(pbs.event().requestor), summary.past, settings)
         if estimate_s is not None:
             job.Resource_List["soft_walltime"] = pbs.duration(estimate_s)
     return None

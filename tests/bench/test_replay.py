@@ -16,7 +16,7 @@ TRACE = Path(__file__).parents[2].parent / "shared" / "traces" / "KTH-SP2-1996-2
 
 
 @pytest.mark.skipif(not TRACE.exists(), reason="the shared trace KTH-SP2 is not here")
-@pytest.mark.parametrize("policy", ["easy", "easy-sjbf", "quota"])
+@pytest.mark.parametrize("policy", ["easy", "easy-sjbf", "quota", "checkpoint-sjbf", "checkpoint-rescue"])
 def test_replay_speed(benchmark: BenchmarkFixture, policy: str) -> None:
     workload = read_swf(TRACE)
     assert workload.cluster is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from policy.settings import QueueSettings, describe_settings
@@ -39,9 +40,10 @@ def test_queue_keys_are_all_there() -> None:
     assert documented == list(QueueSettings.__dataclass_fields__)
 
 
-def test_example_is_accepted() -> None:
-    result = CliRunner().invoke(main, ["check", str(ROOT / "examples" / "quota.toml")])
-    assert (result.exit_code, result.output) == (0, f"{ROOT / 'examples' / 'quota.toml'}: good\n")
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_example_is_accepted(example: Path) -> None:
+    result = CliRunner().invoke(main, ["check", str(example)])
+    assert (result.exit_code, result.output) == (0, f"{example}: good\n")
 
 
 def test_broken_example_says_what_the_page_prints(tmp_path: Path) -> None:

@@ -2,98 +2,82 @@
 
 A file says it in lines that read aloud. A vnode: ``v1 8 mem=16gb state=down``. A job: ``3 bob 4 est=100 sub=20``,
 that is id, user, select, and what is not as usual. A run: ``1 alice v1=4 since=0 est=100``, with vnode and cores, or an
-exec_vnode. The plan is told in the same way, each reason by its sentence.
+exec_vnode. The plan is told in the same way, each reason by its sentence. A story may go on in steps: what happened
+since, and the plan of the next pass.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide
+from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
+from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, HardLimits, Server
-from policy.ledger import Hold
-from policy.placement import Placement
+from policy.ledger import Backfilled, History, Hold, Tally
 from policy.units import parse_amount
+from policy.wishes import Layout, Needs, RankWish
 from sim.toml_file import read_toml
+from tests.golden.telling import Lines, tell
 from tests.policy.clusters import QUEUE, job, place_of, quotas
 
-Told = dict[str, list[str]]
+
+class Told(NamedTuple):
+    """One pass of a story: the plan as the file has it, and the plan as it is decided now."""
+
+    said: str
+    expected: Lines
+    decided: Lines
 
 
-def read_story(path: Path) -> tuple[str, Told, Told]:
-    """What is told, the plan as the file has it, and the plan as it is decided now."""
+_FACTS = {
+    "story", "now_s", "vnodes", "readings", "queue", "jobs", "runs", "server", "settings", "ledger", "plan", "step",
+}  # fmt: skip
+_STEP = {"say", "now_s", "jobs", "gone", "ended", "let_go", "plan"}
+
+
+def read_story(path: Path) -> list[Told]:
+    """The passes of a story in their order; each step after the first begins with what the plan before it started."""
     data = read_toml(path)
-    known = {"story", "now_s", "vnodes", "queue", "jobs", "runs", "server", "settings", "ledger", "plan"}
-    assert set(data) <= known, f"{path.name}: unknown {set(data) - known}"
-    snapshot = _snapshot(data)
+    assert set(data) <= _FACTS, f"{path.name}: unknown {set(data) - _FACTS}"
     settings = Settings.from_data(data.get("settings", {}), path.name)
-    plan = decide(snapshot, _ledger(data.get("ledger", [])), settings)
-    expected = {
-        part: list(data["plan"].get(part, [])) for part in ("starts", "preempts", "reserved", "waits", "ledger")
-    }
-    assert set(data["plan"]) <= set(expected), f"{path.name}: the plan has {sorted(data['plan'])}"
-    for part in ("waits", "preempts", "ledger"):
-        expected[part].sort()
-    return data["story"], expected, tell(plan)
+    plan = decide(_snapshot(data), _ledger(data.get("ledger", [])), settings)
+    passes = [Told(data["story"], _expected(data["plan"], path), tell(plan))]
+    for step in data.get("step", []):
+        assert set(step) <= _STEP, f"{path.name}: unknown {set(step) - _STEP}"
+        plan = decide(plan.started.apply(_changes(step, plan.started)), plan.ledger, settings)
+        passes.append(Told(step["say"], _expected(step["plan"], path), tell(plan)))
+    return passes
 
 
-def tell(plan: Plan) -> Told:
-    """The plan in lines; starts in their order, all else sorted."""
+def _expected(said: Mapping[str, Any], path: Path) -> Lines:
+    parts = ("starts", "preempts", "reserved", "waits", "ledger")
+    assert set(said) <= set(parts), f"{path.name}: the plan has {sorted(said)}"
     return {
-        "starts": [
-            f"{start.id} on {_where(start.placement)}{', backfilled' if start.backfilled else ''}"
-            for start in plan.starts
-        ],
-        "preempts": sorted(
-            f"{preempt.id} for {preempt.beneficiary}{' again' if preempt.again else ''}:"
-            f" {preempt.reason.sentence(preempt.run.job, plan.time_s)}"
-            for preempt in plan.preempts
-        ),
-        "reserved": [f"{e.id} at {e.at_s:g}, promised {e.promised_s:g}" for e in plan.estimates],
-        "waits": sorted(_tell_waits(plan)),
-        "ledger": sorted(_tell_ledger(plan.ledger)),
+        part: sorted(said.get(part, [])) if part in ("preempts", "waits", "ledger") else list(said.get(part, []))
+        for part in parts
     }
 
 
-def _tell_waits(plan: Plan) -> Iterator[str]:
-    for job_id, (waiting, reason) in plan.reasons().items():
-        yield f"{job_id}: {reason.sentence(waiting, plan.time_s)}"
-        for tried in reason.tried:
-            yield f"{job_id} tried: {tried.sentence(waiting, plan.time_s)}"
-
-
-def _tell_ledger(ledger: Ledger) -> Iterator[str]:
-    for job_id, at_s in ledger.promises.items():
-        yield f"promise {job_id}: {at_s:g}"
-    for job_id, hold in ledger.holds.items():
-        yield f"hold {job_id}: {_where(hold.placement)} from {', '.join(sorted(hold.victims))} since {hold.since_s:g}"
-    for job_id, count in ledger.preemptions.items():
-        yield f"preempted {job_id}: {count}"
-    for job_id, at_s in ledger.backfilled.items():
-        yield f"backfilled {job_id}: {at_s:g}"
-
-
-def _where(placement: Placement) -> str:
-    """Vnode and cores, and what else is held there."""
-    words = []
-    for name in placement.vnodes:
-        held: dict[str, int] = {}
-        for spot in placement.spots:
-            if spot.vnode == name:
-                for resource, amount in spot.amounts:
-                    held[resource] = held.get(resource, 0) + amount * spot.chunks
-        more = "".join(f" {resource}={amount}" for resource, amount in sorted(held.items()) if resource != "ncpus")
-        words.append(f"{name}={held.get('ncpus', 0)}{more}")
-    return " ".join(words)
+def _changes(step: Mapping[str, Any], before: Snapshot) -> Changes:
+    """What happened since the pass before: ``ended`` runs are learned from, those ``let_go`` wait again as they were,
+    unless a line of ``jobs`` has them with what they saved."""
+    now_s, runs = step["now_s"], before.runs
+    ended = [runs[run_id] for run_id in step.get("ended", [])]
+    finished = [
+        Finished(run.id, run.job.user, run.job.application, run.job.cores, run.start_s, now_s, run.job.estimate_s)
+        for run in ended
+    ]
+    queued = [runs[run_id].job for run_id in step.get("let_go", [])] + [_job(line) for line in step.get("jobs", [])]
+    return Changes(now_s, queued, gone=[*(run.id for run in ended), *step.get("gone", [])], finished=finished)
 
 
 def _ledger(lines: list[str]) -> Ledger:
-    promises, holds, preemptions, backfilled = {}, {}, {}, {}
+    promises, holds, preemptions, backfilled, classes, history, stripes = {}, {}, {}, {}, {}, {}, {}
+    learned: dict[str, dict[str, Tally]] = {}
     for line in lines:
         kind, job_id, rest = re.fullmatch(r"(\w+) (\S+): (.*)", line).groups()  # type: ignore[union-attr]
         if kind == "promise":
@@ -101,11 +85,22 @@ def _ledger(lines: list[str]) -> Ledger:
         elif kind == "preempted":
             preemptions[job_id] = int(rest)
         elif kind == "backfilled":
-            backfilled[job_id] = float(rest)
+            backfilled[job_id] = Backfilled(float(rest.partition(",")[0]), rest.endswith("may be cut"))
+        elif kind == "class":
+            classes[job_id] = BASE if rest == "base" else int(rest)
+        elif kind == "history":
+            last, run_s, estimate_s = re.fullmatch(r"(.*), (\S+) of (\S+)", rest).groups()  # type: ignore[union-attr]
+            history[job_id] = History(tuple(map(float, last.split())), float(run_s), float(estimate_s))
+        elif kind == "stripe":
+            stripes[job_id] = float(rest)
+        elif kind == "learned":
+            layout, runs, total = re.fullmatch(r"(\w+) (\d+) (\S+)", rest).groups()  # type: ignore[union-attr]
+            learned.setdefault(job_id, {})[layout] = Tally(int(runs), float(total))
         else:
             where, victims, since_s = re.fullmatch(r"(.*) from (.*) since (.*)", rest).groups()  # type: ignore[union-attr]
-            holds[job_id] = Hold(place_of(where), tuple(victims.split(", ")), float(since_s))
-    return Ledger(promises, holds, preemptions, backfilled)
+            since_s, _, rule = since_s.partition(" by ")
+            holds[job_id] = Hold(place_of(where), tuple(victims.split(", ")), float(since_s), rule or "quota")
+    return Ledger(promises, holds, preemptions, backfilled, classes, history, learned, stripes)
 
 
 def _snapshot(data: Mapping[str, Any]) -> Snapshot:
@@ -117,6 +112,7 @@ def _snapshot(data: Mapping[str, Any]) -> Snapshot:
         [_job(line) for line in data.get("jobs", [])],
         [_run(line) for line in data.get("runs", [])],
         Server("server", HardLimits(quotas(server.get("max_run", ""))), server.get("left", {})),
+        dict(_reading(line) for line in data.get("readings", [])),
     )
 
 
@@ -138,10 +134,25 @@ def _vnode(line: str) -> Vnode:
     )
 
 
+def _reading(line: str) -> tuple[str, Reading]:
+    """``v1 at=90 memory=40gb/100gb temperature=60/90``: what is left of what there is."""
+    name, *words = shlex.split(line)
+    numbers: dict[str, float] = {}
+    for quantity, _, amounts in (word.partition("=") for word in words if not word.startswith("at=")):
+        left, _, total = amounts.partition("/")
+        unit = "_kib" if quantity == "memory" else ""
+        numbers[f"{quantity}{unit}"] = float(parse_amount(left) or 0)
+        most = "temperature_most" if quantity == "temperature" else f"{quantity}_all{unit}"
+        numbers[most] = float(parse_amount(total) or 0)
+    at_s = next(float(word[3:]) for word in words if word.startswith("at="))
+    return name, Reading(at_s, **numbers)
+
+
 def _queue(table: Mapping[str, Any]) -> Queue:
     hard = HardLimits(quotas(table.get("max_run", "")), {"ncpus": quotas(table.get("max_run_res", ""))})
-    plain = {key: table[key] for key in ("started", "managed", "partition") if key in table}
-    return Queue(table.get("name", QUEUE), quotas=quotas(table.get("quotas", "")), hard=hard, **plain)
+    plain = {key: table[key] for key in ("started", "managed", "partition", "deferrable") if key in table}
+    limits = [quotas(table.get(name, "")) for name in ("quotas", "priorities")]
+    return Queue(table.get("name", QUEUE), hard=hard, quotas=limits[0], priorities=limits[1], **plain)
 
 
 def _job(line: str) -> Job:
@@ -152,24 +163,32 @@ def _job(line: str) -> Job:
 
 
 def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
-    numbers = {"est": "estimate_s", "sub": "submit_s", "not_before": "not_before_s"}
+    numbers = {"est": "estimate_s", "sub": "submit_s", "not_before": "not_before_s", "saved": "saved_s"}
     changes: dict[str, Any] = {}
     for key, value in more.items():
         if key in numbers:
             changes[numbers[key]] = UNLIMITED_S if value == "none" else float(value)
         elif key == "priority":
             changes[key] = int(value)
-        elif key in ("urgent", "rerunable"):
+        elif key in ("urgent", "rerunable", "saves", "deferrable"):
             changes[key] = value == "yes"
         elif key == "subjobs":
             first, last = value.split("-")
             changes[key] = tuple(range(int(first), int(last) + 1))
+        elif key == "rank":
+            mode, *needs = value.split(",")
+            changes[key] = RankWish(
+                mode, Needs(**{name: float(parse_amount(least) or 0) for name, least in map(_pair, needs)})
+            )
+        elif key == "layout":
+            kind, *width = value.split(",")
+            changes[key] = Layout(kind, *map(int, width))
         elif key == "licences":
             changes["job_wide"] = ((key, int(value)),)
         else:
-            assert key in ("queue", "group", "project", "blocked"), f"{asked.id}: {key}"
+            assert key in ("queue", "group", "project", "blocked", "application"), f"{asked.id}: {key}"
             changes[key] = value
-    return replace(asked, **changes)
+    return asked._replace(**changes)
 
 
 def _run(line: str) -> Run:
@@ -183,8 +202,13 @@ def _run(line: str) -> Run:
     )
     exiting = words.pop("exiting", "no") == "yes"
     asked = job(run_id, user, words.pop("select", select), place=words.pop("place", ""))
-    of = _with_wishes(replace(asked, submit_s=start_s), words)
+    of = _with_wishes(asked._replace(submit_s=start_s), words)
     return Run(run_id, of, start_s, placement, start_s + of.estimate_s, exiting)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition(":")
+    return name, value
 
 
 def _words(line: str) -> tuple[str, str, dict[str, str]]:

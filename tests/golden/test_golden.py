@@ -13,8 +13,8 @@ STORIES = sorted(Path(__file__).parent.glob("*.toml"))
 
 @pytest.mark.parametrize("path", STORIES, ids=[path.stem for path in STORIES])
 def test_story(path: Path) -> None:
-    story, expected, decided = read_story(path)
-    assert decided == expected, story
+    for said, expected, decided in read_story(path):
+        assert decided == expected, said
 
 
 def test_there_are_stories() -> None:

@@ -12,7 +12,8 @@ _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 
 
 class FakeQmgr:
-    """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once."""
+    """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once. ``busy``: resources
+    that jobs ask for."""
 
     def __init__(self, home: Path) -> None:
         self.files = home / "server_priv" / "hooks"
@@ -23,6 +24,7 @@ class FakeQmgr:
         self.scheduling = {"default": "True"}
         self.lines: list[str] = []
         self.refuse = ""
+        self.busy: set[str] = set()
 
     def __call__(self, line: str) -> Reply:
         if line.partition(" ")[0] in ("list", "print"):
@@ -31,6 +33,10 @@ class FakeQmgr:
         if self.refuse and re.search(self.refuse, line):
             self.refuse = ""
             return Reply(1, "", "qmgr obj= svr=default: refused\n")
+        name = line.partition("delete resource ")[2]
+        if name in self.busy:
+            said = f"qmgr obj={name} svr=default: Resource busy on job\nqmgr: Error (15174) returned from server\n"
+            return Reply(70, "", said)
         self._change(line)
         return Reply(0, "", "")
 
@@ -77,7 +83,10 @@ class FakeQmgr:
                 for name, texts in self.hooks.items()
             )
         if line == "list resource":
-            lines = "\n\n".join(f"Resource {name}\n    type = x" for name in self.resources)
+            lines = "\n\n".join(
+                f"Resource {name}\n" + "\n".join(f"    {pair.replace('=', ' = ')}" for pair in what.split(","))
+                for name, what in self.resources.items()
+            )
             return f"#\n# Create resources and set their properties.\n#\n{lines}"
         if line == "list sched":
             return "\n".join(f"Sched {name}\n    scheduling = {value}" for name, value in self.scheduling.items())

@@ -1,14 +1,16 @@
 """The bundled files run as PBS runs them: isolated, optimised, without a name, several events in one interpreter.
 
-Each test is done by this Python, and by a Python 3.9 where the host has one.
+Each test is done by this Python, by the host's own, and by a Python 3.9 where the host has one.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +30,14 @@ SUMMARY_DATA = {
 
 
 def find_pythons() -> list[str]:
-    """This Python, and a 3.9 that runs."""
-    floor = shutil.which("python3.9")
-    runs = floor and not subprocess.run([floor, "-c", ""], capture_output=True, check=False).returncode
-    return [sys.executable, *([floor] if floor and runs else [])]
+    """This Python, and of the host's own and a 3.9 those that run."""
+    others = [shutil.which("python3", path=os.defpath), shutil.which("python3.9")]
+    run = [
+        other
+        for other in others
+        if other and not subprocess.run([other, "-c", ""], capture_output=True, check=False).returncode
+    ]
+    return list(dict.fromkeys([sys.executable, *run]))
 
 
 class Hook:
@@ -93,6 +99,24 @@ def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(h
     assert answer["logged"] == []
 
 
+def test_queuejob_refuses_a_wish_that_makes_no_sense_and_says_what_is_allowed(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    answer = hook.run("queuejob", events=[submit(pbsteer_layout="wide"), submit(pbsteer_layout="stripe")])
+    refusal = "this job can never run as it wishes: pbsteer_layout is 'wide'; allowed is pack, stripe"
+    assert answer["verdicts"] == [f"pbsteer: {refusal}", None]
+
+
+def test_queuejob_predicts_from_what_the_passes_have_learned(hook: Hook) -> None:
+    settings = {"backfill": {"predictor": "last-two", "shrink_threshold_s": 60}}
+    queues = {"workq": queue("advise")}
+    ended = {f"{number}.s": running(stime=str(int(time.time()) - 1000 * number)) for number in (1, 2)}
+    for jobs in (ended, {"3.s": job()}):
+        hook.run("periodic", world=picture(jobs, queues=queues).to_data(), settings=settings)
+    answer = hook.run("queuejob", events=[submit(select="1:ncpus=1", walltime="10:00:00")], settings=settings)
+    hours, minutes, seconds = (int(part) for part in answer["events"][0]["resources"]["soft_walltime"].split(":"))
+    assert abs(hours * 3600 + minutes * 60 + seconds - 1500) < 60
+
+
 def test_queuejob_does_nothing_before_the_first_pass_and_in_observe(hook: Hook) -> None:
     observing = {**SUMMARY_DATA, "queues": {"workq": {**SUMMARY_DATA["queues"]["workq"], "mode": "observe"}}}  # type: ignore[index]
     for summary in (None, observing):
@@ -144,6 +168,43 @@ def test_a_pass_in_drive_starts_the_job_where_it_fits(hook: Hook) -> None:
     (entry,) = hook.state.read_journal(9)
     assert (entry["acted"], entry["started"], entry["failures"]) == (["workq"], ["1.s"], [])
     assert hook.state.load_ledger()[1] == ""
+
+
+def test_a_pass_in_drive_takes_vnodes_off_a_lower_class_and_gives_them_to_the_higher(hook: Hook) -> None:
+    limits = {
+        "max_run_res_soft.ncpus": "[u:alice=4],[u:bob=8]", "max_run_res_soft.user_priority": "[u:alice=1],[u:bob=5]",
+    }  # fmt: skip
+    queues = {"workq": {**queue("drive"), **limits}}
+    beneficiary = {"2.s": job(cores=8, user="bob")}
+    vnodes = {"v1": vnode(8, 8)}
+    full = picture({"1.s": running(8), **beneficiary}, queues=queues, vnodes=vnodes)
+    assert acts_of(hook.run("periodic", world=full.to_data()))[0] == ["requeue", "1.s"]
+    # The victim lets go; nobody but the beneficiary gets its cores, though others have waited longer.
+    waiting = {"0.s": job(cores=8, qtime="1795200000"), "1.s": job(cores=8), **beneficiary}
+    free = picture(waiting, queues=queues, vnodes={"v1": vnode(8, 0)})
+    assert acts_of(hook.run("periodic", world=free.to_data()))[0] == ["start", "2.s", "(v1:ncpus=8)"]
+    first, second = hook.state.read_journal(9)
+    assert [preempt["code"] for preempt in first["preempts"]] == ["preempted-class"]
+    assert (first["requeued"], second["started"]) == (["1.s"], ["2.s"])
+
+
+def test_a_pass_cuts_a_striped_job_into_its_pieces_before_it_starts_it(hook: Hook) -> None:
+    striped = job(cores=4, Resource_List__select="1:ncpus=4:mpiprocs=4", Resource_List__pbsteer_layout="stripe")
+    answer = hook.run("periodic", world=picture({"1.s": striped}, queues={"workq": queue("drive")}).to_data())
+    assert acts_of(answer) == [
+        ["alter", "1.s", "Resource_List.select", "4:ncpus=1:mpiprocs=1"],
+        ["start", "1.s", "(v1:ncpus=1)+(v1:ncpus=1)+(v2:ncpus=1)+(v2:ncpus=1)"],
+    ]
+
+
+def test_passes_learn_from_runs_that_have_ended_and_only_where_it_is_wanted(hook: Hook) -> None:
+    worlds = [picture(jobs, queues={"workq": queue("drive")}).to_data() for jobs in ({"1.s": running()}, {})]
+    for settings, users in (({}, set()), ({"backfill": {"predictor": "ratio"}}, {"alice"})):
+        for world in worlds:
+            hook.run("periodic", world=world, settings=settings)
+        assert hook.state.load_ledger()[0].history.keys() == users
+    hook.run("periodic", world=worlds[1], settings=settings)
+    assert len(hook.state.load_ledger()[0].history["alice"].last) == 1
 
 
 @pytest.mark.parametrize("mode", ["observe", "advise"])

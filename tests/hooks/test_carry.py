@@ -13,7 +13,7 @@ from hooks.picture import Picture
 from hooks.translate import snapshot_of
 from policy.ledger import Ledger
 from policy.placement import parse_exec_vnode
-from policy.plan import Plan, Preempt, Start, Wait
+from policy.plan import Plan, Preempt, Start, Waits
 from policy.reasons import Reason
 from policy.settings import Settings
 from tests.hooks.pictures import NOW_S, job, picture, queue, running
@@ -41,7 +41,7 @@ def make_plan(seen: Picture, starts: Any = (), preempts: Any = (), waits: Any = 
         tuple(Start(job_id, jobs[job_id], parse_exec_vnode(place)) for job_id, place in starts),
         tuple(Preempt(runs[victim], beneficiary, PREEMPTED) for victim, beneficiary in preempts),
         (),
-        tuple(Wait(reason, [jobs[job_id] for job_id in ids]) for reason, ids in waits),
+        Waits({reason: [jobs[job_id] for job_id in ids] for reason, ids in waits}),
         Ledger(),
         snapshot,
     )
@@ -73,6 +73,61 @@ def test_victims_go_before_starts() -> None:
     effects = carry(make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")]), seen)
     assert done() == [["requeue", "1.s"], ["start", "3.s", "(v2:ncpus=2)"]]
     assert (effects.started, effects.requeued, effects.failures) == (["3.s"], ["1.s"], [])
+
+
+def test_a_job_that_is_cut_into_pieces_asks_for_these_before_it_starts() -> None:
+    """PBS writes the node file by what the job asks for: one chunk of four would put all ranks on the first vnode."""
+    seen = picture({"2.s": job(cores=4, Resource_List__select="1:ncpus=4:mem=4gb:mpiprocs=4")})
+    place = "(v1:mem=1048576kb:ncpus=1)+" * 2 + "(v2:mem=1048576kb:ncpus=1)+" * 2
+    carry(make_plan(seen, [("2.s", place.rstrip("+"))]), seen)
+    assert done() == [
+        ["alter", "2.s", "Resource_List.select", "4:mem=1048576kb:ncpus=1:mpiprocs=1"],
+        ["start", "2.s", place.rstrip("+")],
+    ]
+
+
+def test_an_array_is_cut_into_pieces_once_for_all_its_subjobs() -> None:
+    asked = "1:ncpus=2:mpiprocs=2"
+    seen = picture({"8[].s": job(cores=2, Resource_List__select=asked, array_indices_remaining="1-2")})
+    plan = make_plan(seen)
+    array = plan.started.jobs["8[].s"]
+    place = parse_exec_vnode("(v1:ncpus=1)+(v2:ncpus=1)")
+    carry(plan._replace(starts=tuple(Start(f"8[{n}].s", array, place, subjob=n) for n in (1, 2))), seen)
+    assert [call[:2] for call in done()] == [["alter", "8[].s"], ["start", "8[1].s"], ["start", "8[2].s"]]
+
+
+@pytest.mark.parametrize("select", ["1:ncpus=4:mpiprocs=4", "2:ncpus=2:mpiprocs=2", "4:ncpus=1", "1:ncpus=4"])
+def test_a_job_in_the_chunks_it_asks_for_is_left_as_it_is(select: str) -> None:
+    seen = picture({"2.s": job(cores=4, Resource_List__select=select)})
+    chunks = int(select[0])
+    place = "+".join([f"(v1:ncpus={4 // chunks})"] * chunks)
+    carry(make_plan(seen, [("2.s", place)]), seen)
+    assert done() == [["start", "2.s", place]]
+
+
+def test_a_job_that_may_not_ask_for_other_chunks_is_not_started() -> None:
+    pbs_ifl.REFUSALS["2.s"] = "Cannot modify attribute while job running"
+    seen = picture({"2.s": job(cores=2, Resource_List__select="1:ncpus=2:mpiprocs=2")})
+    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=1)+(v2:ncpus=1)")]), seen)
+    assert (effects.started, [call[0] for call in done()]) == ([], ["alter"])
+    assert "cannot set the select of 2.s" in effects.failures[0]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        PREEMPTED,
+        Reason("preempted-class", (("beneficiary", "2.s"), ("above", 5), ("class", -1))),
+        Reason("cut-for-promise", (("beneficiary", "2.s"),)),
+        Reason("cut-for-rescue", (("beneficiary", "2.s"), ("left_s", 9000.0))),
+    ],
+    ids=lambda reason: reason.code,
+)
+def test_whichever_rule_chose_a_victim_it_is_requeued(reason: Reason) -> None:
+    seen = picture({"1.s": running(), "2.s": job()})
+    plan = make_plan(seen)
+    carry(plan._replace(preempts=(Preempt(plan.started.runs["1.s"], "2.s", reason),)), seen)
+    assert done() == [["requeue", "1.s"]]
 
 
 def test_other_queues_are_left_alone() -> None:
@@ -109,7 +164,7 @@ def test_a_comment_says_why_the_job_waits_and_when_that_was() -> None:
     carry(make_plan(seen, waits=[(IDLE_4, ["3.s"])]), seen)
     (comment,) = comments()
     assert comment.startswith("pbsteer 2026-11-20 ")
-    assert comment.endswith(": needs 2 cores: 4 are idle")
+    assert ": needs 2 cores: 4 are idle" in comment
 
 
 def test_a_comment_that_says_the_same_is_not_written_again() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from hooks.bundle import build
 from hooks.deploy import HOOKS, DeployError, Deployment
+from hooks.resources import MODE, PRIORITY, RESOURCES
 from policy.settings import PassSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
@@ -52,6 +53,8 @@ def test_the_hooks_are_there_with_their_files_intervals_and_resources(deployment
     assert '"interval_s": 5' in (qmgr.files / "pbsteer_periodic.CF").read_text()
     assert qmgr.resources["pbsteer_mode"] == "type=string,flag=i"
     assert qmgr.resources["user_priority"] == "type=long,flag=i"
+    assert qmgr.resources["pbsteer_deferrable"] == "type=boolean"
+    assert set(RESOURCES) < set(qmgr.resources)
 
 
 def test_a_hook_is_enabled_only_when_all_of_it_is_there(deployment: Deployment, qmgr: FakeQmgr) -> None:
@@ -111,6 +114,55 @@ def test_a_resource_that_was_there_before_stays_with_what_uses_it(deployment: De
     deployment.apply(SETTINGS, silent)
     deployment.remove(silent)
     assert snapshot(qmgr) == before
+
+
+@pytest.mark.parametrize("name", sorted(RESOURCES))
+def test_a_resource_of_another_type_stands_in_the_way_and_nothing_is_changed(
+    deployment: Deployment, qmgr: FakeQmgr, name: str
+) -> None:
+    qmgr(f"create resource {name} type=string_array,flag=h")
+    before = snapshot(qmgr)
+    for attempt in (lambda: deployment.plan_apply(SETTINGS), lambda: deployment.apply(SETTINGS, silent)):
+        with pytest.raises(DeployError, match=f"resource {name} is there already, of type string_array"):
+            attempt()
+    assert snapshot(qmgr) == before
+
+
+def test_a_resource_that_somebody_made_between_two_versions_of_ours_stays(
+    deployment: Deployment, qmgr: FakeQmgr, tmp_path: Path
+) -> None:
+    """An earlier version made two resources, and recorded only those it had found."""
+    before = snapshot(qmgr)
+    deployment.apply(SETTINGS, silent)
+    for name in RESOURCES.keys() - {MODE, PRIORITY}:
+        qmgr(f"delete resource {name}")
+    (tmp_path / "pbsteer" / "installed.json").write_text('{"resources": [], "scheduling": {"default": "True"}}')
+    qmgr("create resource pbsteer_app type=string")
+    deployment.apply(SETTINGS, silent)
+    assert set(RESOURCES) < set(qmgr.resources)
+    deployment.remove(silent)
+    assert set(qmgr.resources) == {"licences", "pbsteer_app"}
+    qmgr("delete resource pbsteer_app")
+    assert snapshot(qmgr) == before
+
+
+def test_a_resource_that_jobs_ask_for_stays_until_they_are_gone(
+    deployment: Deployment, qmgr: FakeQmgr, tmp_path: Path
+) -> None:
+    qmgr("create resource user_priority type=long,flag=i")
+    before = snapshot(qmgr)
+    deployment.apply(SETTINGS, silent)
+    use_it(qmgr)
+    qmgr.busy = {"pbsteer_app", "pbsteer_width"}
+    assert deployment.remove(silent) == ["pbsteer_app", "pbsteer_width"]
+    assert not set(HOOKS) & set(qmgr.hooks)
+    assert qmgr.scheduling == {"default": "True"}
+    assert set(qmgr.resources) == {"licences", "user_priority", *qmgr.busy}
+    qmgr.busy = set()
+    assert deployment.remove(silent) == []
+    qmgr.settings = [line for line in qmgr.settings if "user_priority" not in line]
+    assert snapshot(qmgr) == before
+    assert not (tmp_path / "pbsteer").exists()
 
 
 def test_the_record_of_how_it_was_is_written_once(deployment: Deployment, qmgr: FakeQmgr) -> None:

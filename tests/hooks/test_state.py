@@ -10,7 +10,8 @@ import pytest
 
 from hooks import state as state_module
 from hooks.state import LEDGER, SecondWriterError, State, StateError
-from policy.ledger import Ledger
+from policy.ledger import Hold, Ledger
+from policy.placement import parse_exec_vnode
 
 LEDGER_WITH_PROMISE = Ledger(promises={"12.server": 1000.0}, preemptions={"7.server": 2})
 
@@ -74,6 +75,23 @@ def test_a_ledger_that_cannot_be_used_is_put_aside_and_an_empty_one_begun(state:
     assert str(state.path / LEDGER) in complaint
     assert (state.path / "ledger.unreadable.json").read_text() == text
     assert state.load_ledger() == (Ledger(), "")
+
+
+def test_a_ledger_of_the_first_version_loses_no_promise_no_hold_and_no_count(state: State) -> None:
+    held = {"13.server": {"exec_vnode": "(v1:ncpus=2)", "victims": ["7.server"], "since_s": 900.0}}
+    old = {
+        "version": 1, "promises": {"12.server": 1000.5}, "holds": held,
+        "preemptions": {"7.server": 2, "8[3].server": 1}, "backfilled": {"9.server": 500.0},
+    }  # fmt: skip
+    (state.path / LEDGER).write_text(json.dumps(old))
+    ledger, complaint = state.load_ledger()
+    assert complaint == ""
+    assert ledger.promises == {"12.server": 1000.5}
+    assert ledger.holds == {"13.server": Hold(parse_exec_vnode("(v1:ncpus=2)"), ("7.server",), 900.0, "quota")}
+    assert ledger.preemptions == {"7.server": 2, "8[3].server": 1}
+    state.save_ledger(ledger)
+    assert json.loads((state.path / LEDGER).read_text())["version"] == 2
+    assert state.load_ledger() == (ledger, "")
 
 
 def test_a_ledger_of_bytes_is_put_aside(state: State) -> None:

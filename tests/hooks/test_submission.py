@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.submission import find_impossible, shrink_estimate
+from hooks.submission import find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import QueueSummary
-from policy.settings import BackfillSettings
+from policy.estimates import Estimates
+from policy.ledger import History, Ledger
+from policy.settings import BackfillSettings, Settings
+from tests.hooks.waiting import waiting_job
 
 CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})
 QUEUE = QueueSummary("drive", {"ncpus": 24, "mem": 96 << 20}, {"ncpus": 8, "mem": 32 << 20})
-HALF = BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600)
+HALF = Settings(backfill=BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600))
+LAST_TWO = Settings(backfill=BackfillSettings(predictor="last-two", shrink_threshold_s=3600))
+NOTHING_PAST = Ledger()
+ALICES_PAST = Ledger(history={"alice": History((5000.0, 7000.0), 12_000.0, 72_000.0)})
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,23 @@ def test_nothing_is_refused_while_no_vnodes_are_known() -> None:
 
 
 def test_an_estimate_above_the_threshold_is_shrunk() -> None:
-    assert shrink_estimate({"walltime": "10:00:00"}, HALF) == 18_000
+    assert shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, HALF) == 18_000
+
+
+def test_an_estimate_is_what_the_users_past_runs_predict() -> None:
+    assert shrink_estimate({"walltime": "10:00:00"}, "alice", ALICES_PAST, LAST_TWO) == 6000
+    assert shrink_estimate({"walltime": "10:00:00"}, "bob", ALICES_PAST, LAST_TWO) is None
+    assert shrink_estimate({"walltime": "01:30:00"}, "alice", ALICES_PAST, LAST_TWO) is None
+
+
+@pytest.mark.parametrize("predictor", ["none", "last-two", "ratio"])
+@pytest.mark.parametrize("factor", [None, 0.2, 0.999])
+@pytest.mark.parametrize("hours", [1, 2, 10, 500])
+def test_the_scheduler_is_told_what_a_pass_would_test_with(predictor: str, factor: float | None, hours: int) -> None:
+    settings = Settings(backfill=BackfillSettings(predictor=predictor, shrink_factor=factor))
+    told = shrink_estimate({"walltime": f"{hours}:00:00"}, "alice", ALICES_PAST, settings)
+    tested_s = Estimates(settings, ALICES_PAST, 0.0).short_s(waiting_job("alice", hours * 3600))
+    assert (hours * 3600 if told is None else told) == round(tested_s)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +83,16 @@ def test_an_estimate_above_the_threshold_is_shrunk() -> None:
     ],
 )
 def test_other_estimates_stay_as_they_are(asked: dict[str, str]) -> None:
-    assert shrink_estimate(asked, HALF) is None
+    assert shrink_estimate(asked, "alice", NOTHING_PAST, HALF) is None
 
 
 def test_without_a_factor_no_estimate_is_shrunk() -> None:
-    assert shrink_estimate({"walltime": "10:00:00"}, BackfillSettings()) is None
+    assert shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, Settings()) is None
+
+
+def test_a_wish_that_makes_no_sense_is_refused_and_any_other_is_let_through() -> None:
+    refusal = find_nonsense({"pbsteer_rank": "fastest", "pbsteer_width": "0"})
+    assert refusal is not None
+    assert "pbsteer_rank is 'fastest'; allowed is composite, compute" in refusal
+    assert "pbsteer_width is '0'; allowed is a whole number of nodes" in refusal
+    assert find_nonsense({"pbsteer_rank": "compute+memory", "pbsteer_width": "4", "select": "what"}) is None

@@ -15,6 +15,7 @@ from hooks.translate import modes_of, problems_of, snapshot_of, translate
 from policy.cluster import Job, Run, Vnode
 from policy.limits import ALL, Limits
 from policy.settings import ServerSettings, Settings
+from policy.wishes import Layout, Needs, RankWish
 from tests.hooks.pictures import NOW_S, job, picture, queue, running, vnode
 
 SETTINGS = Settings()
@@ -288,3 +289,64 @@ def test_no_text_whatever_makes_it_raise(
 def test_a_picture_survives_the_way_to_the_console() -> None:
     seen = picture({"12.server": running()})
     assert Picture.from_data(seen.to_data()) == seen
+
+
+def test_priorities_are_read_like_quotas() -> None:
+    texts = queue(
+        max_run_res_soft__ncpus="[u:alice=4]",
+        max_run_res_soft__user_priority="[u:alice=10],[g:chem=5],[u:PBS_GENERIC=1]",
+    )
+    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
+    assert seen.quotas == Limits({("u", "alice"): 4})
+    assert seen.priorities == Limits({("u", "alice"): 10, ("g", "chem"): 5, ("u", "PBS_GENERIC"): 1})
+
+
+def test_priorities_that_cannot_be_read_make_the_queue_one_that_nobody_acts_for() -> None:
+    found = translate(picture(queues={"workq": queue(max_run_res_soft__user_priority="[u:alice=high]")}), SETTINGS)
+    assert "max_run_res_soft.user_priority" in found.unread["workq"]
+    assert not found.snapshot.queues["workq"].priorities
+
+
+@pytest.mark.parametrize(("text", "is_so"), [("True", True), ("False", False), ("", False)])
+def test_a_queue_or_a_job_can_be_marked_as_one_that_can_be_put_off(text: str, is_so: bool) -> None:
+    marked = queue(resources_available__pbsteer_deferrable=text)
+    assert snapshot_of(picture(queues={"workq": marked}), SETTINGS).queues["workq"].deferrable is is_so
+    assert only_job(job(Resource_List__pbsteer_deferrable=text)).deferrable is is_so
+
+
+@pytest.mark.parametrize(("text", "saves"), [("n", False), ("u", None), ("c=10", None), ("", None)])
+def test_a_job_that_forbids_checkpoints_cannot_save(text: str, saves: bool | None) -> None:
+    assert only_job(job(Checkpoint=text)).saves is saves
+
+
+def test_a_job_that_was_requeued_has_saved_nothing_that_pbs_knows_of() -> None:
+    assert only_job(job(run_count="2", resources_used__walltime="01:00:00")).saved_s == 0.0
+
+
+def test_wishes_of_a_job_and_of_its_subjobs_are_read() -> None:
+    wished = job(
+        "B", 4, array_indices_remaining="3", Resource_List__pbsteer_rank="memory", Resource_List__pbsteer_min_mem="1gb",
+        Resource_List__pbsteer_layout="stripe", Resource_List__pbsteer_width="2", Resource_List__pbsteer_app="wrf",
+    )  # fmt: skip
+    snapshot = snapshot_of(picture({"8[].server": wished, "8[2].server": running()}), SETTINGS)
+    for seen in (snapshot.jobs["8[].server"], snapshot.runs["8[2].server"].job):
+        assert seen.rank == RankWish("memory", Needs(memory_kib=1 << 20))
+        assert (seen.layout, seen.application) == (Layout("stripe", 2), "wrf")
+
+
+def test_a_job_of_a_server_that_does_not_define_our_resources_wishes_for_nothing() -> None:
+    seen = only_job(job(Account_Name="wrf"))
+    assert (seen.rank, seen.layout, seen.application, seen.deferrable) == (None, None, "", False)
+
+
+def test_a_wish_that_makes_no_sense_blocks_the_job_and_is_listed() -> None:
+    seen = picture({"12.server": job(Resource_List__pbsteer_layout="wide")})
+    assert snapshot_of(seen, SETTINGS).jobs["12.server"].blocked == (
+        "pbsteer_layout is 'wide'; allowed is pack, stripe, which cannot be read"
+    )
+    assert problems_of(seen, SETTINGS) == ("job 12.server: pbsteer_layout is 'wide'; allowed is pack, stripe",)
+
+
+def test_no_readings_are_made_up() -> None:
+    texts = vnode(used=3) | {"resources_available.pbsteer_temperature": "60"}
+    assert snapshot_of(picture(vnodes={"v1": texts}), SETTINGS).readings == {}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from policy import Changes, Ledger, Settings
 from policy.cluster import UNLIMITED_S
-from policy.settings import PassSettings
+from policy.ledger import Cut
+from policy.settings import PassSettings, StripeSettings
+from policy.wishes import Layout
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, starts, vnode
 
 
 def test_an_empty_cluster_has_an_empty_plan() -> None:
     plan = plan_for(cluster([]))
-    assert (plan.starts, plan.preempts, plan.estimates, plan.waits) == ((), (), (), ())
+    assert (plan.starts, plan.preempts, plan.estimates, tuple(plan.waits)) == ((), (), (), ())
 
 
 def test_no_vnodes_at_all() -> None:
@@ -36,10 +38,11 @@ def test_a_promise_is_forgotten_with_its_job_or_when_it_is_held() -> None:
     assert plan_for(held, None, ledger).ledger.promises == {}
 
 
-def test_a_promise_moves_earlier() -> None:
+def test_the_promise_is_the_first_reserved_time_and_the_reservation_may_be_earlier() -> None:
     snapshot = cluster([vnode("v1")], [job("3", select="4")], [run("1", "alice", "v1=4", 0, 100)])
     plan = plan_for(snapshot, None, Ledger({"3": 500.0}))
-    assert (plan.estimates[0].at_s, plan.estimates[0].promised_s) == (100, 100)
+    assert (plan.estimates[0].at_s, plan.estimates[0].promised_s) == (100, 500)
+    assert plan.ledger.promises == {"3": 500.0}
 
 
 def test_nothing_is_promised_that_nobody_can_tell() -> None:
@@ -65,8 +68,8 @@ def test_backfilled_runs_are_remembered_until_they_end() -> None:
         [vnode("v1")], [job("3", select="4"), job("4", select="1", estimate_s=50)], [run("1", "a", "v1=3")]
     )
     plan = plan_for(snapshot)
-    assert plan.ledger.backfilled == {"4": 10}
-    assert plan_for(plan.started, None, plan.ledger).ledger.backfilled == {"4": 10}
+    assert plan.ledger.backfilled.keys() == {"4"}
+    assert plan_for(plan.started, None, plan.ledger).ledger.backfilled.keys() == {"4"}
     ended = plan.started.apply(Changes(60, gone=["4"]))
     assert plan_for(ended, None, plan.ledger).ledger.backfilled == {}
 
@@ -95,3 +98,27 @@ def test_a_head_of_one_queue_holds_back_only_those_that_share_its_vnodes() -> No
         queues=[queue(), queue("", "p", partition="P")],
     )
     assert started(plan_for(snapshot)) == ["5"]
+
+
+def test_why_a_job_was_preempted_is_remembered_as_long_as_it_lives() -> None:
+    owned = queue("[u:alice=0],[u:bob=4]")
+    snapshot = cluster([vnode("v1")], [job("3", "bob", "4", 50)], [run("1", "alice", "v1=4")], queues=[owned])
+    first = plan_for(snapshot)
+    (preempt,) = first.preempts
+    assert first.ledger.cuts == {"1": Cut(10, preempt.reason.code, preempt.reason.numbers)}
+    requeued = snapshot.apply(Changes(15, [snapshot.runs["1"].job]))
+    second = plan_for(requeued, None, first.ledger)
+    assert started(second) == ["3"]
+    assert second.ledger.cuts == first.ledger.cuts
+    again = plan_for(second.started.apply(Changes(65, gone=["3"])), None, second.ledger)
+    assert started(again) == ["1"]
+    assert again.ledger.cuts == first.ledger.cuts
+    assert plan_for(again.started.apply(Changes(200, gone=["1"])), None, again.ledger).ledger.cuts == {}
+
+
+def test_a_staggered_job_wakes_the_next_pass() -> None:
+    waiting = [job(each, select="8", layout=Layout("stripe", 4)) for each in ("3", "4")]
+    snapshot = cluster([vnode(f"v{number}") for number in range(1, 5)], waiting)
+    plan = plan_for(snapshot, Settings(stripe=StripeSettings(stagger_s=60)))
+    assert codes(plan) == {"4": "staggered"}
+    assert plan.next_s == 70

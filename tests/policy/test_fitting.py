@@ -58,7 +58,7 @@ def test_every_consumable_binds() -> None:
     small, large = vnode("a", 4, has={"mem": 10}), vnode("b", 4, has={"mem": 30})
     assert where("1:ncpus=1:mem=20kb", small, large) == "b=1"
     assert where("3:ncpus=1:mem=10kb", small, large) == "b=3"
-    assert where("4:ncpus=1:mem=10kb", small, large) == "a=1 b=3"
+    assert where("4:ncpus=1:mem=10kb", small, large) == "b=3 a=1"
     assert where("5:ncpus=1:mem=10kb", small, large) is None
     assert where("1:ncpus=0:mem=30kb", small, large) == "b=0"
     assert where("1:ngpus=1", small, large) is None

@@ -6,11 +6,22 @@ from typing import Any
 
 import pytest
 
-from policy.ledger import VERSION, Hold, Ledger, LedgerError
+from policy.cluster import UNLIMITED_S
+from policy.ledger import VERSION, Backfilled, Cut, History, Hold, Ledger, LedgerError, Tally
 from tests.policy.clusters import place_of
 
 FULL = Ledger(
-    {"3.s": 100.5}, {"4.s": Hold(place_of("(v1:ncpus=2:mem=5kb)"), ("1.s", "2[3].s"), 90.0)}, {"1.s": 2}, {"5.s": 80.0}
+    {"3.s": 100.5},
+    {"4.s": Hold(place_of("(v1:ncpus=2:mem=5kb)"), ("1.s", "2[3].s"), 90.0, "class")},
+    {"1.s": 2},
+    {"5.s": Backfilled(80.0, True), "6.s": Backfilled(UNLIMITED_S)},
+    {"5.s": 7, "6.s": -1},
+    {"alice": History((10.0, 20.5), 30.5, 60.0)},
+    {"wrf": {"stripe": Tally(3, 2.5)}},
+    {"v1": 70.0},
+    99.0,
+    {"1.s": Cut(91.5, "cut-for-rescue", (("beneficiary", "4.s"), ("left_s", UNLIMITED_S)))},
+    {"5.s": {"v1": (0, 1, 8), "v2": ()}},
 )
 
 
@@ -24,17 +35,29 @@ def test_read_back_as_written() -> None:
 
 
 def test_written_in_words_of_pbs() -> None:
-    hold = {"exec_vnode": "(v1:mem=5kb:ncpus=2)", "victims": ["1.s", "2[3].s"], "since_s": 90.0}
+    hold = {"exec_vnode": "(v1:mem=5kb:ncpus=2)", "victims": ["1.s", "2[3].s"], "since_s": 90.0, "rule": "class"}
     assert FULL.to_data() == {
         "version": VERSION,
         "promises": {"3.s": 100.5},
         "holds": {"4.s": hold},
         "preemptions": {"1.s": 2},
-        "backfilled": {"5.s": 80.0},
+        "backfilled": {"5.s": [80.0, True], "6.s": [None, False]},
+        "classes": {"5.s": 7, "6.s": -1},
+        "history": {"alice": [[10.0, 20.5], 30.5, 60.0]},
+        "learned": {"wrf": {"stripe": [3, 2.5]}},
+        "stripes": {"v1": 70.0},
+        "seen_s": 99.0,
+        "cuts": {"1.s": [91.5, "cut-for-rescue", [["beneficiary", "4.s"], ["left_s", None]]]},
+        "cores": {"5.s": {"v1": [0, 1, 8], "v2": []}},
     }
 
 
-@pytest.mark.parametrize("version", [0, VERSION + 1, "1", None])
+def test_the_first_version_is_read_without_what_it_did_not_know() -> None:
+    old = {key: data()[key] for key in ("promises", "holds", "preemptions")}
+    assert Ledger.from_data({**old, "version": 1, "backfilled": {"5.s": 80.0}}) == Ledger(*FULL[:3])
+
+
+@pytest.mark.parametrize("version", [0, VERSION + 1, "1", None, True])
 def test_another_version_is_refused_rather_than_guessed_at(version: object) -> None:
     with pytest.raises(LedgerError, match=f"version {version!r}"):
         Ledger.from_data(data(version=version))
@@ -69,6 +92,25 @@ HOLD = FULL.to_data()["holds"]["4.s"]
         {"preemptions": {"1": float("inf")}},
         {"preemptions": {"1": "2"}},
         {"backfilled": {"1": {}}},
+        {"backfilled": {"1": [1.0, 1]}},
+        {"classes": {"1": -2}},
+        {"classes": {"1": 1.5}},
+        {"history": {"alice": [[1.0], 2.0]}},
+        {"history": {"alice": [["x"], 2.0, 3.0]}},
+        {"learned": {"wrf": {"pack": [1.5, 2.0]}}},
+        {"stripes": {"v1": "soon"}},
+        {"seen_s": None},
+        {"cuts": {"1.s": [1.0, "x"]}},
+        {"cuts": {"1.s": [None, "x", []]}},
+        {"cuts": {"1.s": [1.0, 7, []]}},
+        {"cuts": {"1.s": [1.0, "x", [["used", True]]]}},
+        {"cuts": {"1.s": [1.0, "x", [["used", {}]]]}},
+        {"cores": {"1.s": [0, 1]}},
+        {"cores": {"1.s": {"v1": 3}}},
+        {"cores": {"1.s": {"v1": "01"}}},
+        {"cores": {"1.s": {"v1": [0, -1]}}},
+        {"cores": {"1.s": {"v1": [0.5]}}},
+        {"cores": {"1.s": {"v1": [True]}}},
     ],
 )
 def test_bad_data_is_refused(changed: dict[str, Any]) -> None:
@@ -76,7 +118,7 @@ def test_bad_data_is_refused(changed: dict[str, Any]) -> None:
         Ledger.from_data(data(**changed))
 
 
-@pytest.mark.parametrize("missing", ["promises", "holds", "preemptions", "backfilled"])
+@pytest.mark.parametrize("missing", list(Ledger._fields))
 def test_a_part_that_is_missing_is_named(missing: str) -> None:
     lacking = data()
     del lacking[missing]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policy import Changes, Ledger, Settings
+from policy import Changes, Ledger, Queue, Settings
 from policy.preview import Preview, preview
-from tests.policy.clusters import cluster, job, queue, run, vnode
+from policy.settings import PrioritySettings, QuotaSettings
+from tests.policy.clusters import QUEUE, cluster, job, queue, quotas, run, vnode
 
 
 def of_quotas(before: str, after: str) -> Preview:
@@ -65,3 +66,33 @@ def test_each_effect_says_who_and_what() -> None:
     assert sentences[0].startswith("2 alice 4c is preempted for 3: u:alice held 8")
     assert previewed.as_json()["next_pass"][0]["kind"] == "preempted"
     assert previewed.later[0].sentence == "2 running jobs of alice's can be preempted"
+
+
+def of_priorities(before: str, after: str, settings: Settings) -> Preview:
+    """alice runs 4 cores on 4, in the class of her priority; bob waits with 4. Both have a quota of 4."""
+
+    def with_priorities(priorities: str) -> Queue:
+        return Queue(QUEUE, quotas=quotas("[u:alice=4],[u:bob=4]"), priorities=quotas(priorities))
+
+    runs = [run("1", "alice", "v1=4", 0, 500)]
+    snapshot = cluster([vnode("v1")], [job("3", "bob", "4")], runs, queues=[with_priorities(before)])
+    return preview(snapshot, Changes(10, queues=[with_priorities(after)]), Ledger(classes={"1": 5}), settings)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        ("[u:alice=5]", "[u:alice=5],[u:bob=5]", set()),
+        ("[u:alice=5]", "[u:alice=5],[u:bob=6]", {("preempted", "1"), ("gets-cores", "3"), ("open", "alice")}),
+        ("[u:bob=6]", "[u:bob=5]", {("spared", "1"), ("reserved", "3"), ("safe", "alice")}),
+        ("[u:alice=5]", "[u:alice=1]", set()),
+    ],
+)
+def test_a_priority_that_changes(before: str, after: str, effects: set[tuple[str, str]]) -> None:
+    """The class that alice's run started in stays 5, whatever becomes of her priority."""
+    assert told(of_priorities(before, after, Settings(quota=QuotaSettings(preempt=False)))) == effects
+
+
+def test_priorities_open_nobody_where_rule_b_is_off() -> None:
+    off = Settings(priority=PrioritySettings(preempt=False))
+    assert told(of_priorities("[u:alice=5]", "[u:alice=5],[u:bob=6]", off)) == set()

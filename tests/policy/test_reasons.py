@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy import Reason
+from policy import Job, Reason
 from policy.cluster import UNLIMITED_S
-from policy.reasons import CODES
+from policy.reasons import CODES, Number
 from tests.policy.clusters import job
 
 POLICY = Path(policy.__file__).parent
@@ -84,3 +84,66 @@ def test_a_number_that_is_not_there() -> None:
     assert reason.number("idle") == 4
     with pytest.raises(KeyError):
         reason.number("cores")
+
+
+def told(code: str, numbers: dict[str, Number], of: Job | None = None) -> str:
+    return Reason(code, tuple(numbers.items())).sentence(of or job("1", select="4"), 100)
+
+
+def over(used: int, need: int, limit: int) -> dict[str, Number]:
+    return {"entity": "u:bob", "queue": "workq", "used": used, "need": need, "limit": limit}
+
+
+def base(need: int, left: int, limit: int) -> dict[str, Number]:
+    return {"entity": "u:bob", "need": need, "left": left, "limit": limit}
+
+
+SOON: dict[str, Number] = {"at_s": 200}
+
+
+@pytest.mark.parametrize(
+    ("code", "numbers", "part"),
+    [
+        ("over-quota", over(6, 4, 8), "workq: it may once 2 of these are given back, or with a quota of 10"),
+        ("over-quota", over(2, 4, 3), "a quota of 3 in queue workq: a quota of 6 would let it"),
+        ("base-class", base(4, 3, 8), "is lifted when 1 more of it is given back"),
+        ("base-class", base(4, 1, 8), "is lifted when 3 more of it are given back"),
+        ("base-class", base(9, 8, 8), "a quota of at least 9 would lift it"),
+        (
+            "server-resource",
+            {"resource": "lic", "asked": 3, "left": 1},
+            "is left; it starts when 2 more are given back",
+        ),
+        ("too-few-idle", {"idle": 1}, "1 is idle; it waits for 3 more, with no time set before it is first in line"),
+        ("reserved", {"idle": 1, **SOON}, "needs 4 cores, 1 is idle; reserved to start in 100 s"),
+        ("reserved", {"idle": 5, **SOON}, "5 are idle, but not as it asks for them; reserved to start in 100 s"),
+    ],
+)
+def test_what_would_change_it(code: str, numbers: dict[str, Number], part: str) -> None:
+    assert part in told(code, numbers)
+
+
+@pytest.mark.parametrize(
+    ("of", "subject"),
+    [
+        (job("1", estimate_s=600), "its estimate of 10 min passes"),
+        (job("1", estimate_s=600, saved_s=300), "its remaining estimate of 5 min passes"),
+        (job("1", estimate_s=UNLIMITED_S), "a run without a walltime passes"),
+    ],
+)
+def test_what_passes_the_reservation(of: Job, subject: str) -> None:
+    assert subject in told("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
+    assert "1 core is spare" in told("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
+
+
+def test_classes_are_told_by_their_number_and_the_lowest_by_its_name() -> None:
+    numbers: dict[str, Number] = {"beneficiary": "3", "above": 7, "class": -1}
+    assert told("preempted-class", numbers) == "preempted for 3, whose class 7 is above its own, base"
+    assert told("preempted-class", {**numbers, "class": 0}).endswith("above its own, 0")
+
+
+@pytest.mark.parametrize(
+    ("left_s", "end"), [(7300, "length: 2 h 02 were left of its estimate"), (UNLIMITED_S, "length")]
+)
+def test_what_was_left_of_a_run_that_made_way(left_s: float, end: str) -> None:
+    assert told("cut-for-rescue", {"beneficiary": "3", "left_s": left_s}).endswith(end)

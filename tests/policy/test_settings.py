@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,12 +9,17 @@ import pytest
 from policy.limits import parse_limits
 from policy.settings import (
     BackfillSettings,
+    CheckpointSettings,
     PassSettings,
+    PrioritySettings,
     QueueSettings,
     QuotaSettings,
+    RankingSettings,
+    RescueSettings,
     ServerSettings,
     Settings,
     SettingsError,
+    StripeSettings,
     describe_settings,
 )
 
@@ -34,18 +38,31 @@ def test_nothing_said_means_the_defaults() -> None:
 
 def test_everything_said() -> None:
     data = {
-        "backfill": {"kind": "none", "order": "shortest-first", "shrink_factor": 0.5, "shrink_threshold_s": 60},
+        "backfill": {"kind": "checkpoint", "order": "shortest-first", "shrink_factor": 0.5, "predictor": "ratio"},
         "quota": {"preempt": False, "victim_order": "newest", "exempt_s": 1.5, "urgent_priority": -3},
+        "priority": {"preempt": False, "deferrable_first": True},
+        "checkpoint": {"saves": True, "cost_s": 60, "cost_per_core_s": 0.5, "grace_s": 30, "repeat_at_most_s": 600},
+        "rescue": {"enabled": True, "short_s": 900, "left_least_s": 14400, "max_cuts": 2},
+        "ranking": {"mode": "compute+memory", "interval_s": 30},
+        "stripe": {"layout": "learn", "width_factor": 3, "stagger_s": 20},
         "schedule": {"max_starts": 7},
         "server": {"mode": "drive", "journal_group": "pbs"},
-        "queue": [{"name": "workq", "quotas": "[u:alice=4]", "max_run_res": "[u:bob=2]"}, {"name": "x"}],
+        "queue": [
+            {"name": "workq", "quotas": "[u:alice=4]", "max_run_res": "[u:bob=2]", "priorities": "[g:chem=7]"},
+            {"name": "x"},
+        ],
     }
     settings = Settings.from_data(data, "policy.toml")
-    assert settings.backfill == BackfillSettings("none", "shortest-first", 0.5, 60)
+    assert settings.backfill == BackfillSettings("checkpoint", "shortest-first", 0.5, predictor="ratio")
     assert settings.quota == QuotaSettings(preempt=False, victim_order="newest", exempt_s=1.5, urgent_priority=-3)
+    assert settings.priority == PrioritySettings(preempt=False, deferrable_first=True)
+    assert settings.checkpoint == CheckpointSettings(True, 60, 0.5, grace_s=30, repeat_at_most_s=600)
+    assert settings.rescue == RescueSettings(enabled=True, short_s=900, left_least_s=14400, max_cuts=2)
+    assert settings.ranking == RankingSettings("compute+memory", 30)
+    assert settings.stripe == StripeSettings("learn", 3, 20)
     assert settings.schedule == PassSettings(max_starts=7)
     assert settings.server == ServerSettings("drive", "pbs")
-    limits = (parse_limits("[u:alice=4]", ""), parse_limits("[u:bob=2]", ""))
+    limits = (parse_limits("[u:alice=4]", ""), parse_limits("[u:bob=2]", ""), parse_limits("[g:chem=7]", ""))
     assert settings.queues == (QueueSettings("workq", *limits), QueueSettings("x"))
     assert Settings.from_data(settings.to_data(), "policy.toml") == settings
 
@@ -61,9 +78,34 @@ def test_everything_said() -> None:
         ("backfill", "shrink_factor", True, "greater than 0 and less than 1"),
         ("backfill", "shrink_threshold_s", -1, "from 0"),
         ("backfill", "shrink_threshold_s", float("inf"), "from 0"),
-        ("backfill", "kind", "conservative", "none, easy"),
-        ("backfill", "kind", ["easy"], "none, easy"),
+        ("backfill", "kind", "conservative", "none, easy, checkpoint"),
+        ("backfill", "kind", ["easy"], "none, easy, checkpoint"),
         ("backfill", "order", None, "first-come, shortest-first"),
+        ("backfill", "predictor", "mean", "none, last-two, ratio"),
+        ("priority", "preempt", "on", "true or false"),
+        ("priority", "deferrable_first", 1, "true or false"),
+        ("checkpoint", "saves", "yes", "true or false"),
+        ("checkpoint", "cost_s", -1, "from 0"),
+        ("checkpoint", "cost_per_core_s", float("nan"), "from 0"),
+        ("checkpoint", "restart_s", "1", "from 0"),
+        ("checkpoint", "restart_per_core_s", None, "from 0"),
+        ("checkpoint", "grace_s", float("inf"), "from 0"),
+        ("checkpoint", "repeat_at_most_s", -0.1, "from 0"),
+        ("rescue", "enabled", 0, "true or false"),
+        ("rescue", "short_s", 0, "from 1"),
+        ("rescue", "wait_factor", -1, "from 0"),
+        ("rescue", "wait_least_s", "60", "from 0"),
+        ("rescue", "exempt_s", True, "from 0"),
+        ("rescue", "max_cuts", 0, "1 to 1000000"),
+        ("rescue", "left_least_s", -1, "from 0"),
+        ("ranking", "mode", "cores", "none, composite, compute, memory"),
+        ("ranking", "interval_s", 0, "from 1"),
+        ("ranking", "stale_intervals", 0.5, "from 1"),
+        ("stripe", "layout", "wide", "none, pack, stripe, learn"),
+        ("stripe", "width_factor", 0.9, "from 1 to 1000"),
+        ("stripe", "stagger_s", -1, "from 0"),
+        ("stripe", "learn_runs", 0, "1 to 1000000"),
+        ("stripe", "idle_within_s", float("nan"), "from 0"),
         ("quota", "preempt", 1, "true or false"),
         ("quota", "preempt", "yes", "true or false"),
         ("quota", "counted", "", "consumable"),
@@ -98,17 +140,25 @@ def test_a_bad_value_is_named_with_its_key_and_what_is_allowed(
 
 
 def test_every_key_is_described() -> None:
-    described = {key for key, _, _ in describe_settings()}
-    tables = {"backfill": BackfillSettings, "quota": QuotaSettings, "schedule": PassSettings, "server": ServerSettings}
-    assert described == {f"{name}.{f.name}" for name, kind in tables.items() for f in fields(kind)}
-    assert all(allowed for _, _, allowed in describe_settings())
+    described = [key for key, _, _ in describe_settings()]
+    assert len(described) == len(set(described))
+    assert {key.partition(".")[0] for key in described} == Settings.__dataclass_fields__.keys() - {"queues"}
+    for key, default, allowed in describe_settings():
+        table, _, name = key.partition(".")
+        value = getattr(getattr(Settings(), table), name)
+        assert (default, bool(allowed)) == ("none" if value in (None, "") else str(value), True)
+
+
+def test_a_rescue_where_jobs_start_strictly_in_order_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"test: rescue.enabled = True with backfill.kind = 'none'.*allowed"):
+        Settings.from_data({"rescue": {"enabled": True}, "backfill": {"kind": "none"}}, "test")
 
 
 @pytest.mark.parametrize("data", [{"queues": []}, {"Quota": {}}, {"policy": 1}])
 def test_an_unknown_table_is_named(data: dict[str, object]) -> None:
     (problem,) = problems(data)
     assert problem.startswith("policy.toml: unknown key ")
-    assert "backfill, quota, schedule, server, queue" in problem
+    assert problem.endswith(", ".join([*(key for key in Settings.__dataclass_fields__ if key != "queues"), "queue"]))
 
 
 def test_an_unknown_key_is_named_with_those_there_are() -> None:
@@ -137,6 +187,7 @@ def test_a_table_that_is_none() -> None:
         ({"name": "a", "quotas": "alice=1"}, "cannot read 'alice=1'"),
         ({"name": "a", "quotas": {"alice": 1}}, "allowed is a text like"),
         ({"name": "a", "max_run_res": 3}, "allowed is a text like"),
+        ({"name": "a", "priorities": "[u:alice=high]"}, "'high'"),
         ({"name": "a", "priority": 3}, "unknown key 'priority'"),
     ],
 )
@@ -153,3 +204,11 @@ def test_two_queues_of_one_name() -> None:
 
 def test_all_problems_are_told_at_once() -> None:
     assert len(problems({"quota": {"delay_s": -1, "x": 2}, "y": 3, "queue": [{}]})) == 4
+
+
+@pytest.mark.parametrize(
+    ("cores", "charge_s"),
+    [(1, 10 + 20 + 3 * 1), (64, 10 + 20 + 3 * 64)],
+)
+def test_a_cut_is_charged_for_saving_and_restarting_by_size(cores: int, charge_s: float) -> None:
+    assert CheckpointSettings(True, 10, 1, 20, 2).charge_s(cores) == charge_s

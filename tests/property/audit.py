@@ -191,4 +191,4 @@ def told(plan: Plan) -> object:
 
 
 def ledger_told(ledger: Ledger) -> object:
-    return (dict(ledger.promises), dict(ledger.holds), dict(ledger.preemptions), dict(ledger.backfilled))
+    return tuple(dict(part) if isinstance(part, Mapping) else part for part in ledger)

@@ -8,29 +8,15 @@ from hypothesis import strategies as st
 
 from policy.cluster import HardLimits, Queue
 from policy.limits import Limits
-from policy.settings import BACKFILL_ORDERS, VICTIM_ORDERS, BackfillSettings, PassSettings, QuotaSettings, Settings
+from policy.settings import QuotaSettings, Settings
 from sim.policies import QUEUE, Policy, resolve
 from sim.replay import replay
 from sim.workload import Cluster, Workload
-from tests.property.strategies import USERS, workloads
+from tests.property.strategies import USERS
+from tests.property.workload_strategies import quota_policies, workloads
 from tests.sim.counting import count
 
 Drawn = tuple[Workload, Cluster]
-
-
-@st.composite
-def quota_policies(draw: st.DrawFn) -> Policy:
-    """P1 with any order of victims, delays and exempt times, and quotas between nothing and plenty."""
-    quotas = Limits({("u", user): draw(st.integers(0, 12)) for user in USERS if draw(st.integers(0, 3))})
-    quota = QuotaSettings(
-        victim_order=draw(st.sampled_from(VICTIM_ORDERS)),
-        delay_s=draw(st.sampled_from((0, 0, 7, 30))),
-        delay_per_core_s=draw(st.sampled_from((0, 0, 3))),
-        exempt_s=draw(st.sampled_from((0, 0, 15))),
-    )
-    backfill = BackfillSettings(order=draw(st.sampled_from(BACKFILL_ORDERS)))
-    settings = Settings(backfill, quota, PassSettings(max_starts=1_000_000))
-    return Policy("quota", settings, Queue(QUEUE, quotas=quotas))
 
 
 @pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjbf"])

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings, Snapshot, decide
 from tests.property import audit
-from tests.property.strategies import Parts, Turn, clusters, eager_settings, turns
+from tests.property.change_strategies import Turn, shuffles, turns
+from tests.property.site_strategies import all_settings, eager_settings
+from tests.property.strategies import Parts, clusters, contended_clusters
+
+PARTS = st.one_of(clusters(), contended_clusters(ranked=True))
+SETTINGS = st.one_of(eager_settings(), all_settings())
 
 
-@given(clusters().flatmap(lambda parts: st.tuples(st.just(parts), turns(parts))))
+@given(PARTS.flatmap(lambda parts: st.tuples(st.just(parts), turns(parts))))
 def test_changes_give_what_building_anew_gives(drawn: tuple[Parts, Turn]) -> None:
     parts, turn = drawn
     carried, anew = parts.snapshot().apply(turn.changes), turn.after.snapshot()
@@ -18,7 +25,7 @@ def test_changes_give_what_building_anew_gives(drawn: tuple[Parts, Turn]) -> Non
     assert carried.idle_cores() == anew.idle_cores()
 
 
-@given(clusters().flatmap(lambda parts: st.tuples(st.just(parts), turns(parts))), eager_settings())
+@given(PARTS.flatmap(lambda parts: st.tuples(st.just(parts), turns(parts))), SETTINGS)
 def test_a_changed_snapshot_decides_as_one_built_anew(drawn: tuple[Parts, Turn], settings: Settings) -> None:
     parts, turn = drawn
     snapshot = parts.snapshot()
@@ -27,7 +34,7 @@ def test_a_changed_snapshot_decides_as_one_built_anew(drawn: tuple[Parts, Turn],
     assert carried == audit.told(decide(turn.after.snapshot(), Ledger(), settings))
 
 
-@given(clusters().flatmap(lambda parts: st.tuples(st.just(parts), turns(parts), turns(parts))), eager_settings())
+@given(PARTS.flatmap(lambda parts: st.tuples(st.just(parts), turns(parts), turns(parts))), SETTINGS)
 def test_versions_do_not_disturb_each_other(drawn: tuple[Parts, Turn, Turn], settings: Settings) -> None:
     """Two futures of one snapshot, used in turn and each again."""
     parts, one, other = drawn
@@ -43,7 +50,7 @@ def test_versions_do_not_disturb_each_other(drawn: tuple[Parts, Turn, Turn], set
         assert audit.told(decide(snapshot, Ledger(), settings)) == expected
 
 
-@given(clusters(), eager_settings())
+@given(PARTS, SETTINGS)
 def test_the_cluster_after_the_starts_is_one_built_anew(parts: Parts, settings: Settings) -> None:
     plan = decide(parts.snapshot(), Ledger(), settings)
     after = plan.started
@@ -53,3 +60,11 @@ def test_the_cluster_after_the_starts_is_one_built_anew(parts: Parts, settings: 
     assert after == anew
     assert after.idle_cores() == anew.idle_cores()
     assert audit.told(decide(after, plan.ledger, settings)) == audit.told(decide(anew, plan.ledger, settings))
+
+
+@given(PARTS.flatmap(turns), SETTINGS, shuffles())
+def test_what_has_ended_and_what_was_reported_may_come_in_any_order(
+    turn: Turn, settings: Settings, shuffle: Callable[[Parts], Parts]
+) -> None:
+    expected = audit.told(decide(turn.after.snapshot(), Ledger(), settings))
+    assert audit.told(decide(shuffle(turn.after).snapshot(), Ledger(), settings)) == expected

@@ -50,11 +50,12 @@ def swf_record(
     estimate: object = 200,
     user: object = 7,
     group: object = 8,
+    executable: object = -1,
     status: object = 1,
 ) -> str:
     """One line of a trace; what a replay does not read is -1."""
     fields: Sequence[object] = (
-        number, submit, -1, run, used, -1, -1, requested, estimate, -1, status, user, group, -1, -1, -1, -1, -1,
+        number, submit, -1, run, used, -1, -1, requested, estimate, -1, status, user, group, executable, -1, -1, -1, -1,
     )  # fmt: skip
     return " ".join(map(str, fields))
 

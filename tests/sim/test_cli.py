@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,18 @@ def test_json_is_one_object_for_each_policy(trace: Path) -> None:
     assert first["utilization"] == pytest.approx(210 / 220)
 
 
+def test_an_accounting_log_is_a_trace() -> None:
+    result = run(Path(__file__).parent / "accounting_log", "--cluster", "2x8", "--policy", "fcfs", "--json")
+    values = json.loads(result.stdout)
+    assert values["jobs"]
+    assert values["makespan_s"]
+    assert f"{values['skipped']:,} left out" in result.stderr
+
+
+def test_the_files_of_one_log_are_one_trace_and_two_traces_are_none(trace: Path) -> None:
+    assert trace.name in refused(trace, trace, "--cluster", "3x1")
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_what_was_left_out_is_said_on_stderr(trace: Path, options: tuple[str, ...]) -> None:
     said = run(trace, "--policy", "fcfs", *options).stderr
@@ -79,21 +92,21 @@ def test_nothing_is_said_of_progress_where_stderr_is_no_terminal(trace: Path) ->
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo-terminals")
-def test_progress_is_one_line_that_is_gone_at_the_end(trace: Path) -> None:
+def test_progress_is_a_bar_for_each_policy_on_stderr(trace: Path) -> None:
     terminal, stderr = os.openpty()
     program = "from sim.cli import simulate; simulate()"
     with os.fdopen(terminal, "rb", buffering=0) as screen:
-        subprocess.run(
-            [sys.executable, "-c", program, str(trace), "--cluster", "3x1", "--policy", "fcfs"],
-            stdout=subprocess.DEVNULL,
+        result = subprocess.run(
+            [sys.executable, "-c", program, str(trace), "--cluster", "3x1", "--policy", "fcfs", "--policy", "easy"],
+            stdout=subprocess.PIPE,
             stderr=stderr,
             check=True,
         )
         os.close(stderr)
         shown = screen.read(4096)
-    assert b"fcfs: 1 of 3 jobs" in shown
-    assert shown.endswith(b"\r\x1b[K")
-    assert b"\n" not in shown
+    assert b"[" not in result.stdout
+    for policy in (b"fcfs", b"easy"):
+        assert re.search(policy + rb"  \[#+\]  3/3", shown)
 
 
 def test_a_cluster_that_is_given_goes_before_the_header(trace: Path) -> None:
@@ -129,12 +142,26 @@ def test_a_workload_can_be_drawn_instead_of_read() -> None:
     assert first["mean_wait_s"] == again["mean_wait_s"]
 
 
+@pytest.mark.parametrize(("applications", "better"), [("memory,compute", "striped"), ("communication", "packed")])
+def test_layouts_are_compared_where_jobs_share_memory_bandwidth(applications: str, better: str) -> None:
+    campaign = ("--generate", 60, "--cluster", "8x8", "--applications", applications, "--contention", "--json")
+    lines = run(*campaign, *(word for name in ("packed", "striped") for word in ("--policy", name))).stdout.splitlines()
+    ends = {figures["policy"]: figures["makespan_s"] for figures in map(json.loads, lines)}
+    assert min(ends, key=ends.__getitem__) == better
+
+
+def test_the_title_says_what_is_shared() -> None:
+    campaign = ("--generate", 4, "--cluster", "4x4", "--applications", "memory,mixed", "--load", 0.5, "--contention")
+    title = "campaign of memory and mixed, load 0.5, sharing memory bandwidth: 4 jobs on 4 nodes of 4 cores"
+    assert run(*campaign).stdout.splitlines()[0] == title
+
+
 # What is refused
 
 
 def test_a_trace_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "absent.swf: cannot be read: No such file" in refused(tmp_path / "absent.swf")
-    assert "cannot be read: Is a directory" in refused(tmp_path)
+    assert "no accounting files in it" in refused(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +192,7 @@ def test_a_header_without_a_whole_cluster_asks_for_one(tmp_path: Path) -> None:
         (("--plot", "absent/story.svg"), "--plot absent/story.svg: must be a file in a folder that exists"),
         (("--seed", "3"), "--seed 3: only with --generate"),
         (("--load", "0.5"), "--load 0.5: only with --generate"),
+        (("--applications", "memory"), "--applications memory: only with --generate"),
         (("--generate", "5"), "--generate 5 and TRACE"),
     ],
 )
@@ -179,6 +207,8 @@ def test_options_that_make_no_sense_are_named(trace: Path, options: tuple[str, .
         (("--generate", "5"), "--generate 5: needs --cluster"),
         (("--generate", "0", "--cluster", "4x4"), "jobs 0: must be from 1"),
         (("--generate", "5", "--cluster", "4x4", "--users", "0"), "users 0: must be from 1"),
+        (("--generate", "5", "--cluster", "4x4", "--applications", "wrf"), "application 'wrf': must be one of"),
+        (("--generate", "5", "--cluster", "4x4", "--applications", "memory", "--seed", "2"), "--seed 2: not with"),
         (("--generate", "5", "--cluster", "4x4", "--load", "nan"), "load nan: must be above 0"),
     ],
 )

@@ -124,6 +124,17 @@ def test_the_first_passes_start_or_preempt(demo: DemoCluster) -> None:
     assert not [failure for entry in demo.journal() for failure in entry["failures"]]
 
 
+def test_a_priority_preempts_the_base_class_where_somebody_has_one() -> None:
+    cluster = DemoCluster()
+    for _ in range(60):
+        cluster.step()
+    passes = cluster.journal(60)
+    cluster.close()
+    by_class = [each for entry in passes for each in entry["preempts"] if each["code"] == "preempted-class"]
+    assert {each["queue"] for each in by_class} == {"gpu"}
+    assert {(each["numbers"]["above"], each["numbers"]["class"]) for each in by_class} == {(10, -1)}
+
+
 def test_a_quota_set_by_qmgr_is_acted_on_by_the_next_pass(demo: DemoCluster) -> None:
     reply = demo.qmgr("set queue workq max_run_res_soft.ncpus += [u:carol=0]")
     assert reply.ok

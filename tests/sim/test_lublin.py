@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.applications import KINDS
 from sim.lublin import (
     BELOW_BEND,
     DAILY_CYCLE,
@@ -218,6 +219,13 @@ def test_the_same_seed_gives_the_same_workload_and_another_gives_another() -> No
 def test_more_users_leave_the_jobs_as_they_are() -> None:
     few, many = (generate(200, Cluster(8, 4), users=users, seed=7) for users in (2, 40))
     assert [(j.submit_s, j.run_s, j.cores) for j in few.jobs] == [(j.submit_s, j.run_s, j.cores) for j in many.jobs]
+
+
+def test_each_user_runs_one_application_of_one_of_the_kinds() -> None:
+    workload = generate(500, Cluster(8, 4), users=30, seed=7)
+    applications = {(job.user, job.application) for job in workload.jobs}
+    assert len(applications) == len({user for user, _ in applications})
+    assert {application.removesuffix(f"-{user}") for user, application in applications} == set(KINDS)
 
 
 @pytest.mark.parametrize("load", [0.1, 0.7, 1.0, 3.0])

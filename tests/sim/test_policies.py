@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policy.limits import Limits, parse_limits
-from sim.policies import NAMES, PolicyError, resolve, shares
+from sim.policies import NAMES, PolicyError, ranks, resolve, shares
 from sim.workload import Cluster, Workload
 from tests.sim.builders import a_job
 
@@ -49,8 +49,39 @@ def test_the_names_there_are() -> None:
     assert kinds["fcfs"].backfill.kind == "none"
     assert kinds["easy-sjbf"].backfill.order == "shortest-first"
     assert [name for name in NAMES if kinds[name].quota.preempt] == ["quota"]
+    assert [name for name in NAMES if kinds[name].rescue.enabled] == ["checkpoint-rescue"]
+    layouts = {name: kinds[name].stripe.layout for name in NAMES if kinds[name].stripe.layout != "none"}
+    assert layouts == {"packed": "pack", "striped": "stripe", "learned": "learn"}
     assert resolve("quota", workload(), CLUSTER).queue.quotas == shares(workload(), CLUSTER)
     assert resolve("hard-limit", workload(), CLUSTER).queue.hard.max_run_res["ncpus"] == shares(workload(), CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "order"),
+    [
+        ("checkpoint", 0.5, "first-come"),
+        ("checkpoint-sjbf", 0.2, "shortest-first"),
+        ("checkpoint-rescue", 0.2, "shortest-first"),
+    ],
+)
+def test_the_checkpoint_policies(name: str, factor: float, order: str) -> None:
+    settings = resolve(name, workload(), CLUSTER).settings
+    backfill, checkpoint = settings.backfill, settings.checkpoint
+    assert (backfill.kind, backfill.shrink_factor, backfill.order) == ("checkpoint", factor, order)
+    assert (backfill.shrink_threshold_s, backfill.predictor) == (3600, "none")
+    assert (checkpoint.saves, checkpoint.charge_s(1), checkpoint.charge_s(999)) == (True, 120, 120)
+
+
+def test_the_less_of_the_core_seconds_the_higher_the_priority() -> None:
+    assert ranks(workload()) == parse_limits("[u:alice=0],[u:bob=1],[u:carol=2]", "test")
+    queue = resolve("priority", workload(), CLUSTER).queue
+    assert (queue.priorities, queue.quotas) == (ranks(workload()), shares(workload(), CLUSTER))
+
+
+def test_a_file_may_give_priorities(tmp_path: Path) -> None:
+    path = tmp_path / "classes.toml"
+    path.write_text('[[queue]]\nname = "q"\nquotas = "[u:bob=2]"\npriorities = "[u:bob=7]"\n')
+    assert resolve(str(path), workload(), CLUSTER).queue.priorities == parse_limits("[u:bob=7]", "test")
 
 
 def test_a_file_gives_settings_and_its_queue(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from policy.cluster import HardLimits, Queue
 from policy.limits import Limits
-from policy.settings import BackfillSettings, QuotaSettings, Settings
+from policy.settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings, Settings
 from sim.metrics import measure
 from sim.policies import QUEUE, Policy, resolve
 from sim.record import JobRecord, Replay
@@ -31,6 +32,23 @@ def a(number: int, submit_s: float, run_s: float, cores: int, user: str = "alice
 def with_quotas(quotas: dict[str, int], **changed: object) -> Policy:
     settings = Settings(quota=QuotaSettings(**changed))  # type: ignore[arg-type]
     return Policy("quota", settings, Queue(QUEUE, quotas=Limits({("u", user): q for user, q in quotas.items()})))
+
+
+def saving(quotas: dict[str, int], checkpoint: CheckpointSettings, **changed: object) -> Policy:
+    policy = with_quotas(quotas, **changed)
+    return replace(policy, settings=replace(policy.settings, checkpoint=checkpoint))
+
+
+def shrinking(checkpoint: CheckpointSettings, rescue: RescueSettings | None = None, **backfill: object) -> Policy:
+    """Backfilling by half of the estimate above 50 s, unless said otherwise."""
+    how = {"kind": "checkpoint", "shrink_factor": 0.5, "shrink_threshold_s": 50, **backfill}
+    settings = Settings(
+        BackfillSettings(**how),  # type: ignore[arg-type]
+        QuotaSettings(preempt=False),
+        checkpoint=checkpoint,
+        rescue=rescue or RescueSettings(),
+    )
+    return Policy("shrinking", settings, Queue(QUEUE))
 
 
 def segments(result: Replay) -> dict[int, tuple[tuple[float, float], ...]]:
@@ -97,6 +115,124 @@ def test_a_preempted_job_runs_again_from_its_beginning() -> None:
     metrics = measure(result)
     assert (metrics.preemptions, metrics.preempted_jobs, metrics.lost_core_s) == (1, 1, 160)
     assert metrics.mean_wait_s == (90 + 0) / 2
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "charge_s"),
+    [
+        (CheckpointSettings(True, cost_s=0), 0),
+        (CheckpointSettings(True, cost_s=10), 10),
+        (CheckpointSettings(True, cost_s=10, restart_s=5), 15),
+        (CheckpointSettings(True, cost_s=2, cost_per_core_s=3, restart_per_core_s=0.5), 2 + 4 * 3.5),
+        (CheckpointSettings(True, cost_s=60), 60),
+    ],
+)
+def test_a_preempted_job_that_saves_goes_on_where_it_was(checkpoint: CheckpointSettings, charge_s: float) -> None:
+    """alice's 4 cores go to bob at 40 and come back at 90: of 100 s 60 are left, and what saving and restarting costs.
+
+    ::
+
+        1  ====     ======~
+        2      =====
+    """
+    workload = trace(a(1, 0, 100, 4), a(2, 40, 50, 3, "bob"))
+    result = replay(workload, FOUR, saving({"alice": 0, "bob": 3}, checkpoint))
+    assert segments(result) == {1: ((0, 40), (90, 150 + charge_s)), 2: ((40, 90),)}
+    assert (result.lost_core_s, result.checkpoint_core_s) == (0, charge_s * 4)
+
+
+def test_each_cut_is_charged_and_only_what_is_left_runs_again() -> None:
+    """Cut at 20 with 20 s done and at 40 with 15 more: 65 of 100 s are left, and twice 10 for saving.
+
+    ::
+
+        1  ====.===.=================~~
+        2      =
+        3          =
+    """
+    workload = trace(a(1, 0, 100, 4), a(2, 20, 5, 4, "bob"), a(3, 40, 5, 4, "bob"))
+    result = replay(workload, FOUR, saving({"alice": 0, "bob": 4}, CheckpointSettings(True, cost_s=10)))
+    assert of(result, 1).segments == ((0, 20), (25, 40), (45, 45 + 65 + 20))
+    assert (of(result, 1).preemptions, result.checkpoint_core_s) == (2, 2 * 10 * 4)
+
+
+def test_a_job_cut_in_the_second_it_started_is_charged_nothing() -> None:
+    """1 starts and is preempted at 40, in one moment: nothing was done that would be saved."""
+    workload = trace(a(1, 40, 100, 4), a(2, 40, 50, 4, "bob"))
+    result = replay(workload, FOUR, saving({"alice": 0, "bob": 4}, CheckpointSettings(True, cost_s=10)))
+    assert of(result, 1).segments[-1] == (90, 190)
+    assert result.checkpoint_core_s == 0
+
+
+def backfilled_and_cut() -> Workload:
+    """1 holds 2 of 4 cores until 100, when 2 is promised all; 3, of 150 s, is let in by half of that."""
+    return trace(a(1, 0, 100, 2), a(2, 10, 50, 4, "bob"), a(3, 10, 150, 2, "carol"))
+
+
+def test_a_backfilled_job_is_cut_at_the_promised_time() -> None:
+    """
+
+    ::
+
+        1  ==========
+        2            =====
+        3   =========     ======~
+    """
+    result = replay(backfilled_and_cut(), FOUR, shrinking(CheckpointSettings(True, cost_s=7)))
+    assert segments(result) == {1: ((0, 100),), 2: ((100, 150),), 3: ((10, 100), (150, 150 + 60 + 7))}
+    assert of(result, 2).head_delay_s == 0
+    assert (result.checkpoint_core_s, result.lost_core_s) == (7 * 2, 0)
+
+
+def test_one_that_repeats_its_work_loses_it() -> None:
+    """Nobody saves, but up to 90 s may be repeated, which is just what 3 does until the promised time."""
+    result = replay(backfilled_and_cut(), FOUR, shrinking(CheckpointSettings(repeat_at_most_s=90)))
+    assert of(result, 3).segments == ((10, 100), (150, 300))
+    assert (result.checkpoint_core_s, result.lost_core_s) == (0, 90 * 2)
+
+
+def test_one_that_would_have_too_much_to_repeat_is_not_let_in() -> None:
+    result = replay(backfilled_and_cut(), FOUR, shrinking(CheckpointSettings(repeat_at_most_s=89)))
+    assert of(result, 3).segments == ((150, 300),)
+
+
+@pytest.mark.parametrize(("order", "starts"), [("first-come", {3: 10, 4: 40}), ("shortest-first", {3: 30, 4: 10})])
+def test_the_order_in_which_candidates_are_tried(order: str, starts: dict[int, float]) -> None:
+    """Two cores beside 1 until 100, promised to 2; 3 and 4 both fit there, one at a time."""
+    workload = trace(a(1, 0, 100, 2), a(2, 10, 50, 4, "b"), a(3, 10, 30, 2, "c"), a(4, 10, 20, 2, "d"))
+    result = replay(workload, FOUR, shrinking(CheckpointSettings(True), order=order))
+    assert {number: of(result, number).start_s for number in starts} == starts
+
+
+@pytest.mark.parametrize(("predictor", "start_s"), [("none", 300), ("last-two", 25), ("ratio", 25)])
+def test_runs_that_have_ended_feed_the_predictor(predictor: str, start_s: float) -> None:
+    """carol's first two jobs ran for 10 of 1,000 s. By that her third ends before 4 has its cores; by half of 1,000 s
+    it would not."""
+    workload = trace(
+        a(1, 0, 10, 1, "carol", 1000),
+        a(2, 10, 10, 1, "carol", 1000),
+        a(3, 20, 200, 2, "alice"),
+        a(4, 20, 80, 4, "bob"),
+        a(5, 25, 10, 1, "carol", 1000),
+    )
+    policy = shrinking(CheckpointSettings(True), predictor=predictor)
+    assert of(replay(workload, FOUR, policy), 5).start_s == start_s
+
+
+def test_a_short_job_is_rescued_and_the_long_one_goes_on_after_it() -> None:
+    """2 is short by its estimate and has waited twice that at 1,000: 1, which has run for long enough, is cut for it.
+
+    ::
+
+        1  ==========  ==========
+        2            ==
+    """
+    rescue = RescueSettings(enabled=True, short_s=100, exempt_s=500, left_least_s=500)
+    workload = trace(a(1, 0, 2000, 4), a(2, 800, 100, 2, "bob"))
+    policy = shrinking(CheckpointSettings(True, cost_s=5), rescue, shrink_threshold_s=100)
+    result = replay(workload, FOUR, policy)
+    assert segments(result) == {1: ((0, 1000), (1100, 2105)), 2: ((1000, 1100),)}
+    assert of(result, 2).head_delay_s == -1000
 
 
 def test_a_job_is_preempted_no_more_often_than_the_cap() -> None:

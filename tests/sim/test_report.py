@@ -19,10 +19,11 @@ KEYS = (
     "policy jobs skipped mean_wait_s p95_wait_s mean_bounded_slowdown utilization idle_ratio makespan_s "
     "preempted_jobs preemptions checkpoint_core_s lost_core_s max_head_delay_s cpu_s jobs_per_cpu_s"
 )
+NODES = Cluster(4, 1)
 
 
 def a_workload(name: str = "trace.swf") -> Workload:
-    return Workload(name, Cluster(4, 1), (a_job(),), {"not 18 fields": 1234})
+    return Workload(name, NODES, (a_job(),), {"not 18 fields": 1234})
 
 
 def test_json_has_the_promised_keys_in_their_order_on_one_line() -> None:
@@ -36,8 +37,8 @@ def test_json_has_the_promised_keys_in_their_order_on_one_line() -> None:
 def test_the_table_is_aligned_with_its_numbers_to_the_right() -> None:
     slow = a_replay(ran(a_job(), (1_234_567, 1_234_667)), policy="fcfs")
     fast = a_replay(ran(a_job(), (3, 103)), policy="easy-sjbf")
-    title, blank, head, *rows = to_table(a_workload(), "4 nodes", [measure(slow), measure(fast)]).split("\n")
-    assert title == "trace.swf: 1 jobs on 4 nodes, 1,234 left out"
+    title, blank, head, *rows = to_table(a_workload(), NODES, [measure(slow), measure(fast)]).split("\n")
+    assert title == "trace.swf: 1 job on 4 nodes of 1 core, 1,234 left out"
     assert not blank
     assert head.split() == ["fcfs", "easy-sjbf"]
     assert rows[0].split("  ")[0] == "mean wait"
@@ -47,12 +48,12 @@ def test_the_table_is_aligned_with_its_numbers_to_the_right() -> None:
 
 def test_a_table_with_nothing_left_out_does_not_mention_it() -> None:
     workload = Workload("trace.swf", None, (a_job(),))
-    assert "left out" not in to_table(workload, "4 nodes", [measure(a_replay(ran(a_job(), (0, 100))))])
+    assert "left out" not in to_table(workload, NODES, [measure(a_replay(ran(a_job(), (0, 100))))])
 
 
 def test_names_cannot_steer_the_terminal_or_break_the_table() -> None:
     replay = a_replay(ran(a_job(), (0, 100)), policy="\x1b[2Jlong\n" + "x" * 100)
-    table = to_table(a_workload("a\x1b]0;t\x07\u202e.swf"), "4 nodes", [measure(replay)])
+    table = to_table(a_workload("a\x1b]0;t\x07\u202e.swf"), NODES, [measure(replay)])
     assert "a?]0;t??.swf" in table
     assert "\x1b" not in table
     assert "?[2Jlong?xxxxxxxxxxxxxx…" in table.split("\n")[2]

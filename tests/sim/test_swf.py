@@ -82,6 +82,11 @@ def test_jobs_are_in_order_of_submit_time_then_number(trace: Path) -> None:
     assert [job.number for job in read(trace, swf_text(*records)).jobs] == [3, 9, 2, 1]
 
 
+@pytest.mark.parametrize(("executable", "application"), [(3, "3"), (0, "0"), (-1, ""), ("-1.0", "")])
+def test_the_application_is_the_executables_number(trace: Path, executable: object, application: str) -> None:
+    assert only_job(trace, swf_record(executable=executable)).application == application
+
+
 def test_users_need_not_be_numbers(trace: Path) -> None:
     job = only_job(trace, swf_record(user="=cmd()", group="r\u00f6ntgen"))
     assert (job.user, job.group) == ("=cmd()", "r\u00f6ntgen")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.scripted import ScriptedSource
+from policy.settings import describe_settings
+from tests.tui.scripted import ScriptedSource, changed
 from tui.cli import COMMANDS, Part, main
 
 
@@ -90,6 +91,29 @@ def test_explain_as_json_has_the_reason_and_its_numbers(source: ScriptedSource) 
     assert json.loads(run("explain", "11", "--json").output)["state"] in ("running", "preempted")
 
 
+def test_explain_writes_where_a_job_runs_as_programs_read_it(source: ScriptedSource) -> None:
+    hosts = run("explain", "11", "--list", "nodes").output.split()
+    slots = run("explain", "11", "--list", "open-mpi").output.splitlines()
+    assert slots == [f"{host} slots={hosts.count(host)}" for host in dict.fromkeys(hosts)]
+    assert run("explain", "11", "--list", "mpich").output.splitlines() == [
+        line.replace(" slots=", ":") for line in slots
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("14", "--list", "nodes"), "neither runs nor would start now"),
+        (("11", "--list", "places"), "has nothing to list as places"),
+        (("11", "--list", "yaml"), "'yaml' is not one of 'ranked', 'nodes', 'open-mpi', 'mpich', 'places'"),
+    ],
+)
+def test_explain_says_why_there_is_no_list(source: ScriptedSource, arguments: tuple[str, ...], said: str) -> None:
+    result = run("explain", *arguments)
+    assert result.exit_code != 0
+    assert said in result.output
+
+
 def test_explain_names_a_job_that_is_not_there(source: ScriptedSource) -> None:
     result = run("explain", "999")
     assert (result.exit_code, "job '999' is not on hpc1" in result.output) == (1, True)
@@ -101,6 +125,32 @@ def test_quota_show_sets_use_beside_quota(source: ScriptedSource) -> None:
     assert "over 8" in result.output
     assert json.loads(run("quota", "show", "--json").output)["workq"][0]["name"] == "alice"
     assert "the server has gpu, workq" in run("quota", "show", "nosuch").output
+
+
+def test_quota_show_has_priorities_beside_the_quotas(source: ScriptedSource) -> None:
+    queues = {name: dict(texts) for name, texts in source.picture.queues.items()}
+    queues["workq"]["max_run_res_soft.user_priority"] = "[u:bob=10],[u:PBS_GENERIC=1]"
+    source.picture = changed(source.picture, queues=queues)
+    rows = json.loads(run("quota", "show", "--json").output)["workq"]
+    assert {row["name"]: row["priority"] for row in rows if row["name"] in ("alice", "bob")} == {"alice": 1, "bob": 10}
+    header, bob = (
+        next(line for line in run("quota", "show", "workq").output.splitlines() if word in line)
+        for word in ("prio", "bob")
+    )
+    assert bob[: header.index("prio") + 4].endswith("  10")
+
+
+def test_status_and_explain_tell_of_a_preemption_by_class(source: ScriptedSource) -> None:
+    """Bob, with a priority, waits for 8 cores: 4 are idle, 4 go with the later of two jobs of alice, who has none."""
+    queues = {name: dict(texts) for name, texts in source.picture.queues.items()}
+    queues["workq"]["max_run_res_soft.user_priority"] = "[u:bob=10]"
+    queues["workq"]["max_run_res_soft.ncpus"] = "[u:alice=100],[u:bob=8]"
+    source.picture = changed(source.picture, queues=queues)
+    assert json.loads(run("status", "--json").output)["plan"]["preempts"] == ["12.hpc1"]
+    assert "preempted for 13.hpc1, whose class 10 is above its own, base" in " ".join(
+        run("explain", "12").output.split()
+    )
+    assert "let go of their cores: 12.hpc1" in " ".join(run("explain", "13").output.split())
 
 
 def test_quota_set_shows_its_line_and_asks_first(source: ScriptedSource) -> None:
@@ -185,7 +235,11 @@ def test_check_survives_any_file(tmp_path: Path, content: bytes) -> None:
 
 
 def test_check_lists_all_keys() -> None:
-    assert "quota.victim_order" in run("check", "--keys").output
+    lines = run("check", "--keys").output.splitlines()
+    assert [line.split()[0] for line in lines] == [key for key, _, _ in describe_settings()]
+    assert {line.index(f"  {allowed}") for line, (_, _, allowed) in zip(lines, describe_settings())} == {
+        lines[0].index("  one of none, easy")
+    }
 
 
 def test_the_version_is_printed() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from policy.explain import Explanation, explain
+from policy.host_lists import Lists, lists_of
 from tui.core.lines import Line, safe, wrap
 from tui.core.world import World
 
@@ -17,6 +19,12 @@ def explanation_of(world: World, job_id: str) -> Explanation | None:
     if world.decision is None:
         return None
     return explain(world.decision.snapshot, world.decision.plan, job_id, world.settings)
+
+
+def lists_of_job(world: World, job_id: str) -> Mapping[str, Lists]:
+    """Where a job runs or would start in a pass made now, as programs read it; by subjob for an array, empty for a job
+    that waits. Raises ValueError for a name that would break a line."""
+    return {} if world.decision is None else lists_of(world.decision.plan, job_id)
 
 
 def explain_lines(world: World, job_id: str, cells: int) -> list[Line]:

@@ -16,7 +16,6 @@ from policy.units import UnitError, parse_amount, parse_duration_s
 Attributes = Mapping[str, str]
 
 SOFT_LIMIT = "max_run_res_soft."
-PRIORITY_RESOURCE = "user_priority"
 _SUBJOB = re.compile(r"\[\d+\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 _VNODE_IN_EXEC = re.compile(r"[(+]([^:()+]+)")

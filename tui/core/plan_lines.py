@@ -27,7 +27,7 @@ def plan_lines(world: World) -> list[Line]:
         (),
     ]
     for title, part in (
-        ("starts", _starts(decision)),
+        ("starts", _starts(decision, world.now_s)),
         ("preempts", _preempts(decision, world.now_s)),
         ("reserves", _estimates(decision, world.now_s)),
         ("leaves alone", _waits(decision, world.now_s)),
@@ -42,12 +42,13 @@ def _indented(line: Line) -> Line:
     return (("  ", ""), *line)
 
 
-def _starts(decision: Decision) -> list[Line]:
+def _starts(decision: Decision, now_s: float) -> list[Line]:
     return [
         (
             (safe(short_id(start.id)), "good"),
             (f" {safe(start.job.user)} {start.job.cores:,}c on {safe(some_of(start.placement.vnodes))}", ""),
             (" backfilled" if start.backfilled else "", "dim"),
+            (f" {safe(start.why.sentence(start.job, now_s))}" if start.why is not None else "", "dim"),
         )
         for start in decision.plan.starts
     ]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hooks.resources import PRIORITY
 from policy.limits import ALL, GENERIC, EntityKey, show_entity
 from tui.core.bars import quota_bar, round_scale, ruler
 from tui.core.columns import Column
-from tui.core.facts import PRIORITY_RESOURCE, soft_limits
+from tui.core.facts import soft_limits
 from tui.core.lines import Line, safe
 from tui.core.tally import Use
 from tui.core.world import World
@@ -40,7 +41,7 @@ def quota_rows(world: World, queue: str) -> dict[EntityKey, QuotaRow]:
     """The rows of one queue, most over quota first."""
     attributes = world.picture.queues.get(queue, {})
     quotas = soft_limits(attributes, world.counted).entries
-    priorities = soft_limits(attributes, PRIORITY_RESOURCE).entries
+    priorities = soft_limits(attributes, PRIORITY).entries
     users = {name: use for (where, name), use in world.tally.users.items() if where == queue}
     groups = {name: use for (where, name), use in world.tally.groups.items() if where == queue}
     entities = dict.fromkeys([("u", name) for name in users], True)

@@ -43,6 +43,7 @@ class duration(int):  # noqa: N801 - PBS's own name
 
 class _Event:
     job: Any = None
+    requestor = "alice"
 
     def accept(self) -> None:
         VERDICTS.append(None)

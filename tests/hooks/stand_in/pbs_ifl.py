@@ -111,7 +111,8 @@ def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
 
 
 def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> int:
-    return _act(["alter", job, changes.name, changes.value])
+    name = f"{changes.name}.{changes.resource}" if changes.resource else changes.name
+    return _act(["alter", job, name, changes.value])
 
 
 def _act(call: list[str]) -> int:

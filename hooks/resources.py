@@ -1,0 +1,58 @@
+"""The resources that pbsteer defines in a server: what a queue says of itself, and what a job may wish for.
+
+Each is a custom resource of the server. A queue's are invisible, so that no user asks for them; a job's have no flag,
+so that PBS counts nothing and its own scheduler places nothing by them. Numbers and sizes of a job are strings here:
+where any queuejob hook is enabled, PBS silently drops a custom number that is none. One that the server does not define
+is simply not set anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Resource(NamedTuple):
+    """A resource's type and flags, as ``qmgr -c "list resource"`` shows them."""
+
+    kind: str
+    flag: str = ""
+
+
+MODE = "pbsteer_mode"
+"""Of a queue: what is carried out there (``resources_available``)."""
+PRIORITY = "user_priority"
+"""Of a queue: the priorities of users and groups (``max_run_res_soft``; docs/policies.md, P2)."""
+DEFERRABLE = "pbsteer_deferrable"
+"""Of a queue or a job: preempted first among equals (docs/policies.md, P2)."""
+APPLICATION = "pbsteer_app"
+"""Of a job: what runs, by which striping learns (docs/policies.md, P5). An account says who pays, so it is not used."""
+RANK = "pbsteer_rank"
+"""Of a job: the mode by which its vnodes are ranked (docs/policies.md, P4)."""
+MIN_MEMORY, MIN_COMPUTE, MIN_NETWORK = "pbsteer_min_mem", "pbsteer_min_compute", "pbsteer_min_network"
+MAX_TEMPERATURE = "pbsteer_max_temp"
+"""Of a job: what each of its vnodes must have left, and how hot it may be (docs/policies.md, P4)."""
+DETAIL = "pbsteer_list"
+"""Of a job: whether its vnodes are listed alone, or with sockets or cores as well (docs/policies.md, P4)."""
+LAYOUT, WIDTH, STRIPE_NODES = "pbsteer_layout", "pbsteer_width", "pbsteer_stripe_nodes"
+"""Of a job: pack or stripe, over how many nodes, and how many of them one stripe spans (docs/policies.md, P5)."""
+
+RESOURCES: Mapping[str, Resource] = {
+    MODE: Resource("string", "i"),
+    PRIORITY: Resource("long", "i"),
+    DEFERRABLE: Resource("boolean"),
+    APPLICATION: Resource("string"),
+    RANK: Resource("string"),
+    MIN_MEMORY: Resource("string"),
+    MIN_COMPUTE: Resource("string"),
+    MIN_NETWORK: Resource("string"),
+    MAX_TEMPERATURE: Resource("string"),
+    DETAIL: Resource("string"),
+    LAYOUT: Resource("string"),
+    WIDTH: Resource("string"),
+    STRIPE_NODES: Resource("string"),
+}
+"""All of them, by name."""
+
+WISHES = tuple(name for name, resource in RESOURCES.items() if not resource.flag)
+"""Those that a job may ask for."""

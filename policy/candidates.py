@@ -1,0 +1,270 @@
+"""The runs that rules A and B could let go, and what counting them tells beforehand (docs/policies.md, P1 and P2).
+
+A pool is made once for a pass and a set of vnodes: rules and floors are asked again when a run is taken, and what is
+free only shrinks. The counts are upper bounds: they say when a search would be in vain, never that it will succeed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from policy.capacity import Capacity
+from policy.classes import BASE, Classes
+from policy.cluster import Job, Run
+from policy.fitting import fit
+from policy.ledger import Ledger
+from policy.quotas import Quotas
+from policy.request import Request
+from policy.settings import Settings
+from policy.victims import Size, add_idle, countable, size_of
+from policy.world import World
+
+
+class Rights(NamedTuple):
+    """By which rules a job may preempt: within quota (A); above the base class (B, its class, else BASE)."""
+
+    by_quota: bool
+    above: int
+
+
+Owner = tuple[str, str, str, str]
+"""Queue, user, group and project: whose quota entries count a job."""
+
+
+class Pool(NamedTuple):
+    """The possible victims on some vnodes: in the configured order, by size, by class; the cores of those over quota,
+    of each run and by user (they shrink as runs are taken); how much may be taken from each owner by quota; the cores
+    in each class; those still exempt."""
+
+    ordered: list[Run]
+    sizes: list[tuple[Size, int]]
+    by_class: list[Run]
+    counted: dict[str, int]
+    of_users: dict[str, int]
+    spares: dict[Owner, int]
+    in_classes: dict[int, int]
+    exempt: list[Run]
+
+    def cores_of_others(self, user: str) -> int:
+        """The cores of those over quota, without one user's."""
+        return sum(self.of_users.values()) - self.of_users.get(user, 0)
+
+
+class Candidates:
+    """The possible victims of one pass."""
+
+    def __init__(
+        self,
+        world: World,
+        ledger: Ledger,
+        quotas: Quotas,
+        classes: Classes | None,
+        settings: Settings,
+        now_s: float,
+    ) -> None:
+        self._world = world
+        self._ledger = ledger
+        self._quotas = quotas
+        self._classes = classes
+        self._quota = settings.quota
+        self._saves = settings.checkpoint.saves
+        self._deferrable_first = settings.priority.deferrable_first
+        self._rule_a = settings.quota.preempt and world.has_quotas
+        self._now_s = now_s
+        self.picked: set[str] = set()
+        self._candidates: list[Run] | None = None
+        self._pools: dict[int, Pool] = {}
+        self._without: dict[int, Capacity] = {}
+        self._fits_without: dict[tuple[int, Request], bool] = {}
+        self._idle: dict[tuple[int, Rights], list[int]] = {}
+        self._pieces: dict[tuple[int, Rights, int], int] = {}
+
+    def count_out(self, run: Run) -> None:
+        """A run that is let go, by this pass or an earlier one: nobody's victim any more."""
+        self.picked.add(run.id)
+        self._quotas.shift(run.job, -1)
+        owner, need = owner_of(run.job), self._quotas.need(run.job)
+        for pool in self._pools.values():
+            cores = pool.counted.pop(run.id, 0)
+            if cores:
+                pool.of_users[run.job.user] -= cores
+            if pool.spares.get(owner, 0) > 0:
+                pool.spares[owner] -= need
+
+    def usable_by(self, job: Job, allowed: int) -> int:
+        """The vnodes that take jobs and are what some chunk of the job wants."""
+        capacity = self._world.capacity
+        wanted = 0
+        for chunk in job.request.chunks:
+            wanted |= capacity.matching(chunk)
+        return allowed & capacity.usable & wanted
+
+    def pool(self, usable: int) -> Pool:
+        """The runs on these vnodes that some rule could offer.
+
+        Made once for a pass: rules and floors are asked again when a run is taken, and what is free only shrinks.
+        """
+        pool = self._pools.get(usable)
+        if pool is None:
+            directory = self._world.capacity.directory
+            everywhere = usable == (1 << len(directory.names)) - 1
+            ordered: list[Run] = []
+            exempt: list[Run] = []
+            sizes: list[tuple[Size, int]] = []
+            counted: dict[str, int] = {}
+            of_users: dict[str, int] = {}
+            spares: dict[Owner, int] = {}
+            in_classes: dict[int, int] = {}
+            rule_a, classes, quotas, picked = self._rule_a, self._classes, self._quotas, self.picked
+            exempt_from_s = self._now_s - self._quota.exempt_s
+            idle = self._world.capacity.idle_of_each(usable)
+            for run in self._all_candidates():
+                placement = run.placement
+                cores = placement.cores if everywhere else placement.cores_on(usable, directory)
+                if not cores and not any(share.mask & usable for share in run.placement.shares(directory)):
+                    continue
+                job = run.job
+                owner = owner_of(job)
+                spare = spares.get(owner)
+                if spare is None:
+                    spare = spares[owner] = quotas.spare(job) if rule_a else -1
+                over = 0 < quotas.need(job) <= spare
+                if not over and classes is None:
+                    continue
+                if run.start_s > exempt_from_s:
+                    exempt.append(run)
+                    continue
+                if over and run.id not in picked:
+                    counted[run.id] = cores
+                    of_users[job.user] = of_users.get(job.user, 0) + cores
+                if classes is not None and run.id not in picked:
+                    rank = classes.of_run(run)
+                    in_classes[rank] = in_classes.get(rank, 0) + cores
+                sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
+                ordered.append(run)
+            sizes.sort()
+            by_class = self._lowest_first(ordered, self._classes) if self._classes is not None else []
+            pool = self._pools[usable] = Pool(ordered, sizes, by_class, counted, of_users, spares, in_classes, exempt)
+        return pool
+
+    def never_enough(self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool) -> bool:
+        """Whether the job would not fit even without all runs that the rules could offer, as far as counting tells."""
+        capacity = self._world.capacity
+        if not capacity.exclusive and not capacity.has_lone_vnodes:
+            offered = sum(cores for rank, cores in pool.in_classes.items() if rank < rights.above)
+            if rights.by_quota:
+                offered += self._most_by_quota(job.user, pool)
+            if capacity.idle(usable) + offered < job.cores:
+                return True
+        chunk = countable(job.request)
+        if chunk is not None and chunk.cores:
+            return self._pieces_without(rights, usable, pool, chunk.cores) < chunk.pieces
+        shape = (usable, job.request)
+        fits = self._fits_without.get(shape)
+        if fits is None:
+            without = self._without.get(usable)
+            if without is None:
+                without = self._without[usable] = capacity.copy()
+                for run in pool.ordered:
+                    without.give(run.placement.shares(without.directory), run.job.request)
+            fits = self._fits_without[shape] = fit(without, job.request, allowed) is not None
+        return not fits
+
+    def _all_candidates(self) -> list[Run]:
+        """The runs that may be preempted at all by what they are, in the configured order."""
+        if self._candidates is None:
+            cap = self._quota.max_preemptions
+            counts, promises = self._ledger.preemptions, self._ledger.promises
+            managed = {queue.name for queue in self._world.queues.values() if queue.managed}
+            self._candidates = sorted(
+                (
+                    run
+                    for run in self._world.runs.values()
+                    if run.job.rerunable
+                    and not run.exiting
+                    and not (run.start_s == self._now_s and (run.subjob is not None or run.id in promises))
+                    and counts.get(run.id, 0) < cap
+                    and run.job.queue in managed
+                    and (self._classes is not None or self._quotas.bounds(run.job))
+                ),
+                key=self._order,
+            )
+        return self._candidates
+
+    def _order(self, run: Run) -> tuple[float, float, str]:
+        order = self._quota.victim_order
+        if order == "newest":
+            return (-run.start_s, 0, run.id)
+        if order == "oldest":
+            return (run.start_s, 0, run.id)
+        if order == "fewest-cores":
+            return (run.job.cores, -run.start_s, run.id)
+        if order == "most-cores":
+            return (-run.job.cores, -run.start_s, run.id)
+        saves = self._saves if run.job.saves is None else run.job.saves
+        return (0 if saves else run.job.cores * (self._now_s - run.start_s), run.job.cores, run.id)
+
+    def _lowest_first(self, candidates: list[Run], classes: Classes) -> list[Run]:
+        """By class, lowest first; among equals the deferrable ones, where the site wants it; then those submitted
+        last."""
+        queues = self._world.queues
+
+        def deferred(run: Run) -> bool:
+            return not (self._deferrable_first and (run.job.deferrable or queues[run.job.queue].deferrable))
+
+        return sorted(
+            candidates,
+            key=lambda run: (classes.of_run(run), deferred(run), -run.job.submit_s, -run.job.sequence, run.id),
+        )
+
+    def _pieces_without(self, rights: Rights, usable: int, pool: Pool, cores: int) -> int:
+        """How many pieces of so many cores these vnodes would hold without all runs that the rights could offer, as
+        far as cores go: an upper bound, counted once for each number of cores."""
+        key = (usable, rights, cores)
+        pieces = self._pieces.get(key)
+        if pieces is None:
+            idle = self._idle_without(rights, usable, pool)
+            pieces = self._pieces[key] = sum([free // cores for free in idle if free >= cores])
+        return pieces
+
+    def _idle_without(self, rights: Rights, usable: int, pool: Pool) -> list[int]:
+        """The idle cores of each vnode without those runs, made from those of the next lower class."""
+        known = self._idle.get((usable, rights))
+        if known is None:
+            lower = [
+                key[1].above
+                for key in self._idle
+                if key[0] == usable and key[1].by_quota == rights.by_quota and key[1].above < rights.above
+            ]
+            directory = self._world.capacity.directory
+            classes, below = self._classes, max(lower, default=None)
+            if below is None:
+                idle = self._world.capacity.idle_of_each(usable)
+                for run in pool.ordered if rights.by_quota else ():
+                    if run.id in pool.counted:
+                        add_idle(idle, run, usable, directory)
+            else:
+                idle = self._idle[usable, rights._replace(above=below)][:]
+            for run in pool.by_class if classes is not None else ():
+                rank = classes.of_run(run) if classes is not None else BASE
+                known_by_quota = rights.by_quota and run.id in pool.counted
+                if (below is None or rank >= below) and rank < rights.above and not known_by_quota:
+                    add_idle(idle, run, usable, directory)
+            known = self._idle[usable, rights] = idle
+        return known
+
+    def _most_by_quota(self, user: str, pool: Pool) -> int:
+        """The most cores that rule A could take from others than this user: no owner gives more than is spare."""
+        if self._quota.counted != "ncpus":
+            return pool.cores_of_others(user)
+        of_users = pool.of_users
+        return sum(
+            min(spare, of_users.get(owner[1], 0))
+            for owner, spare in pool.spares.items()
+            if spare > 0 and owner[1] != user
+        )
+
+
+def owner_of(job: Job) -> Owner:
+    """Whose entries count the job."""
+    return (job.queue, job.user, job.group, job.project)

@@ -1,0 +1,127 @@
+"""How long a job is taken to run when it is tested for backfilling (docs/policies.md, P3).
+
+A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or what
+its user's past runs predict. Any other is tested with all that is left, and so is one whose remaining estimate is at or
+below the threshold: those are never cut. The predictors: the mean of the user's last two run times (Tsafrir, Etsion,
+Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), and the user's ratio of run times to
+estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from policy.cluster import UNLIMITED_S, Finished, Job
+from policy.ledger import History, Ledger
+from policy.settings import Settings
+
+
+class Tested(NamedTuple):
+    """``estimate_s`` is what the job is tested with; ``cuttable`` whether it may be cut at the reserved time."""
+
+    estimate_s: float
+    cuttable: bool
+
+
+class Estimates:
+    """The estimates of one pass."""
+
+    __slots__ = (
+        "_cheap_s", "_counts", "_exempt_s", "_factor", "_grace_s", "_history", "_most_cuts", "_now_s", "_predictor",
+        "_saves", "_threshold_s", "shrinks",
+    )  # fmt: skip
+
+    def __init__(self, settings: Settings, ledger: Ledger, now_s: float) -> None:
+        backfill = settings.backfill
+        self._factor = backfill.shrink_factor
+        self._predictor = backfill.predictor
+        self._threshold_s = backfill.shrink_threshold_s
+        self._most_cuts = settings.quota.max_preemptions
+        self._exempt_s = settings.quota.exempt_s
+        self._saves = settings.checkpoint.saves
+        self._cheap_s = settings.checkpoint.repeat_at_most_s
+        self._grace_s = settings.checkpoint.grace_s
+        self._counts = ledger.preemptions
+        self._history = ledger.history
+        self._now_s = now_s
+        self.shrinks = backfill.kind == "checkpoint"
+
+    def tested(self, job: Job, reserved_s: float) -> Tested:
+        """The estimate for a test against a head that is reserved for ``reserved_s``, and whether it may be cut then.
+
+        A job without walltime has an infinite estimate; it can be cut as others can.
+        """
+        left_s = job.left_s
+        if not self.shrinks or left_s <= self._threshold_s or not self._can_be_cut(job, reserved_s - self._now_s):
+            return Tested(left_s, cuttable=False)
+        return Tested(self.expected_s(job, left_s), cuttable=True)
+
+    def expected_s(self, job: Job, left_s: float) -> float:
+        """What is left of the job by prediction or by p; all of it where neither says less, or without a walltime."""
+        if left_s == UNLIMITED_S:
+            return left_s
+        predicted = self._predicted_s(job, left_s)
+        if predicted is not None and predicted <= 0:
+            # It has outlived what was predicted of it.
+            return left_s
+        if predicted is None:
+            return left_s if self._factor is None else left_s * self._factor
+        return min(left_s, max(1.0, predicted))
+
+    def short_s(self, job: Job) -> float:
+        """The same with the threshold, whatever else is asked of a job that may be cut: how short a waiting job is."""
+        left_s = job.left_s
+        return left_s if left_s <= self._threshold_s else self.expected_s(job, left_s)
+
+    def longest_that_is(self, short_s: float, user: str) -> float:
+        """No job of the user with more left to run than this is that short; infinite where only a look tells."""
+        past = self._history.get(user) if self._predictor != "none" else None
+        if past is None or len(past.last) < 2:
+            return short_s if self._factor is None else max(short_s, short_s / self._factor)
+        if self._predictor == "last-two" or not past.run_s or not past.estimate_s:
+            return UNLIMITED_S
+        return max(short_s, short_s * past.estimate_s / past.run_s * (1 + 1e-9))
+
+    def may_save(self, job: Job) -> bool:
+        """Whether the job's work outlives a preemption."""
+        return self._saves if job.saves is None else job.saves
+
+    def below_cap(self, job_id: str) -> bool:
+        """Whether the job was preempted less often than is allowed."""
+        return self._counts.get(job_id, 0) < self._most_cuts
+
+    def _can_be_cut(self, job: Job, window_s: float) -> bool:
+        """A job is below the cap, has run its exempt time when the window ends, saves or has little to repeat, and
+        starts before those are asked to save who are to be cut then."""
+        if window_s <= self._grace_s:
+            return False
+        next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
+        if not job.rerunable or window_s < self._exempt_s or not self.below_cap(next_id):
+            return False
+        return self.may_save(job) or window_s <= self._cheap_s
+
+    def _predicted_s(self, job: Job, left_s: float) -> float | None:
+        if self._predictor == "none":
+            return None
+        past = self._history.get(job.user)
+        if past is None or len(past.last) < 2:
+            return None
+        if self._predictor == "last-two":
+            return sum(past.last) / len(past.last) - job.saved_s
+        return left_s * past.run_s / past.estimate_s if past.estimate_s else None
+
+
+def remember(history: Mapping[str, History], finished: Sequence[Finished]) -> dict[str, History]:
+    """The users' histories with the runs that have ended; estimates without limit teach nothing about the ratio."""
+    known = dict(history)
+    for run in sorted(finished, key=lambda run: (run.end_s, run.start_s, run.id)):
+        past = known.get(run.user, History((), 0.0, 0.0))
+        run_s = run.end_s - run.start_s
+        estimated = run.estimate_s != UNLIMITED_S
+        known[run.user] = History(
+            (*past.last, run_s)[-2:],
+            past.run_s + (run_s if estimated else 0.0),
+            past.estimate_s + (run.estimate_s if estimated else 0.0),
+        )
+    return known

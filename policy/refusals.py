@@ -1,0 +1,144 @@
+"""The many jobs that cannot start now and may preempt nobody, each left alone at the price of a look-up.
+
+Why nobody is preempted for a job depends on whose it is and what it needs of the quota; until something starts or is
+preempted all such jobs share one reason and one list.
+"""
+
+from __future__ import annotations
+
+from policy.classes import BASE
+from policy.cluster import Job
+from policy.draft import Draft, Region
+from policy.quotas import Room
+from policy.reasons import Reason
+from policy.request import Request
+from policy.scene import Scene
+from policy.wishes import Layout, RankWish
+
+_Owner = tuple[str, str, str, str]
+_Kind = tuple[_Owner, bool, int, int, str]
+
+
+class Refusals:
+    """What was refused in this pass, as long as it holds."""
+
+    def __init__(self, scene: Scene, draft: Draft) -> None:
+        self._scene = scene
+        self._capacity = scene.capacity
+        self._draft = draft
+        self._preemption = scene.preemption
+        self._moves = -1
+        self._lists: dict[_Kind, list[Job] | None] = {}
+        self._room: dict[_Owner, Room] = {}
+        self._spent: Reason | None = None
+        self._too_few = (-1, Reason("too-few-idle"))
+        self._fragmented = (-1, Reason("fragmented"))
+        self._counts_cores = scene.settings.quota.counted == "ncpus"
+        self._classed = None if scene.classes is None else scene.classes.of_jobs
+        self._holdable: set[tuple[Request, str]] = set()
+        # What is free only shrinks within a pass, unless a start is taken back.
+        self._lacking: set[tuple[Request, str]] = set()
+        self._lacking_at = 0
+        self._beside_head: set[tuple[Request, str, RankWish | None, Layout | None]] = set()
+
+    def too_few(self, region: Region) -> Reason:
+        """The reason of jobs that need more cores than are idle."""
+        if self._too_few[0] != region.idle:
+            self._too_few = (region.idle, Reason("too-few-idle", (("idle", region.idle),)))
+        return self._too_few[1]
+
+    def fragmented(self, region: Region) -> Reason:
+        """The reason of jobs for which enough cores are idle, but not where they want them."""
+        if self._fragmented[0] != region.idle:
+            self._fragmented = (region.idle, Reason("fragmented", (("idle", region.idle),)))
+        return self._fragmented[1]
+
+    def beyond_limit(self, starts: int) -> list[Job]:
+        """The jobs not looked at any more, as the pass has started so many."""
+        return self._draft.waiting_for(Reason("limit-of-pass", (("limit", starts),)))
+
+    def is_holdable(self, job: Job) -> bool:
+        """Whether the job's vnodes are known to hold it if all were idle."""
+        return (job.request, job.queue) in self._holdable
+
+    def note_holdable(self, job: Job) -> None:
+        """The job's vnodes could hold it if all were idle."""
+        self._holdable.add((job.request, job.queue))
+
+    def lacks_room(self, job: Job, allowed: int) -> bool:
+        """Whether no vnodes have room for the job, as was found before or as counting its pieces tells."""
+        request = job.request
+        if request.only_cores:
+            return False
+        if self._lacking_at != self._draft.taken_back:
+            self._lacking_at = self._draft.taken_back
+            self._lacking.clear()
+        key = (request, job.queue)
+        if key in self._lacking:
+            return True
+        open_now = allowed & self._capacity.open_to(request)
+        for chunk in request.chunks:
+            there = open_now & self._capacity.matching(chunk)
+            if self._capacity.pieces(chunk, there, chunk.pieces) < chunk.pieces:
+                self._lacking.add(key)
+                return True
+        return False
+
+    def note_lack(self, job: Job) -> None:
+        """No room was found for the job."""
+        self._lacking.add((job.request, job.queue))
+
+    def delays_head(self, job: Job) -> bool:
+        """Whether a job of this shape was found to fit now, but not beside the head: its room only shrinks."""
+        return (job.request, job.queue, job.rank, job.layout) in self._beside_head
+
+    def note_delay(self, job: Job) -> None:
+        """A job of this shape fits now, but not beside the head."""
+        self._beside_head.add((job.request, job.queue, job.rank, job.layout))
+
+    def leave(self, job: Job, region: Region, main: Reason) -> bool:
+        """Leave alone a job that cannot start for the main reason; False where it may preempt, or could never fit:
+        that must be looked at."""
+        request = job.request
+        if request.cores > region.total:
+            return False
+        if not request.only_cores and (request, job.queue) not in self._holdable:
+            return False
+        preemption = self._preemption
+        if preemption is None:
+            self._draft.waiting_for(main).append(job)
+            return True
+        if self._moves != self._draft.moves:
+            self._moves = self._draft.moves
+            self._lists.clear()
+            self._room.clear()
+            self._spent = preemption.spent()
+        classed = self._classed
+        owner = (job.queue, job.user, job.group, job.project)
+        room = self._room.get(owner)
+        if room is None:
+            room = self._room[owner] = self._scene.quotas.room(job)
+        need = request.cores if self._counts_cores else self._scene.quotas.need(job)
+        kind = (
+            owner,
+            need <= room.least,
+            # Which entry is exceeded depends on the need where several count the job.
+            need if room.entries > 1 else 0,
+            BASE if classed is None else classed.get(job.id, BASE),
+            # The numbers of a reason are those of the queue's region, which stay until somebody moves.
+            main.code,
+        )
+        if kind in self._lists:
+            jobs = self._lists[kind]
+        else:
+            rights, refused = preemption.rights(job)
+            if rights is None and refused[0].code == "preempt-delay":
+                return False
+            if rights is not None and self._spent is not None:
+                rights, refused = None, (self._spent,)
+            jobs = None if rights is not None else self._draft.waiting_for(main._replace(tried=refused))
+            self._lists[kind] = jobs
+        if jobs is None:
+            return False
+        jobs.append(job)
+        return True

@@ -1,0 +1,180 @@
+"""P3's second step: a short job that has waited long for its length gets the cores of one long run (docs/policies.md,
+"The rescue of short jobs").
+
+At most one run is cut in a pass, the one with the fewest cores that suffice; what is left of the hole goes to further
+short waiting jobs. A promise is never broken for it: the rescued jobs count as backfilled, and whatever the end of the
+cut run was to give the head must still be there in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from policy.cluster import UNLIMITED_S, Job, Run
+from policy.draft import Draft
+from policy.estimates import Estimates
+from policy.fitting import fit
+from policy.holds import RESCUE, Holds
+from policy.placement import Placement
+from policy.preemption import Victim
+from policy.request import Request
+from policy.reservation import Reservation
+from policy.scene import Scene
+from policy.settings import RescueSettings
+from policy.victims import Guard, Search, Size, size_of
+from policy.world import World, order_key
+
+
+def waits_until_s(job: Job, short_s: float, settings: RescueSettings) -> float:
+    """When a short job has waited long enough to be rescued."""
+    return job.submit_s + max(settings.wait_least_s, settings.wait_factor * short_s)
+
+
+class Rescue:
+    """The rescue of one pass. ``next_s`` is when waiting alone will make another job eligible."""
+
+    def __init__(
+        self,
+        world: World,
+        settings: RescueSettings,
+        estimates: Estimates,
+        cuts: Callable[[Run], int],
+        now_s: float,
+    ) -> None:
+        self._world = world
+        self._settings = settings
+        self._estimates = estimates
+        self._cuts = cuts
+        self._now_s = now_s
+        self._managed = {queue.name for queue in world.queues.values() if queue.managed}
+        self.next_s = UNLIMITED_S
+
+    def short(self, waiting: Iterable[Job]) -> list[Job]:
+        """The short ones among the waiting jobs, shortest first, whether or not they have waited long enough."""
+        longest, short_s = self._estimates.longest_that_is, self._settings.short_s
+        most_s: dict[str, float] = {}
+        candidates: list[Job] = []
+        for job in waiting:
+            most = most_s.get(job.user)
+            if most is None:
+                most = most_s[job.user] = longest(short_s, job.user)
+            if job.estimate_s - job.saved_s <= most:
+                candidates.append(job)
+        found = [(self._estimates.short_s(job), order_key(job), job) for job in candidates]
+        return [job for short_s, _, job in sorted(found) if short_s <= self._settings.short_s]
+
+    def has_waited(self, job: Job) -> bool:
+        """Whether the job has waited long enough; if not, when it will have is noted."""
+        until_s = waits_until_s(job, self._estimates.short_s(job), self._settings)
+        if until_s <= self._now_s:
+            return True
+        self.next_s = min(self.next_s, until_s)
+        return False
+
+    def victims(self) -> list[tuple[Run, Size]]:
+        """The runs that may be cut, each with its size, those with the fewest cores first."""
+        settings = self._settings
+        able = [run for run in self._world.runs.values() if self._may_cut(run, settings)]
+        exempt_from_s = self._now_s - settings.exempt_s
+        found = [run for run in able if run.start_s <= exempt_from_s]
+        until_s = [run.start_s + settings.exempt_s for run in able if run.start_s > exempt_from_s]
+        self.next_s = min([self.next_s, *until_s])
+        found.sort(key=lambda run: (run.job.cores, -run.end_s, run.id))
+        capacity = self._world.capacity
+        usable, directory = capacity.usable, capacity.directory
+        idle = capacity.idle_of_each(usable)
+        return [
+            (run, size_of(run, run.placement.cores_on(usable, directory), usable, directory, idle)) for run in found
+        ]
+
+    def _may_cut(self, run: Run, settings: RescueSettings) -> bool:
+        return (
+            run.end_s - self._now_s > settings.left_least_s
+            and run.job.rerunable
+            and not run.exiting
+            and run.job.queue in self._managed
+            and self._estimates.may_save(run.job)
+            and self._cuts(run) < settings.max_cuts
+            and self._estimates.below_cap(run.id)
+        )
+
+    def room_for(
+        self, job: Job, allowed: int, victims: Iterable[tuple[Run, Size]], guard: Guard | None
+    ) -> tuple[tuple[Run, Placement] | None, bool]:
+        """The first of the runs whose cores, with the idle ones, hold the job, and where, or None; and whether only
+        the reserved job was in the way of some."""
+        search = Search(self._world, job, allowed, guard)
+        for run, size in victims:
+            if search.may_gain_enough(size):
+                room = search.alone(run)
+                if room is not None:
+                    return (run, room.placement), False
+        return None, search.blocked_by_head > 0
+
+
+def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
+    """Cut one run for the shortest job that may have it, and give what is left of its cores to further short ones."""
+    world, estimates, now_s = scene.world, scene.estimates, scene.now_s
+    counts = scene.ledger.preemptions
+    chance = Rescue(world, scene.settings.rescue, estimates, lambda run: counts.get(run.id, 0), now_s)
+    open_to = [job for job in chance.short(world.jobs.values()) if job.id not in draft.holds]
+    short = [job for job in open_to if scene.gates.shut(job) is None]
+    eligible = [job for job in short if chance.has_waited(job)]
+    asked = {preempt.id for preempt in draft.preempts}
+    victims = [sized for sized in chance.victims() if sized[0].id not in asked] if eligible else []
+    draft.next_s = min(draft.next_s, chance.next_s)
+    hopeless: set[tuple[Request, str]] = set()
+    for job in eligible if victims else ():
+        if (job.request, job.queue) in hopeless:
+            continue
+        region = draft.regions[job.queue]
+        head = region.reservation
+        allowed = world.vnodes_of(job.queue)
+        end_s = _tested_end_s(job, head, estimates, now_s)
+        guards = head is not None and head.head.id != job.id
+        if head is not None and guards and scene.gates.shut_beside(job, head.head) is not None:
+            continue
+        guard = head.guard(end_s, job.request) if head is not None and guards else None
+        found, blocked_by_head = chance.room_for(job, allowed, victims, guard)
+        if found is None and not blocked_by_head:
+            hopeless.add((job.request, job.queue))
+        if found is not None:
+            victim, placement = found
+            if head is not None and guards:
+                head.replace(placement, end_s, job.request, [victim])
+            else:
+                region.reservation = None
+            draft.leave_no_more(job)
+            holds.begin(job, placement, [Victim(victim, None)], RESCUE)
+            _fill_the_hole(world, draft, holds, estimates, short, victim)
+            return
+
+
+def _fill_the_hole(
+    world: World, draft: Draft, holds: Holds, estimates: Estimates, short: Sequence[Job], victim: Run
+) -> None:
+    """Give what the victim lets go beyond what the rescued job takes to further short jobs, shortest first."""
+    free = world.capacity.copy()
+    free.give(victim.placement.shares(free.directory), victim.job.request)
+    for pending in draft.pending:
+        if victim.id in pending.victims:
+            free.take_amounts(pending.missing)
+    for job in short:
+        region = draft.regions[job.queue]
+        head = region.reservation
+        if job.id in draft.holds or job.id not in world.jobs or (head is not None and head.head.id == job.id):
+            continue
+        placement = fit(free, job.request, world.vnodes_of(job.queue))
+        if placement is None:
+            continue
+        if head is not None and not head.admits(
+            placement, _tested_end_s(job, head, estimates, draft.now_s), job.request
+        ):
+            continue
+        free.take(placement.shares(free.directory), job.request)
+        draft.leave_no_more(job)
+        holds.also(job, placement, victim, RESCUE)
+
+
+def _tested_end_s(job: Job, head: Reservation | None, estimates: Estimates, now_s: float) -> float:
+    return now_s + estimates.tested(job, UNLIMITED_S if head is None else head.until_s).estimate_s

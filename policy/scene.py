@@ -1,0 +1,90 @@
+"""What one pass is decided from, and the parts that answer questions about it.
+
+A part (gates, quotas, classes, ...) is made when it is first asked for: most passes of a quiet cluster need few, and a
+replay has a pass for every submission and every end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from policy.classes import Classes
+from policy.core_lists import CoreBook
+from policy.estimates import Estimates
+from policy.formulas import FORMULAS, Formulas
+from policy.gates import Gates
+from policy.ledger import Ledger
+from policy.placing import Placer
+from policy.preemption import Preemption
+from policy.quotas import Quotas
+from policy.settings import Settings
+from policy.snapshot import Snapshot
+
+
+class Scene:
+    """The snapshot with its world, the ledger, the settings and the formulas of one pass.
+
+    ``classes`` is None where no queue has priorities, ``preemption`` where neither rule A nor rule B is on.
+    ``shrinks`` tells whether jobs are tested with shrunk estimates, ``plain`` whether the site lays out and ranks
+    nothing by itself.
+    """
+
+    gates: Gates
+    quotas: Quotas
+    classes: Classes | None
+    placer: Placer
+    core_book: CoreBook
+    estimates: Estimates
+    preemption: Preemption | None
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, settings: Settings, formulas: Formulas = FORMULAS) -> None:
+        self.snapshot = snapshot
+        self.ledger = ledger
+        self.settings = settings
+        self.formulas = formulas
+        self.now_s = snapshot.time_s
+        self.world = world = snapshot.world()
+        self.capacity = world.capacity
+        self.shrinks = settings.backfill.kind == "checkpoint"
+        self.plain = settings.stripe.layout == "none" and settings.ranking.mode == "none"
+        if not world.has_priorities:
+            self.classes = None
+            if not (settings.quota.preempt and world.has_quotas):
+                self.preemption = None
+
+    def __getattr__(self, name: str) -> Any:
+        make = _PARTS.get(name)
+        if make is None:
+            raise AttributeError(name)
+        part = make(self)
+        setattr(self, name, part)
+        return part
+
+    def has(self, name: str) -> bool:
+        """Whether a part was made already."""
+        return name in self.__dict__
+
+
+def _preemption(scene: Scene) -> Preemption | None:
+    settings = scene.settings
+    by_class = scene.classes is not None and settings.priority.preempt
+    if not by_class and not (settings.quota.preempt and scene.world.has_quotas):
+        return None
+    return Preemption(scene.world, scene.ledger, scene.quotas, scene.classes, settings, scene.now_s)
+
+
+def _core_book(scene: Scene) -> CoreBook:
+    """The core lists of the runs that are still under way."""
+    runs = scene.world.runs
+    return CoreBook(scene.world.vnodes, {run: cores for run, cores in scene.ledger.cores.items() if run in runs})
+
+
+_PARTS: dict[str, Callable[[Scene], object]] = {
+    "gates": lambda scene: Gates(scene.world, scene.now_s),
+    "quotas": lambda scene: Quotas(scene.world, scene.settings.quota.counted),
+    "classes": lambda scene: Classes(scene.world, scene.ledger, scene.quotas, scene.now_s),
+    "placer": lambda scene: Placer(scene.world, scene.settings, scene.ledger, scene.now_s, scene.formulas),
+    "core_book": _core_book,
+    "estimates": lambda scene: Estimates(scene.settings, scene.ledger, scene.now_s),
+    "preemption": _preemption,
+}

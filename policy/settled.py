@@ -1,0 +1,92 @@
+"""A pass after which nothing but arrivals has changed: only the new jobs need a look.
+
+Where one head is reserved and everybody else waits, time alone lets nobody start before the reserved time: the window
+only shrinks. So until a run starts or ends, or anything else changes, a new job either could start (then the whole pass
+is decided) or waits for the same reason as the others. The outcome is that of the whole pass; the world forgets what
+had settled at any other change.
+"""
+
+from __future__ import annotations
+
+from policy.cluster import UNLIMITED_S, Job
+from policy.draft import Draft, Region
+from policy.ledger import Ledger
+from policy.plan import Plan, Waits
+from policy.reasons import Reason
+from policy.reservation import Reservation
+from policy.scene import Scene
+from policy.settings import Settings
+from policy.snapshot import Snapshot
+
+
+class Settled:
+    """What the last pass came to, how long it holds by itself, and the jobs that have come since."""
+
+    __slots__ = (
+        "arrived", "estimates", "head", "idle", "ledger", "next_s", "settings", "spare", "total", "until_s", "waits",
+        "window_ends_s",
+    )  # fmt: skip
+
+    def __init__(self, scene: Scene, region: Region, reservation: Reservation, plan: Plan, until_s: float) -> None:
+        self.ledger = plan.ledger
+        self.settings = scene.settings
+        self.until_s = until_s
+        self.window_ends_s = reservation.until_s
+        self.idle = region.idle
+        self.spare = reservation.spare_cores
+        self.total = region.total
+        self.head = reservation.head.id
+        self.estimates = plan.estimates
+        self.waits = plan.waits
+        self.next_s = plan.next_s
+        self.arrived: list[Job] = []
+
+
+_LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits"})
+"""The reasons that time alone does not take away before the head's time."""
+
+
+def settle(scene: Scene, draft: Draft, region: Region, plan: Plan) -> None:
+    """Note what a pass came to, if it left a promised head and nobody who has to be looked at again by itself."""
+    reservation = region.reservation
+    if reservation is None or reservation.head.id not in plan.ledger.promises or scene.classes is not None:
+        return
+    waits = draft.waits
+    if plan.preempts or draft.holds or scene.settings.rescue.enabled or any(r.code not in _LASTING for r in waits):
+        return
+    until_s = min(reservation.at_s, reservation.until_s, UNLIMITED_S if plan.next_s is None else plan.next_s)
+    if scene.shrinks:
+        # A run that outlives its shrunk estimate changes what the head can be promised.
+        until_s = min(
+            [until_s, *(e.end_s for e in draft.backfilled().values() if e.cuttable and e.end_s > scene.now_s)]
+        )
+    scene.world.settled = Settled(scene, region, reservation, plan, until_s)
+
+
+def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
+    """The plan where only arrivals have to be told why they wait; None where the whole pass is to be decided."""
+    world = snapshot.world()
+    settled = world.settled
+    if settled is None or settled.ledger is not ledger or settled.settings is not settings:
+        return None
+    now_s = snapshot.time_s
+    if now_s >= settled.until_s or snapshot.finished or not world.nothing_shut():
+        return None
+    if settled.arrived:
+        window_s = settled.window_ends_s - now_s
+        shrinks = settings.backfill.kind == "checkpoint"
+        waits = settled.waits.by_reason()
+        for job in settled.arrived:
+            cores = job.request.cores
+            if not job.request.only_cores or cores > settled.total or job.subjobs is not None:
+                return None
+            if cores > settled.idle:
+                reason = Reason("too-few-idle", (("idle", settled.idle),))
+            elif cores > settled.spare and job.left_s > window_s and not shrinks:
+                at_s = settled.estimates[0].at_s
+                reason = Reason("backfill-window", (("head", settled.head), ("at_s", at_s), ("beside", settled.spare)))
+            else:
+                return None
+            waits[reason] = [*waits.get(reason, ()), job]
+        settled.waits, settled.arrived = Waits(waits), []
+    return Plan(now_s, (), (), settled.estimates, settled.waits, ledger, snapshot, settled.next_s)

@@ -1,0 +1,331 @@
+"""One job's turn: it starts, preempts, becomes the head, backfills, or waits for a reason.
+
+What is decided shows at once in the draft. The order in which jobs have their turn is the engine's. See
+docs/policies.md, "Together, in one pass".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from policy.classes import BASE
+from policy.cluster import UNLIMITED_S, Job
+from policy.draft import Draft, Region
+from policy.fitting import fit
+from policy.holds import CLASS, PROMISE, QUOTA, Holds
+from policy.ledger import Backfilled
+from policy.placement import Placement
+from policy.preemption import Victim
+from policy.promise import cut_for, cut_order
+from policy.reasons import Reason
+from policy.refusals import Refusals
+from policy.reservation import NO_PROMISE, Promise, Reservation, reserve
+from policy.scene import Scene
+
+_NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
+
+
+class Placed(NamedTuple):
+    """A job has started; ``left`` is what is left of an array."""
+
+    left: Job | None
+
+
+class Left(NamedTuple):
+    """A job does not backfill for this reason; ``final`` where it is not to preempt either."""
+
+    reason: Reason
+    final: bool = False
+
+
+class Turns:
+    """The turns of one pass. ``set_aside`` are arrays of which the quota covered only a part: the rest has its turn in
+    the base class."""
+
+    def __init__(self, scene: Scene, draft: Draft) -> None:
+        self._scene = scene
+        self._ledger = scene.ledger
+        self._settings = scene.settings
+        self._now_s = scene.now_s
+        self._world = scene.world
+        self._shrinks = scene.shrinks
+        self._preemption = scene.preemption
+        self._draft = draft
+        self.set_aside: list[Job] = []
+        self._made_holds: Holds | None = None
+        self._made_refusals: Refusals | None = None
+
+    @property
+    def holds(self) -> Holds:
+        """The beneficiaries, made when somebody is one."""
+        if self._made_holds is None:
+            self._made_holds = Holds(self._scene, self._draft)
+        return self._made_holds
+
+    @property
+    def refusals(self) -> Refusals:
+        """What was refused, made when somebody is."""
+        if self._made_refusals is None:
+            self._made_refusals = Refusals(self._scene, self._draft)
+        return self._made_refusals
+
+    def honour_holds(self) -> None:
+        """Start the beneficiaries of earlier passes that can, and keep what the others wait for."""
+        self.holds.honour(self._tested_at_promise)
+
+    def in_turn(self, job: Job, region: Region) -> None:
+        """No head yet: start, preempt, or become the head."""
+        left: Job | None = job
+        allowed = self._world.vnodes_of(job.queue)
+        draft = self._draft
+        while left is not None:
+            job = left
+            if len(draft.starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
+                draft.leave(job, Reason("limit-of-pass", (("limit", len(draft.starts)),)))
+                return
+            if job.request.only_cores and job.request.cores > region.idle:
+                break
+            placement = self._place(job, allowed)
+            if isinstance(placement, Reason):
+                draft.leave(job, placement)
+                return
+            if placement is None:
+                break
+            left = self._left_in_class(job, draft.start(job, placement))
+            reason = self._scene.gates.shut(left) if left is not None else None
+            if left is not None and reason is not None:
+                draft.leave(left, reason)
+                return
+        if left is None:
+            return
+        reason = self._never(job, allowed, region)
+        if reason is None:
+            if self._cut_for(job, allowed):
+                return
+            tried = self._preempt(job, allowed, region)
+            if tried is None:
+                return
+            reason = self._become_head(job, allowed, region, tried)
+        draft.leave(job, reason)
+
+    def _place(self, job: Job, allowed: int) -> Placement | Reason | None:
+        """Where the job can start now; a reason where it would fit but is not to start (P4, P5)."""
+        scene = self._scene
+        if scene.plain and job.layout is None and job.rank is None:
+            return fit(scene.capacity, job.request, allowed)
+        return scene.placer.place(job, allowed)
+
+    def _become_head(self, job: Job, allowed: int, region: Region, tried: tuple[Reason, ...]) -> Reason:
+        promise = NO_PROMISE
+        if self._shrinks:
+            at_s = self._ledger.promises.get(job.id, UNLIMITED_S)
+            if at_s != UNLIMITED_S:
+                promise = Promise(at_s, lambda: cut_order(self._world, self._draft.backfilled(), allowed))
+        expected = self._expected_ends() if self._shrinks else _NOTHING_EXPECTED
+        reservation = reserve(self._world, job, allowed, self._now_s, self._draft.pending, expected, promise)
+        if reservation is None:
+            return Reason("never-arranged", (("queue", job.queue),), tried)
+        reservation.until_s = min(reservation.at_s, self._ledger.promises.get(job.id, UNLIMITED_S))
+        region.reservation = reservation
+        return Reason("reserved", (("idle", region.idle), ("at_s", reservation.at_s)), tried)
+
+    def _expected_ends(self) -> Mapping[str, float]:
+        """The ends of backfilled runs that are expected before their full estimates: those that have not outlived the
+        estimates they were tested with. Who has is planned with the full estimate again."""
+        runs, now_s, backfilled = self._world.runs, self._now_s, self._draft.backfilled()
+        if not backfilled:
+            return _NOTHING_EXPECTED
+        return {
+            run_id: entry.end_s
+            for run_id, entry in backfilled.items()
+            if entry.cuttable and entry.end_s > now_s and run_id in runs and entry.end_s < runs[run_id].end_s
+        }
+
+    def _cut_for(self, job: Job, allowed: int) -> bool:
+        """Cut backfilled runs for a head whose promised time has come; False where that is not so, or no help."""
+        if not self._shrinks:
+            return False
+        promised_s = self._ledger.promises.get(job.id, UNLIMITED_S)
+        if self._now_s < promised_s - self._settings.checkpoint.grace_s:
+            return False
+        room = cut_for(self._world, job, allowed, self._draft.backfilled())
+        if room is None:
+            return False
+        self.holds.begin(job, room.placement, [Victim(run, None) for run in room.runs], PROMISE)
+        return True
+
+    def _tested_at_promise(self, job: Job) -> Backfilled:
+        """What a rescued job is noted with: it gives way to whoever is promised a start."""
+        tested = self._scene.estimates.tested(job, min(self._ledger.promises.values(), default=UNLIMITED_S))
+        return Backfilled(self._now_s + tested.estimate_s, tested.cuttable)
+
+    # Jobs behind a head
+
+    def behind(self, job: Job, region: Region) -> None:
+        """There is a head: start beside it or within its window, or preempt, or wait."""
+        reservation = region.reservation
+        assert reservation is not None  # noqa: S101 - there is a head
+        left: Job | None = job
+        while left is not None:
+            job = left
+            main: Reason | None
+            if job.request.cores > region.idle and self._settings.backfill.kind != "none":
+                main = self.refusals.too_few(region)
+            else:
+                started = self._backfill(job, region, reservation)
+                if isinstance(started, Placed):
+                    left = self._left_in_class(job, started.left)
+                    reason = self._scene.gates.shut(left) if left is not None else None
+                    if left is not None and reason is not None:
+                        self._draft.leave(left, reason)
+                        return
+                    continue
+                if started.final:
+                    self._draft.leave(job, started.reason)
+                    return
+                main = started.reason
+            self._preempt_or_leave(job, region, main)
+            return
+
+    def _preempt_or_leave(self, job: Job, region: Region, main: Reason) -> None:
+        if self.refusals.leave(job, region, main):
+            return
+        allowed = self._world.vnodes_of(job.queue)
+        never = self._never(job, allowed, region)
+        if never is not None:
+            self._draft.leave(job, never)
+            return
+        tried = self._preempt(job, allowed, region)
+        if tried is not None:
+            self._draft.leave(job, main._replace(tried=tried) if tried else main)
+
+    def _backfill(self, job: Job, region: Region, reservation: Reservation) -> Placed | Left:
+        """Start the job beside the head or inside its window; else why not."""
+        allowed = self._world.vnodes_of(job.queue)
+        if self._settings.backfill.kind == "none":
+            behind = Reason("behind-head", (("head", reservation.head.id),))
+            fits = self._preemption is not None and fit(self._world.capacity, job.request, allowed) is None
+            return Left(behind, final=not fits)
+        if self.refusals.lacks_room(job, allowed):
+            return Left(self.refusals.fragmented(region))
+        reason = self._scene.gates.shut(job)
+        if reason is not None:
+            return Left(reason, final=True)
+        left_s, cuttable = job.left_s, False
+        if self._shrinks:
+            left_s, cuttable = self._scene.estimates.tested(job, reservation.until_s)
+        end_s = self._now_s + left_s
+        if reservation.counts_out(job, end_s, allowed):
+            return Left(self._window_reason(reservation))
+        passes = end_s > reservation.until_s
+        if passes and self.refusals.delays_head(job):
+            return Left(self._window_reason(reservation))
+        if self._now_s + job.left_s > reservation.until_s:
+            # Whoever is cut then still holds its limits and licences when the head is asked for its own.
+            reason = self._scene.gates.shut_beside(job, reservation.head)
+            if reason is not None:
+                return Left(reason, final=True)
+        if len(self._draft.starts) >= self._settings.schedule.max_starts:
+            return Left(Reason("limit-of-pass", (("limit", len(self._draft.starts)),)), final=True)
+        placement = self._place(job, allowed)
+        if placement is None:
+            self.refusals.note_lack(job)
+            return Left(self.refusals.fragmented(region))
+        if not isinstance(placement, Reason) and not reservation.admits(placement, end_s, job.request):
+            placement = self._place(job, allowed & ~reservation.head_vnodes())
+            if placement is None or (
+                isinstance(placement, Placement) and not reservation.admits(placement, end_s, job.request)
+            ):
+                self.refusals.note_delay(job)
+                return Left(self._window_reason(reservation))
+        if isinstance(placement, Reason):
+            return Left(placement, final=True)
+        left = self._draft.start(job, placement, Backfilled(end_s, cuttable))
+        if cuttable and not passes:
+            reservation.note_inside(self._draft.starts[-1].id)
+        return Placed(left)
+
+    def _window_reason(self, reservation: Reservation) -> Reason:
+        numbers = (("head", reservation.head.id), ("at_s", reservation.at_s), ("beside", reservation.spare_cores))
+        return Reason("backfill-window", numbers)
+
+    def _never(self, job: Job, allowed: int, region: Region) -> Reason | None:
+        """Why no vnodes open to the job could ever hold it; None where they could."""
+        request, capacity = job.request, self._world.capacity
+        if request.only_cores and request.cores <= region.total and allowed == region.vnodes:
+            return None
+        if self.refusals.is_holdable(job):
+            return None
+        for chunk in request.chunks:
+            possible = capacity.ever_holds(chunk, allowed & capacity.usable)
+            if possible < chunk.pieces:
+                numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
+                return Reason("never-fits", numbers)
+        self.refusals.note_holdable(job)
+        return None
+
+    def _preempt(self, job: Job, allowed: int, region: Region) -> tuple[Reason, ...] | None:
+        """Preempt for the job if P1 or P2 lets it and keep what it needs; else what was tried in vain."""
+        preemption = self._preemption
+        if preemption is None:
+            return ()
+        rights, refused = preemption.rights(job)
+        if rights is None:
+            return refused
+        reservation = region.reservation
+        end_s = self._now_s + job.left_s
+        guard = None if reservation is None else reservation.guard(end_s, job.request)
+        found = preemption.find(job, rights, allowed, guard)
+        if isinstance(found, Reason):
+            return (*refused, found)
+        preemption.take(found)
+        running = [victim for victim in found.victims if not self._draft.cancel_start(victim.run, job)]
+        if running:
+            rule = QUOTA if running[0].standing is not None else CLASS
+            self.holds.begin(job, found.placement, running, rule)
+        else:
+            self._draft.start(job, found.placement)
+        if reservation is not None:
+            gone = [victim.run for victim in found.victims]
+            reservation.replace(found.placement, end_s, job.request, gone)
+        return None
+
+    def small_ones(self, jobs: Sequence[Job], region: Region) -> None:
+        """Jobs behind a head of which idle cores alone do not tell that they cannot start: most pass the window, and
+        that needs no more than a comparison."""
+        reservation = region.reservation
+        assert reservation is not None  # noqa: S101 - they are behind a head
+        window_s = reservation.until_s - self._now_s
+        shrinks, draft = self._shrinks, self._draft
+        passing: list[Job] = []
+        spare = -1
+        for job in jobs:
+            request = job.request
+            cores = request.cores
+            if not request.only_cores:
+                self.behind(job, region)
+            elif cores > region.idle:
+                draft.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
+            elif (
+                cores > reservation.spare_cores
+                and job.left_s > window_s
+                and not (shrinks and self._scene.estimates.tested(job, reservation.until_s).estimate_s <= window_s)
+            ):
+                if spare != reservation.spare_cores:
+                    spare = reservation.spare_cores
+                    passing = draft.waiting_for(self._window_reason(reservation))
+                passing.append(job)
+            else:
+                self.behind(job, region)
+
+    def _left_in_class(self, job: Job, left: Job | None) -> Job | None:
+        """What is left of an array, if the next subjob is in the class of the one that has started."""
+        if left is None or self._scene.classes is None:
+            return left
+        before = self._scene.classes.of(job)
+        if before == BASE or self._scene.classes.again(left) == before:
+            return left
+        self.set_aside.append(left)
+        return None

@@ -1,0 +1,78 @@
+"""A plan told in lines, as the golden stories have it: each reason by its sentence, each start by vnode and cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy import Ledger, Plan
+from policy.classes import BASE
+from policy.placement import Placement
+from policy.plan import Start
+
+Lines = dict[str, list[str]]
+
+
+def tell(plan: Plan) -> Lines:
+    """The plan in lines; starts in their order, all else sorted."""
+    return {
+        "starts": [line for start in plan.starts for line in _tell_start(start, plan.time_s)],
+        "preempts": sorted(
+            f"{preempt.id} for {preempt.beneficiary}{' again' if preempt.again else ''}:"
+            f" {preempt.reason.sentence(preempt.run.job, plan.time_s)}"
+            for preempt in plan.preempts
+        ),
+        "reserved": [f"{e.id} at {e.at_s:g}, promised {e.promised_s:g}" for e in plan.estimates],
+        "waits": sorted(_tell_waits(plan)),
+        "ledger": sorted(_tell_ledger(plan.ledger)),
+    }
+
+
+def _tell_start(start: Start, now_s: float) -> Iterator[str]:
+    yield f"{start.id} on {_where(start.placement)}{', backfilled' if start.backfilled else ''}"
+    for reason in (start.why, *start.why.tried) if start.why is not None else ():
+        yield f"{start.id} laid out: {reason.sentence(start.job, now_s)}"
+
+
+def _tell_waits(plan: Plan) -> Iterator[str]:
+    for job_id, (waiting, reason) in plan.reasons().items():
+        yield f"{job_id}: {reason.sentence(waiting, plan.time_s)}"
+        for tried in reason.tried:
+            yield f"{job_id} tried: {tried.sentence(waiting, plan.time_s)}"
+
+
+def _tell_ledger(ledger: Ledger) -> Iterator[str]:
+    for job_id, at_s in ledger.promises.items():
+        yield f"promise {job_id}: {at_s:g}"
+    for job_id, hold in ledger.holds.items():
+        yield (
+            f"hold {job_id}: {_where(hold.placement)} from {', '.join(sorted(hold.victims))} since {hold.since_s:g}"
+            + (f" by {hold.rule}" if hold.rule != "quota" else "")
+        )
+    for job_id, count in ledger.preemptions.items():
+        yield f"preempted {job_id}: {count}"
+    for job_id, entry in ledger.backfilled.items():
+        yield f"backfilled {job_id}: {entry.end_s:g}{', may be cut' if entry.cuttable else ''}"
+    for job_id, rank in ledger.classes.items():
+        yield f"class {job_id}: {'base' if rank == BASE else rank}"
+    for vnode, at_s in ledger.stripes.items():
+        yield f"stripe {vnode}: {at_s:g}"
+    for application, tallies in ledger.learned.items():
+        for layout, tally in tallies.items():
+            yield f"learned {application}: {layout} {tally.runs} {tally.total:g}"
+    for user, past in ledger.history.items():
+        last = " ".join(f"{run_s:g}" for run_s in past.last)
+        yield f"history {user}: {last}, {past.run_s:g} of {past.estimate_s:g}"
+
+
+def _where(placement: Placement) -> str:
+    """Vnode and cores, and what else is held there."""
+    words = []
+    for name in placement.vnodes:
+        held: dict[str, int] = {}
+        for spot in placement.spots:
+            if spot.vnode == name:
+                for resource, amount in spot.amounts:
+                    held[resource] = held.get(resource, 0) + amount * spot.chunks
+        more = "".join(f" {resource}={amount}" for resource, amount in sorted(held.items()) if resource != "ncpus")
+        words.append(f"{name}={held.get('ncpus', 0)}{more}")
+    return " ".join(words)

@@ -1,0 +1,61 @@
+"""A line of the journal tells each preemption, each layout and each kind of waiting with code, numbers and sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hooks.account import Timing, describe_pass
+from hooks.carry import Effects
+from hooks.picture import Picture
+from hooks.translate import translate
+from policy.engine import decide
+from policy.ledger import Ledger
+from policy.settings import Settings
+from tests.hooks.pictures import job, picture, queue, running, vnode
+
+TIMING = Timing(0.1, 0.2, 0.3)
+
+
+def entry_of(seen: Picture) -> dict[str, Any]:
+    """The line of a pass over the picture, as it comes back from the journal."""
+    translation = translate(seen, Settings())
+    plan = decide(translation.snapshot, Ledger(), Settings())
+    line: dict[str, Any] = json.loads(json.dumps(describe_pass(plan, translation, Effects(), TIMING, [])))
+    return line
+
+
+def test_a_preemption_by_class_is_told_with_both_classes() -> None:
+    limits = {
+        "max_run_res_soft.ncpus": "[u:alice=16],[u:bob=16]", "max_run_res_soft.user_priority": "[u:alice=1],[u:bob=5]",
+    }  # fmt: skip
+    entry = entry_of(
+        picture(
+            {"1.s": running(8), "2.s": job(cores=8, user="bob")},
+            vnodes={"v1": vnode(8, 8)},
+            queues={"workq": {**queue(), **limits}},
+        )
+    )
+    (preempt,) = entry["preempts"]
+    assert (preempt["job"], preempt["beneficiary"], preempt["code"]) == ("1.s", "2.s", "preempted-class")
+    assert preempt["numbers"] == {"beneficiary": "2.s", "above": 5, "class": 1}
+    assert "class 5" in preempt["why"]
+    (wait,) = entry["waits"]
+    assert (wait["code"], wait["jobs"], wait["example"]) == ("preempting", 1, "2.s")
+
+
+def test_a_reservation_that_nobody_can_tell_is_no_number() -> None:
+    texts = running(8)
+    del texts["Resource_List.walltime"]
+    entry = entry_of(picture({"1.s": texts, "2.s": job(cores=8)}, vnodes={"v1": vnode(8, 8)}))
+    (wait,) = entry["waits"]
+    assert wait["code"] == "reserved"
+    assert wait["numbers"]["at_s"] is None
+
+
+def test_a_striped_start_says_why_it_is_laid_out_so() -> None:
+    striped = job(cores=4, Resource_List__select="1:ncpus=4:mpiprocs=4", Resource_List__pbsteer_width="2")
+    (start,) = entry_of(picture({"1.s": striped}))["starts"]
+    assert (start["code"], start["numbers"]["width"]) == ("striped", 2)
+    (plain,) = entry_of(picture({"1.s": job()}))["starts"]
+    assert "code" not in plain

@@ -1,0 +1,67 @@
+"""Jobs that need more than is idle and may preempt nobody share one reason, as long as it holds."""
+
+from __future__ import annotations
+
+from policy import Plan, Settings
+from policy.reasons import Reason
+from policy.settings import QuotaSettings
+from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, victims, vnode
+
+
+def waits(plan: Plan) -> dict[str, list[str]]:
+    """The jobs of each list, by the first of them."""
+    return {wait.jobs[0].id: [each.id for each in wait.jobs] for wait in plan.waits}
+
+
+def reason(plan: Plan, job_id: str) -> Reason:
+    return plan.reasons()[job_id][1]
+
+
+def test_without_preemption_all_share_one_list() -> None:
+    waiting = [job(str(number), f"u{number}", "4") for number in range(2, 9)]
+    plan = plan_for(cluster([vnode("v1")], waiting, [run("1", "a", "v1=2")]))
+    assert waits(plan) == {"2": ["2"], "3": [str(number) for number in range(3, 9)]}
+
+
+def test_who_is_refused_for_another_reason_has_a_list_of_its_own() -> None:
+    """bob is over his quota, carol has none; each has two jobs behind the head."""
+    waiting = [job("2", "dave", "4")]
+    waiting += [job(str(number), user, "4") for number, user in enumerate(("bob", "carol", "bob", "carol"), start=3)]
+    runs = [run("1", "bob", "v1=4")]
+    plan = plan_for(cluster([vnode("v1")], waiting, runs, queues=[queue("[u:bob=4]")]))
+    assert waits(plan) == {"2": ["2"], "3": ["3", "5"], "4": ["4", "6"]}
+    assert [tried.code for tried in reason(plan, "3").tried] == ["over-quota"]
+    assert [tried.code for tried in reason(plan, "4").tried] == ["no-quota"]
+
+
+def test_what_they_need_of_the_quota_counts() -> None:
+    """Within the quota with 2, beyond it with 3: not the same refusal."""
+    waiting = [job("2", "dave", "4"), job("3", "bob", "3"), job("4", "bob", "2")]
+    snapshot = cluster([vnode("v1")], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:bob=2],[u:alice=0]")])
+    plan = plan_for(snapshot)
+    assert victims(plan) == {}
+    assert [tried.code for tried in reason(plan, "3").tried] == ["over-quota"]
+    assert [tried.code for tried in reason(plan, "4").tried] == ["preempt-delays-head"]
+
+
+def test_a_refusal_does_not_outlive_what_changed_it() -> None:
+    """carol's 4 starts between bob's two jobs: each is told what was idle in its turn."""
+    waiting = [job("2", "zoe", "8"), job("3", "bob", "5"), job("4", "carol", "2", 10), job("5", "bob", "5")]
+    snapshot = cluster([vnode("v1", 8)], waiting, [run("1", "a", "v1=4", 0, 100)], queues=[queue("[u:zoe=1]")])
+    plan = plan_for(snapshot)
+    assert reason(plan, "3").number("idle") == 4
+    assert reason(plan, "5").number("idle") == 2
+
+
+def test_a_job_that_waits_for_its_delay_is_told_its_own_time() -> None:
+    waiting = [job("2", "dave", "4"), job("3", "bob", "2", submit_s=1), job("4", "bob", "2", submit_s=2)]
+    snapshot = cluster([vnode("v1")], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:bob=2],[u:alice=0]")])
+    plan = plan_for(snapshot, Settings(quota=QuotaSettings(delay_s=60)))
+    assert [reason(plan, each).tried[0].number("at_s") for each in ("3", "4")] == [61, 62]
+
+
+def test_one_that_could_never_fit_says_so() -> None:
+    waiting = [job("2", "dave", "4"), job("3", "bob", "5"), job("4", "bob", "1:ncpus=4:mem=1gb")]
+    assert codes(plan_for(cluster([vnode("v1")], waiting, [run("1", "a", "v1=4")]))) == {
+        "2": "reserved", "3": "never-fits", "4": "too-few-idle",
+    }  # fmt: skip

@@ -1,0 +1,157 @@
+"""The rescue of short jobs: who is short, who has waited, who may be cut, and that no promise is broken for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policy import Changes, Job, Ledger, Run, Settings, Snapshot
+from policy.estimates import Estimates
+from policy.ledger import Backfilled
+from policy.rescue import Rescue, waits_until_s
+from policy.settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings
+from tests.policy.clusters import cluster, codes, job, plan_for, run, started, victims, vnode
+
+NOW_S = 10_000.0
+ON = RescueSettings(enabled=True)
+
+
+def settings(rescue: RescueSettings = ON, **quota: Any) -> Settings:
+    return Settings(
+        BackfillSettings("checkpoint", shrink_factor=0.2, order="shortest-first"),
+        QuotaSettings(**quota),
+        checkpoint=CheckpointSettings(saves=True),
+        rescue=rescue,
+    )
+
+
+def long_run(
+    run_id: str = "1", where: str = "v1=4", start_s: float = 0, estimate_s: float = 40_000, **more: Any
+) -> Run:
+    return run(run_id, "alice", where, start_s, estimate_s, **more)
+
+
+def short_job(job_id: str = "3", select: str = "4", estimate_s: float = 600, submit_s: float = 5000) -> Job:
+    return job(job_id, "bob", select, estimate_s, submit_s)
+
+
+def of(jobs: list[Job], runs: list[Run], cores: int = 4) -> Snapshot:
+    return cluster([vnode("v1", cores)], jobs, runs, now_s=NOW_S)
+
+
+@pytest.mark.parametrize(
+    ("short_s", "factor", "least_s", "until_s"), [(600, 2, 60, 1300), (20, 2, 60, 160), (20, 0, 0, 100)]
+)
+def test_when_a_short_job_has_waited_long_enough(short_s: float, factor: float, least_s: float, until_s: float) -> None:
+    waiting = job("3", submit_s=100)
+    assert waits_until_s(waiting, short_s, RescueSettings(wait_factor=factor, wait_least_s=least_s)) == until_s
+
+
+def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> Rescue:
+    known = ledger or Ledger()
+    estimates = Estimates(settings(rescue), known, NOW_S)
+    return Rescue(snapshot.world(), rescue, estimates, lambda each: known.preemptions.get(each.id, 0), NOW_S)
+
+
+def test_the_shortest_first_and_only_the_short() -> None:
+    waiting = [
+        short_job("3", estimate_s=1800),
+        short_job("4", estimate_s=1801),
+        short_job("5", estimate_s=9000),
+        short_job("6", estimate_s=9001),
+        short_job("7", estimate_s=60),
+    ]
+    assert [each.id for each in chance(of([], [])).short(waiting)] == ["7", "3", "5"]
+
+
+def test_the_time_when_the_next_has_waited_long_enough_is_noted() -> None:
+    rescuing = chance(of([], []))
+    assert rescuing.has_waited(short_job(submit_s=8800))
+    assert not rescuing.has_waited(short_job(submit_s=8900))
+    assert not rescuing.has_waited(short_job(submit_s=8850))
+    assert rescuing.next_s == 10_050
+
+
+@pytest.mark.parametrize(
+    ("changed", "may"),
+    [
+        ({}, True),
+        ({"start_s": 8200}, True),
+        ({"start_s": 8201}, False),
+        ({"estimate_s": 17_201}, True),
+        ({"estimate_s": 17_200}, False),
+        ({"rerunable": False}, False),
+        ({"saves": False}, False),
+        ({"exiting": True}, False),
+    ],
+)
+def test_who_may_be_cut(changed: dict[str, Any], may: bool) -> None:
+    assert [each.id for each, _ in chance(of([], [long_run(**changed)])).victims()] == (["1"] if may else [])
+
+
+@pytest.mark.parametrize(("count", "max_cuts", "may"), [(2, 3, True), (3, 5, False), (1, 1, False)])
+def test_who_was_cut_too_often_stays(count: int, max_cuts: int, may: bool) -> None:
+    rescue = RescueSettings(enabled=True, max_cuts=max_cuts)
+    assert bool(chance(of([], [long_run()]), Ledger(preemptions={"1": count}), rescue).victims()) == may
+
+
+def test_the_fewest_cores_first_then_who_has_most_to_go() -> None:
+    runs = [long_run("1", "v1=4"), long_run("2", "v1=2"), long_run("4", "v1=2", estimate_s=50_000)]
+    assert [each.id for each, _ in chance(of([], runs, 8)).victims()] == ["4", "2", "1"]
+
+
+def test_one_run_is_cut_and_its_cores_are_kept() -> None:
+    plan = plan_for(of([short_job()], [long_run()]), settings())
+    assert victims(plan) == {"1": "3"}
+    assert plan.ledger.holds["3"].rule == "rescue"
+    assert plan.ledger.preemptions == {"1": 1}
+
+
+def test_at_most_one_in_a_pass_and_the_next_in_the_next() -> None:
+    snapshot = of([short_job("3"), short_job("4")], [long_run("1"), long_run("2")], 8)
+    first = plan_for(snapshot, settings())
+    assert len(victims(first)) == 1
+    second = plan_for(first.started, settings(), first.ledger)
+    assert sorted(set(victims(second).values())) == ["3", "4"]
+
+
+def test_what_is_left_of_the_hole_goes_to_further_short_jobs() -> None:
+    waiting = [short_job("3", "4"), short_job("4", "3", 900), short_job("5", "2", 1200), short_job("6", "1", 90_000)]
+    plan = plan_for(of(waiting, [long_run(where="v1=8")], 8), settings())
+    assert sorted(plan.ledger.holds) == ["3", "4"]
+    assert all(hold.victims == ("1",) for hold in plan.ledger.holds.values())
+    assert codes(plan)["5"] in ("reserved", "too-few-idle")
+
+
+def test_the_hole_is_filled_once_the_victim_has_let_go_and_all_count_as_backfilled() -> None:
+    waiting = [short_job("3", "4"), short_job("4", "3", 900)]
+    plan = plan_for(of(waiting, [long_run(where="v1=8")], 8), settings())
+    requeued = plan.started.apply(Changes(NOW_S, [plan.started.runs["1"].job]))
+    after = plan_for(requeued, settings(), plan.ledger)
+    assert sorted(started(after)) == ["3", "4"]
+    assert after.ledger.backfilled == {"3": Backfilled(10_600), "4": Backfilled(10_900)}
+
+
+def test_it_is_woken_when_a_job_has_waited_long_enough() -> None:
+    plan = plan_for(of([short_job(submit_s=9000)], [long_run()]), settings())
+    assert (victims(plan), plan.next_s) == ({}, 10_200)
+
+
+@pytest.mark.parametrize(("cores", "cut"), [("4", {"1": "4"}), ("5", {})])
+def test_no_promise_is_broken_for_it(cores: str, cut: dict[str, str]) -> None:
+    """The head gets 8 of 12 cores at 10,200; whoever is rescued runs longer than that, beside it."""
+    waiting = [job("3", "bob", "8", 36_000, 8000), short_job("4", cores, 900)]
+    runs = [long_run("1"), long_run("2", estimate_s=10_200)]
+    plan = plan_for(of(waiting, runs, 12), settings(), Ledger({"3": 10_200.0}))
+    assert victims(plan) == cut
+    assert [(each.id, each.at_s) for each in plan.estimates] == [("3", 10_200)]
+
+
+def test_nothing_is_cut_where_it_is_off() -> None:
+    assert victims(plan_for(of([short_job()], [long_run()]), settings(RescueSettings()))) == {}
+
+
+def test_a_job_behind_a_gate_is_not_rescued() -> None:
+    held = short_job()._replace(blocked="held by its user")
+    assert victims(plan_for(of([held], [long_run()]), settings())) == {}

@@ -1,0 +1,237 @@
+"""The laws of striping, on random clusters of random nodes: one law a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from policy import Job, Ledger, Queue, Run, Settings, Snapshot, Vnode, parse_request
+from policy.placement import Placement, Spot
+from policy.placing import Placer
+from policy.reasons import Reason
+from policy.request import Amounts, Chunk
+from policy.settings import StripeSettings
+from policy.striping import cut
+from policy.wishes import Layout
+from tests.property.strategies import NOW_S, places, run_lists, selects, vnode_lists
+
+STAGGER_S = 60
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Vnodes, some of several to a host, with runs on them, and jobs that are placed one after the other."""
+
+    vnodes: tuple[Vnode, ...]
+    runs: tuple[Run, ...]
+    jobs: tuple[Job, ...]
+    settings: StripeSettings
+    ledger: Ledger = Ledger()  # noqa: RUF009 - a frozen value
+
+
+def layouts() -> st.SearchStrategy[Layout | None]:
+    stripes = st.builds(Layout, st.just("stripe"), st.none() | st.integers(1, 9), st.integers(1, 3))
+    return st.one_of(stripes, stripes, st.none(), st.just(Layout("pack")))
+
+
+def many_ranks() -> st.SearchStrategy[str]:
+    """A chunk given once, for many processes."""
+    ranks = st.sampled_from((2, 4, 6, 8, 12))
+    return ranks.map(lambda n: f"1:ncpus={n}:mpiprocs={n}") | ranks.map(
+        lambda n: f"1:ncpus={2 * n}:mpiprocs={n}:mem=4gb"
+    )
+
+
+@st.composite
+def scenes(draw: st.DrawFn, *, simple: bool = False) -> Scene:
+    """Simple ones have one vnode a host and jobs of single cores only."""
+    vnodes = draw(vnode_lists(plain=True, most=9) if simple else vnode_lists(most=9))
+    runs = draw(st.one_of(st.just(()), run_lists(vnodes, (Queue("workq"),), simple)))
+    jobs = []
+    for number in range(1, draw(st.integers(1, 5)) + 1):
+        single = st.integers(1, 24).map(str)
+        select = draw(single if simple else st.one_of(selects(), single, many_ranks()))
+        anywhere = simple or draw(st.integers(0, 4)) > 0
+        request = parse_request(select, "" if anywhere else draw(places()))
+        wish = draw(layouts())
+        application = draw(st.sampled_from(("", "cfd", "md")))
+        jobs.append(
+            Job(
+                f"new{number}", "alice", request, "workq", 0, 500, application=application, layout=wish, sequence=number
+            )
+        )
+    settings = StripeSettings(
+        layout=draw(st.sampled_from(("stripe", "stripe", "learn", "none"))),
+        width_factor=draw(st.sampled_from((1, 1.5, 2, 4))),
+        stagger_s=draw(st.sampled_from((0, STAGGER_S))),
+        idle_within_s=draw(st.sampled_from((0, 100))),
+    )
+    striped = draw(st.lists(st.sampled_from(vnodes), unique_by=lambda vnode: vnode.name))
+    promises = {job.id: NOW_S for job in jobs if draw(st.integers(0, 3)) == 0}
+    ledger = Ledger(
+        promises=promises, stripes={vnode.name: NOW_S - draw(st.sampled_from((10.0, 60.0, 500.0))) for vnode in striped}
+    )
+    return Scene(vnodes, runs, tuple(jobs), settings, ledger)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one job: where it went, or why not; and what its layout was."""
+
+    job: Job
+    found: Placement | Reason | None
+    why: Reason | None
+
+    @property
+    def stripe(self) -> Placement | None:
+        """The placement where it is a stripe."""
+        striped = self.why is not None and self.why.code == "striped"
+        return self.found if striped and isinstance(self.found, Placement) else None
+
+
+def play(scene: Scene) -> tuple[list[Outcome], Snapshot, Placer]:
+    """Place the jobs in turn, each on what the ones before it left."""
+    snapshot = Snapshot.build(NOW_S, scene.vnodes, [], [], scene.runs)
+    world = snapshot.world()
+    placer = Placer(world, Settings(stripe=scene.settings), scene.ledger, NOW_S)
+    outcomes = []
+    for job in scene.jobs:
+        found = placer.place(job, (1 << len(scene.vnodes)) - 1)
+        outcomes.append(Outcome(job, found, placer.why_layout(job)))
+        if isinstance(found, Placement):
+            world.set_run(job.id, Run(job.id, job, NOW_S, found, NOW_S + job.estimate_s))
+            placer.started(job, found)
+    return outcomes, snapshot, placer
+
+
+def host_of(scene: Scene) -> dict[str, str]:
+    return {vnode.name: vnode.host or vnode.name for vnode in scene.vnodes}
+
+
+def pieces_by(spots: tuple[Spot, ...], places: dict[str, str]) -> dict[str, int]:
+    """Pieces by place: by host, or by vnode."""
+    pieces: dict[str, int] = {}
+    for spot in spots:
+        pieces[places[spot.vnode]] = pieces.get(places[spot.vnode], 0) + spot.chunks
+    return pieces
+
+
+@given(scenes())
+def test_the_nodes_of_a_stripe_get_the_same_number_of_pieces_or_one_more(scene: Scene) -> None:
+    for outcome in play(scene)[0]:
+        if outcome.stripe is not None and outcome.why is not None:
+            pieces = pieces_by(outcome.stripe.spots, host_of(scene))
+            event("striped")
+            assert max(pieces.values()) - min(pieces.values()) <= 1
+            assert len(pieces) == outcome.why.number("width")
+            assert max(pieces.values()) == outcome.why.number("pieces")
+
+
+@given(scenes())
+def test_a_job_gets_exactly_what_it_asked_for(scene: Scene) -> None:
+    for outcome in play(scene)[0]:
+        if isinstance(outcome.found, Placement):
+            asked = outcome.job.request
+            assert {name: outcome.found.total(name) for name, _ in asked.totals} == dict(asked.totals)
+            kinds = [sorted(_pieces(request.chunks)) for request in (asked, cut(asked) or asked)]
+            given_out = sorted(spot.amounts for spot in outcome.found.spots for _ in range(spot.chunks))
+            assert given_out in kinds
+
+
+def _pieces(chunks: tuple[Chunk, ...]) -> list[Amounts]:
+    return [chunk.amounts for chunk in chunks for _ in range(chunk.pieces)]
+
+
+@given(scenes())
+def test_every_piece_is_on_a_vnode_that_is_what_it_wants(scene: Scene) -> None:
+    vnodes = {vnode.name: vnode for vnode in scene.vnodes}
+    for outcome in play(scene)[0]:
+        if outcome.stripe is not None:
+            wants = {chunk.amounts: dict(chunk.wants) for chunk in outcome.job.request.chunks}
+            for spot in outcome.stripe.spots:
+                assert vnodes[spot.vnode].usable
+                arch = wants.get(spot.amounts, {}).get("arch")
+                same = [chunk for chunk in outcome.job.request.chunks if chunk.amounts == spot.amounts]
+                assert len(same) != 1 or arch is None or vnodes[spot.vnode].attributes.get("arch") == arch
+
+
+@given(scenes())
+def test_no_vnode_is_given_more_than_it_has(scene: Scene) -> None:
+    outcomes, _, _ = play(scene)
+    left = {vnode.name: dict(vnode.available) for vnode in scene.vnodes}
+    placements = [run.placement for run in scene.runs]
+    for placement in [*placements, *(each.found for each in outcomes if isinstance(each.found, Placement))]:
+        for spot in placement.spots:
+            for resource, amount in spot.amounts:
+                left[spot.vnode][resource] -= amount * spot.chunks
+    assert min(amount for amounts in left.values() for amount in amounts.values()) >= 0
+
+
+@given(scenes(), st.randoms(use_true_random=False))
+def test_the_order_of_vnodes_and_runs_does_not_matter(scene: Scene, random: Random) -> None:
+    vnodes, runs = list(scene.vnodes), list(scene.runs)
+    random.shuffle(vnodes)
+    random.shuffle(runs)
+    stripes = dict(sorted(scene.ledger.stripes.items(), reverse=True))
+    shuffled = replace(scene, vnodes=tuple(vnodes), runs=tuple(runs), ledger=scene.ledger._replace(stripes=stripes))
+    assert play(scene)[0] == play(shuffled)[0]
+
+
+@given(scenes(simple=True))
+def test_a_stripe_is_as_wide_as_it_can_be_of_the_widths_to_try(scene: Scene) -> None:
+    """Every wider one that was tried has too few nodes with room for its share (or, for a promised job, which does not
+    wait, ones on which another stripe has just started)."""
+    free = {vnode.name: vnode.available["ncpus"] for vnode in scene.vnodes}
+    for run in scene.runs:
+        for spot in run.placement.spots:
+            free[spot.vnode] -= spot.chunks
+    for outcome in play(scene)[0]:
+        avoids = scene.settings.stagger_s and outcome.job.id in scene.ledger.promises
+        if outcome.why is not None and not avoids:
+            for tried in outcome.why.tried:
+                event("narrower")
+                width = int(tried.number("width"))
+                each, more = divmod(outcome.job.cores, width)
+                room = sorted(free.values(), reverse=True)
+                assert width > len(room) or room[width - 1] < each or (more and room[more - 1] < each + 1)
+        if isinstance(outcome.found, Placement):
+            for spot in outcome.found.spots:
+                free[spot.vnode] -= spot.chunks
+
+
+@given(scenes(simple=True))
+def test_what_packing_can_place_a_wish_to_be_striped_never_loses(scene: Scene) -> None:
+    """A stripe may wait for another to get going; it does not wait for room."""
+    packed = replace(scene, jobs=tuple(job._replace(layout=Layout("pack")) for job in scene.jobs[:1]))
+    striped = replace(scene, jobs=tuple(job._replace(layout=Layout("stripe")) for job in scene.jobs[:1]))
+    there, here = play(packed)[0][0].found, play(striped)[0][0].found
+    assert (there is None) == (here is None)
+    assert not isinstance(here, Reason) or (here.code == "staggered" and scene.settings.stagger_s)
+
+
+@given(scenes())
+def test_two_stripes_never_start_on_one_node_within_the_stagger(scene: Scene) -> None:
+    outcomes, _, _ = play(replace(scene, settings=replace(scene.settings, stagger_s=STAGGER_S)))
+    hosts = host_of(scene)
+    last: dict[str, float] = {}
+    for name, at_s in scene.ledger.stripes.items():
+        last[hosts[name]] = max(at_s, last.get(hosts[name], at_s))
+    for outcome in outcomes:
+        if outcome.stripe is not None:
+            for host in {hosts[vnode] for vnode in outcome.stripe.vnodes}:
+                assert NOW_S - last.get(host, -STAGGER_S) >= STAGGER_S
+                last[host] = NOW_S
+        elif isinstance(outcome.found, Reason):
+            event("staggered")
+            assert NOW_S < float(outcome.found.number("at_s")) <= NOW_S + STAGGER_S
+
+
+@given(scenes())
+def test_every_stripe_is_in_the_next_ledger_on_all_its_vnodes(scene: Scene) -> None:
+    outcomes, _, placer = play(scene)
+    for outcome in outcomes:
+        if outcome.stripe is not None:
+            assert {placer.stripes.get(vnode) for vnode in outcome.stripe.vnodes} == {NOW_S}
