@@ -2,8 +2,11 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# How many tests run side by side; those of a real PBS server mostly wait, each lot on a testbed of its own.
+WORKERS  ?= 2
+TESTBEDS ?= 4
 
-.PHONY: help venv dev demo check lint types arrows floor test bench tables pictures lock clean
+.PHONY: help venv dev demo check lint types arrows floor test faults bench bench-pbs tables pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -41,10 +44,19 @@ floor: dev       ## policy/ and hooks/ run under Python 3.9
 	$(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
 
 test: dev        ## all tests; those that need a real PBS server say so where there is none
-	$(BIN)/python -m pytest --benchmark-skip
+	$(BIN)/python -m pytest --benchmark-skip -n $(WORKERS) --dist worksteal --ignore tests/pbs --ignore tests/faults \
+		--ignore tests/property
+	$(BIN)/python -m pytest tests/property
+	$(BIN)/python -m pytest -n $(TESTBEDS) --dist loadfile tests/pbs tests/faults
+
+faults: dev      ## over a thousand faults on a real PBS server, for an hour and a half at most (root, PBS installed)
+	$(BIN)/python -m tests.faults
 
 bench: dev       ## the figures: replay speed, seconds a pass, the console at scale
 	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
+
+bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits; as root, takes minutes
+	$(BIN)/python -m tests.bench_pbs
 
 tables: venv     ## hard limits against soft quotas, on random batches (P1's Table 1); takes minutes
 	$(BIN)/python -m sim.tables

@@ -5,8 +5,10 @@ A user or a group that the machine already has keeps its number and its home; th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from container.spec import User
 
@@ -58,6 +60,18 @@ def add_users(files: AccountFiles, users: Iterable[User], homes: str) -> Account
         else:
             group = _add_member(group, user.group, user.name)
     return AccountFiles(passwd, group, shadow)
+
+
+def make_homes(passwd: str, users: Iterable[User], homes: Path) -> None:
+    """Make the homes below ``homes`` that the text of /etc/passwd gives users and that are not there yet.
+
+    A user whose home is elsewhere was there before, and keeps it.
+    """
+    for user in users:
+        account = find_account(passwd, user.name)
+        if account is not None and Path(account.home) == homes / user.name and not (homes / user.name).exists():
+            (homes / user.name).mkdir(mode=0o700)
+            os.chown(homes / user.name, account.uid, account.gid)
 
 
 def _add_member(group: str, name: str, member: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Callable
 
 import click
 
+from container import image as images
 from container import testbed as testbeds
-from container.requirements import check_root, find_pbs_exec
+from container.requirements import check_podman, check_root, find_pbs_exec
 from container.spec import ENGINES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
 
 _name_option = click.option("--name", default="pbsteer", show_default=True, help="Which testbed, of several.")
@@ -39,6 +41,10 @@ def _say_errors(command: Callable[..., None]) -> Callable[..., None]:
     return guarded
 
 
+def _say(step: str) -> None:
+    click.echo(f"{step} ...", err=True)
+
+
 @click.group()
 def testbed() -> None:
     """A real PBS server and MoMs on this machine, from an installed PBS."""
@@ -50,23 +56,73 @@ def testbed() -> None:
 @click.option("--vnodes", type=click.IntRange(1, MAX_VNODES), default=1, show_default=True, help="Vnodes of each MoM.")
 @click.option("--pbs-exec", help="The installed PBS [default: $PBS_EXEC, else what /etc/pbs.conf says, else /opt/pbs].")
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What hosts are made of."
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="What hosts are made of: Linux namespaces, or podman's containers.",
+)
+@click.option("--image", default="", help="podman: make the hosts from this image [default: built here where missing].")
+@click.option(
+    "--share",
+    "shares",
+    multiple=True,
+    help="podman: a folder of this machine that the hosts see too, by the same path, read-only; repeatable.",
 )
 @_name_option
 @_state_option
 @_say_errors
 def up_command(
-    *, moms: int, cores: int, vnodes: int, pbs_exec: str | None, engine: str, name: str, state: Path
+    *,
+    moms: int,
+    cores: int,
+    vnodes: int,
+    pbs_exec: str | None,
+    engine: str,
+    image: str,
+    shares: tuple[str, ...],
+    name: str,
+    state: Path,
 ) -> None:
     """Start a testbed and wait until its vnodes are free."""
     check_root()
     start_s = time.monotonic()
-    where = find_pbs_exec(pbs_exec, os.environ)
-    spec = TestbedSpec(name=name, moms=moms, cores=cores, vnodes=vnodes, pbs_exec=where, engine=engine)
-    _, came_up = testbeds.up(spec, state, lambda step: click.echo(f"{step} ...", err=True))
+    inside = None
+    if image and engine == "podman" and pbs_exec is None:
+        images.provide(image, _say)
+        inside = images.find_pbs(image)
+    where = inside or find_pbs_exec(pbs_exec, os.environ)
+    shape = TestbedSpec(name=name, moms=moms, cores=cores, vnodes=vnodes, pbs_exec=where)
+    made_of = replace(shape, engine=engine, image=image, pbs_in_image=inside is not None, shares=shares)
+    spec = replace(made_of, shares=(*shares, *list_own_folders())) if engine == "podman" else made_of
+    _, came_up = testbeds.up(spec, state, _say)
     said = f"up after {time.monotonic() - start_s:.1f} s" if came_up else "up already"
     click.echo(f"testbed {name} is {said}: server {spec.server.name}, {moms} MoMs with {vnodes} x {cores} cores each")
     click.echo("\n".join(_ways_in(spec)))
+
+
+def list_own_folders() -> tuple[str, ...]:
+    """The folders that pbsteer itself runs from and that no image has: shared, so that the hosts can run it too."""
+    own = (str(Path(__file__).resolve().parents[1]), sys.prefix, sys.base_prefix)
+    return tuple(dict.fromkeys(path for path in own if path not in {"/", "/usr"}))
+
+
+@testbed.command("image")
+@click.option(
+    "--packages",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Put the PBS from this folder's .deb files into the image [default: no PBS; the machine's is mounted in].",
+)
+@click.option("--base", help="Build on this image [default: Debian, of this machine's release].")
+@click.option("--tag", help="Call the image this [default: localhost/pbsteer-host, with --packages ...-pbs].")
+@_say_errors
+def image_command(packages: Path | None, base: str | None, tag: str | None) -> None:
+    """Build the image that the podman engine's hosts are made of."""
+    check_root()
+    check_podman()
+    name = tag or images.resolve("").replace("-host:", "-pbs:" if packages else "-host:")
+    images.build(name, base=base, packages=packages, say=_say)
+    click.echo(f"image {name} is there: pbsteer testbed up --engine podman --image {name}")
 
 
 @testbed.command("down")

@@ -21,8 +21,12 @@ from container.pbs_config import (
     write_server_settings,
     write_vnode_definitions,
 )
+from container.requirements import DATA_SERVICE_USER
 from container.run import Finished
 from container.spec import Host, TestbedError, TestbedSpec
+
+SETUID_PROGRAMS = ("sbin/pbs_iff", "sbin/pbs_rcp")
+"""The programs of PBS_EXEC that users' commands call as root; PBS's postinstall makes them so."""
 
 _DAEMON_TIMEOUT_S = 60.0
 _DATA_STORE_TIMEOUT_S = 120.0
@@ -53,24 +57,63 @@ def lay_out_home(pbs_exec: Path, pbs_home: Path, host: Host) -> None:
         shutil.copy(pbs_exec / "etc" / source_name, pbs_home / "sched_priv" / target)
 
 
+def check_installation(spec: TestbedSpec, host: Host, run_on: RunOnHost) -> None:
+    """Refuse a host on which PBS's programs lack a library or PostgreSQL's are not found; raises `TestbedError`."""
+    daemons = ("pbs_server.bin", "pbs_sched", "pbs_comm", "pbs_mom")
+    linked = run_on(host, ["ldd", *(f"{spec.pbs_exec}/sbin/{name}" for name in daemons)], timeout_s=_DAEMON_TIMEOUT_S)
+    missing = sorted({line.split()[0] for line in linked.stdout.splitlines() if line.endswith("=> not found")})
+    if missing:
+        raise TestbedError(
+            f"the PBS in {spec.pbs_exec} needs {', '.join(missing)}, which host {host.name} does not have: it was made"
+            " for another system than the host's"
+        )
+    found = run_on(host, ["pg_config", "--bindir"], timeout_s=_DAEMON_TIMEOUT_S)
+    if found.status != 0:
+        raise TestbedError(
+            f"pg_config on host {host.name}, by which PBS finds PostgreSQL, fails: {found.stderr.strip()[:200]}"
+        )
+
+
 def start_cluster(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str], None]) -> None:
     """Bring PBS up on hosts whose PBS_HOME is laid out; returns when the server answers and every vnode is free."""
-    sbin = f"{spec.pbs_exec}/sbin"
+    check_installation(spec, spec.server, run_on)
+    start_server_host(spec, run_on, say)
+    for mom in spec.mom_hosts:
+        define_vnodes(spec, mom, run_on)
+        start_mom(spec, mom, run_on)
+    configure_server(spec, run_on)
+    say("waiting for the vnodes")
+    wait_until_free(spec, run_on)
+
+
+def start_server_host(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str], None]) -> None:
+    """Start the data store, the comm, the scheduler and the server; returns when the server answers."""
+    socket_folder = ["install", "-d", "-o", DATA_SERVICE_USER, "-m", "2775", "/run/postgresql"]
+    run_on(spec.server, socket_folder, timeout_s=10.0).demand_success()
     say("making the server's data store")
     run_on(spec.server, [f"{spec.pbs_exec}/libexec/pbs_habitat"], timeout_s=_DATA_STORE_TIMEOUT_S).demand_success()
     say("starting the server, the scheduler and the MoMs")
     for daemon in ("pbs_comm", "pbs_sched"):
-        run_on(spec.server, [f"{sbin}/{daemon}"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+        run_on(spec.server, [f"{spec.pbs_exec}/sbin/{daemon}"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
     start_server(spec, run_on)
-    for mom in spec.mom_hosts:
-        definitions = write_vnode_definitions(spec, mom)
-        insert = [f"{sbin}/pbs_mom", "-s", "insert", "vnodes", "/dev/stdin"]
-        run_on(mom, insert, timeout_s=_DAEMON_TIMEOUT_S, stdin=definitions).demand_success()
-        run_on(mom, [f"{sbin}/pbs_mom"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+
+
+def define_vnodes(spec: TestbedSpec, mom: Host, run_on: RunOnHost) -> None:
+    """Give a MoM that has not yet run its vnodes."""
+    insert = [f"{spec.pbs_exec}/sbin/pbs_mom", "-s", "insert", "vnodes", "/dev/stdin"]
+    definitions = write_vnode_definitions(spec, mom)
+    run_on(mom, insert, timeout_s=_DAEMON_TIMEOUT_S, stdin=definitions).demand_success()
+
+
+def start_mom(spec: TestbedSpec, mom: Host, run_on: RunOnHost) -> None:
+    """Start a MoM; it looks for the server by itself."""
+    run_on(mom, [f"{spec.pbs_exec}/sbin/pbs_mom"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
+
+
+def configure_server(spec: TestbedSpec, run_on: RunOnHost) -> None:
+    """Tell a fresh server the testbed's settings and its MoMs."""
     qmgr = [f"{spec.pbs_exec}/bin/qmgr"]
     run_on(spec.server, qmgr, timeout_s=_DAEMON_TIMEOUT_S, stdin=write_server_settings(spec)).demand_success()
-    say("waiting for the vnodes")
-    wait_until_free(spec, run_on)
 
 
 def start_server(spec: TestbedSpec, run_on: RunOnHost) -> None:

@@ -1,4 +1,4 @@
-"""What a testbed needs of the machine, looked at before anything is touched: root, programs, an installed PBS.
+"""What a testbed needs: root and an installed PBS, of the machine; programs, libraries and a user, of each host.
 
 Each refusal says what is missing, where it was looked for, and the Debian package that brings it.
 """
@@ -6,11 +6,11 @@ Each refusal says what is missing, where it was looked for, and the Debian packa
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from container.accounts import find_account
 from container.run import SYSTEM_PATH
 from container.spec import TestbedError
 
@@ -25,8 +25,9 @@ PACKAGES = {
     "pgrep": "procps",
     "env": "coreutils",
     "psql": "postgresql-client",
+    "pg_config": "postgresql-common",
 }
-"""Program -> the Debian package that brings it."""
+"""Program of a host -> the Debian package that brings it. In the netns engine the machine's programs are the hosts'."""
 
 DATA_SERVICE_USER = "postgres"
 """The user that PBS's data store runs as; PostgreSQL refuses to run as root."""
@@ -48,7 +49,7 @@ def find_pbs_exec(
     for source, path in (
         ("--pbs-exec", given),
         ("$PBS_EXEC", environ.get("PBS_EXEC")),
-        (f"PBS_EXEC in {pbs_conf}", _read_pbs_exec(pbs_conf)),
+        (f"PBS_EXEC in {pbs_conf}", read_pbs_exec(_read_text(pbs_conf))),
         ("the usual place", str(default)),
     ):
         if not path:
@@ -62,11 +63,14 @@ def find_pbs_exec(
     raise TestbedError("no installed PBS found (" + "; ".join(looked) + ")")
 
 
-def find_shortcomings(pbs_exec: str | None, environ: Mapping[str, str]) -> str | None:
-    """Why no testbed can run on this machine, in one sentence, or None if one can."""
+def find_shortcomings(pbs_exec: str | None, environ: Mapping[str, str], engine: str = "netns") -> str | None:
+    """Why no testbed of this engine can run on this machine, in one sentence, or None if one can."""
     try:
         check_root()
-        check_programs()
+        if engine == "podman":
+            check_podman()
+        else:
+            check_host(Path("/"), "this machine")
         find_pbs_exec(pbs_exec, environ)
     except TestbedError as error:
         return str(error)
@@ -79,26 +83,49 @@ def check_root() -> None:
         raise TestbedError(f"a testbed needs root (network namespaces, mounts); you are user number {os.geteuid()}")
 
 
-def check_programs() -> None:
-    """Refuse a machine that lacks a program or the data store's user; raises `TestbedError`."""
-    for program, package in PACKAGES.items():
-        if shutil.which(program, path=SYSTEM_PATH) is None:
-            raise TestbedError(f"no program {program!r} in {SYSTEM_PATH}; Debian's package {package} has it")
-    try:
-        pwd.getpwnam(DATA_SERVICE_USER)
-    except KeyError as error:
+def has_podman() -> bool:
+    """Whether there is a podman on the caller's path."""
+    return shutil.which("podman") is not None
+
+
+def check_podman() -> None:
+    """Refuse a machine without podman; raises `TestbedError`."""
+    if not has_podman():
         raise TestbedError(
-            f"no user {DATA_SERVICE_USER!r}, which PBS's data store runs as; Debian's package postgresql makes it"
-        ) from error
+            f"no program 'podman' in {os.environ.get('PATH', os.defpath)}; Debian's packages podman, runc, netavark,"
+            " aardvark-dns and iptables make the podman engine"
+        )
 
 
-def _read_pbs_exec(pbs_conf: Path) -> str | None:
-    try:
-        text = pbs_conf.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    for line in text.splitlines():
+def check_host(root: Path, place: str) -> None:
+    """Refuse a host, seen from the machine at ``root``, that lacks a program or the data store's user.
+
+    Raises `TestbedError`, which calls the host ``place``.
+    """
+    for program, package in PACKAGES.items():
+        if not any(os.path.lexists(f"{root}/{folder}/{program}") for folder in SYSTEM_PATH.split(":")):
+            raise TestbedError(
+                f"{place} has no program {program!r} in {SYSTEM_PATH}; Debian's package {package} has it"
+            )
+    passwd = (root / "etc" / "passwd").read_text(encoding="utf-8", errors="surrogateescape")
+    if find_account(passwd, DATA_SERVICE_USER) is None:
+        raise TestbedError(
+            f"{place} has no user {DATA_SERVICE_USER!r}, which PBS's data store runs as; Debian's package postgresql"
+            " makes it"
+        )
+
+
+def read_pbs_exec(pbs_conf: str) -> str | None:
+    """What the text of a pbs.conf says PBS_EXEC is, or None if it does not say."""
+    for line in pbs_conf.splitlines():
         key, _, value = line.strip().partition("=")
         if key == "PBS_EXEC":
             return value.strip().strip("\"'") or None
     return None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -10,13 +10,14 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-ENGINES = ("netns",)
+ENGINES = ("netns", "podman")
 MAX_MOMS = 200
 MAX_VNODES = 5000
 MEM_PER_CORE_GIB = 4
 """What each vnode offers per core, whatever the machine has, so that jobs fit the same way everywhere."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
+_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 _SHELL_SAFE_PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
 
 
@@ -50,7 +51,9 @@ class Host:
 class TestbedSpec:
     """A testbed to be: ``moms`` hosts that each show ``vnodes`` vnodes of ``cores`` cores, beside one server host.
 
-    ``pbs_exec`` is the installed PBS that all of its hosts run. Raises `TestbedError` for a value out of range.
+    ``pbs_exec`` is the installed PBS that all of its hosts run: the machine's, or the image's (``pbs_in_image``). The
+    podman engine makes the hosts from ``image`` (empty: its own) and shows them the folders ``shares`` of the machine,
+    by the same paths, read-only. Raises `TestbedError` for a value out of range.
     """
 
     __test__ = False
@@ -61,6 +64,9 @@ class TestbedSpec:
     vnodes: int = 1
     pbs_exec: str = "/opt/pbs"
     engine: str = "netns"
+    image: str = ""
+    pbs_in_image: bool = False
+    shares: tuple[str, ...] = ()
     users: tuple[User, ...] = USERS
 
     def __post_init__(self) -> None:
@@ -71,6 +77,14 @@ class TestbedSpec:
         check_path("pbs_exec", self.pbs_exec)
         if self.engine not in ENGINES:
             raise TestbedError(f"testbed engine {self.engine!r} is not known; there is {', '.join(ENGINES)}")
+        if self.image and not _IMAGE.fullmatch(self.image):
+            raise TestbedError(f"image {self.image!r}: not a name that podman takes")
+        for folder in self.shares:
+            check_path("shared folder", folder)
+        if self.engine != "podman" and (self.image or self.pbs_in_image or self.shares):
+            raise TestbedError(
+                f"engine {self.engine!r} takes no image and no shared folders: its hosts see this machine's"
+            )
 
     @property
     def server(self) -> Host:
@@ -128,6 +142,9 @@ def _check_range(what: str, value: int, most: int) -> None:
 
 
 def _network(name: str) -> str:
-    """The first three octets of a testbed's addresses: 10.64.0 to 10.191.255, from the name's digest."""
+    """The first three octets of a testbed's addresses: 10.24.0 to 10.87.255, from the name's digest.
+
+    10.88 and all above it are podman's, for the networks whose addresses it chooses itself.
+    """
     digest = hashlib.sha256(name.encode()).digest()
-    return f"10.{64 + digest[0] % 128}.{digest[1]}"
+    return f"10.{24 + digest[0] % 64}.{digest[1]}"

@@ -1,13 +1,13 @@
 """The testbed as a whole: up, down, status, running a command on a host, stopping and starting the server.
 
-All that a testbed leaves on the machine is one folder and the processes of its hosts, and both follow from its name: so
-``down`` needs no record of what ``up`` did, can be repeated, and cleans what a crash left at any point.
+All that a testbed leaves on the machine is one folder and its hosts (processes, or containers and their network), and
+they follow from its name: so ``down`` needs no record of what ``up`` did, can be repeated, and cleans what a crash left
+at any point.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import stat
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from container import accounts, cluster, netns, pbs_config
-from container.requirements import DATA_SERVICE_USER, SERVER_PROGRAM, check_programs, check_root
+from container import accounts, cluster, pbs_config
+from container.engine import ENGINES
+from container.hosts import enter_argv, find_host_process, path_on_host
+from container.requirements import SERVER_PROGRAM, check_root
 from container.run import SYSTEM_PATH, Finished, run
 from container.spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
 
@@ -27,7 +29,7 @@ FOLDER = "pbsteer-testbed"
 
 _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
-_SETUID_PROGRAMS = ("sbin/pbs_iff", "sbin/pbs_rcp")
+_HOMES = "home"
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,7 @@ def up(
     one of the name is up with another specification, or if one is there that is not whole.
     """
     check_root()
-    check_programs()
-    netns.check_namespaces()
-    if not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
+    if not spec.pbs_in_image and not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
         raise TestbedError(f"no installed PBS: {spec.pbs_exec} has no {SERVER_PROGRAM}")
     folder = find_folder(spec.name, state)
     found = status(spec.name, state)
@@ -104,6 +104,7 @@ def up(
         raise TestbedError(
             f"testbed {spec.name!r} is {state_of_it}; take it down first: pbsteer testbed down --name {spec.name}"
         )
+    ENGINES[spec.engine].prepare(spec, say)
     _make_parents(folder)
     try:
         folder.mkdir(mode=0o755)
@@ -118,11 +119,14 @@ def up(
 
 
 def down(name: str, state: Path = DEFAULT_STATE) -> bool:
-    """Take a testbed down: processes, namespaces, files. Returns whether there was anything; safe to repeat."""
+    """Take a testbed down: its hosts, of whatever engine, and its files. Whether there was anything; safe to repeat.
+
+    `TestbedError` if an engine that may have hosts of it cannot end them; the files stay then.
+    """
     check_root()
     folder = find_folder(name, state)
-    was_running = netns.kill_hosts(folder)
     existed = folder.exists()
+    was_running = _end_hosts(folder)
     if existed:
         shutil.rmtree(folder)
     if folder.parent.exists() and not any(folder.parent.iterdir()):
@@ -137,7 +141,7 @@ def status(name: str, state: Path = DEFAULT_STATE) -> TestbedStatus:
     spec = _read_spec(folder)
     if spec is None:
         return TestbedStatus(name, str(folder), folder.exists(), False, False, None, (), ())
-    hosts = tuple(HostStatus(h.name, h.address, netns.find_host_process(folder, h)) for h in spec.hosts)
+    hosts = tuple(HostStatus(h.name, h.address, find_host_process(folder, h)) for h in spec.hosts)
     run_on_host = partial(_run_as_root, spec, folder)
     answers = hosts[0].pid is not None and cluster.server_answers(spec, run_on_host)
     vnodes = _list_vnodes(cluster.read_vnodes(spec, run_on_host)) if answers else ()
@@ -188,12 +192,12 @@ def build_command(
     ``inherit``: variables to keep where the host's own do not say otherwise (a terminal's, say).
     """
     place = testbed.spec.find_host(host)
-    pid = netns.find_host_process(testbed.folder, place)
+    pid = find_host_process(testbed.folder, place)
     if pid is None:
         name = testbed.spec.name
         raise TestbedError(f"host {place.name} of testbed {name!r} does not run; take it down, then up again")
     account = _find_account(testbed.folder, place, user or "root")
-    words = netns.enter_argv(pid)
+    words = enter_argv(pid)
     if user is not None:
         words += ["setpriv", "--reuid", str(account.uid), "--regid", str(account.gid), "--init-groups", "--"]
     words += ["env", f"--chdir={cwd or account.home}", *argv]
@@ -232,30 +236,49 @@ def find_folder(name: str, state: Path) -> Path:
 def _bring_up(spec: TestbedSpec, folder: Path, say: Callable[[str], None]) -> None:
     (folder / _SPEC_FILE).write_text(json.dumps(asdict(spec), indent=1))
     say(f"starting {len(spec.hosts)} hosts")
-    covers = _make_setuid_copies(spec, folder)
-    pids = {}
+    engine = ENGINES[spec.engine]
+    pids = engine.start_hosts(spec, folder)
+    setuid_copies = _make_setuid_copies(path_on_host(pids[spec.server.name], spec.pbs_exec), spec, folder)
     for host in spec.hosts:
-        pid = pids[host.name] = netns.start_host(folder, host)
-        etc, var_tmp = _make_host_files(spec, folder, host, netns.enter_argv(pid))
-        netns.furnish_host(pid, host, etc, var_tmp, covers)
-    netns.connect_hosts(spec, pids)
-    _make_homes(spec.users, spec.server, folder)
+        covers = _make_host_files(spec, folder, host, pids[host.name])
+        engine.furnish_host(pids[host.name], host, {**covers, **setuid_copies})
+    homes = folder / _HOMES
+    homes.mkdir(mode=0o755)
+    accounts.make_homes(_read_text(folder / spec.server.name / "etc" / "passwd"), spec.users, homes)
     run_on_host = partial(_run_as_root, spec, folder)
-    socket_folder = ["install", "-d", "-o", DATA_SERVICE_USER, "-m", "2775", "/run/postgresql"]
-    run_on_host(spec.server, socket_folder, timeout_s=10.0).demand_success()
     cluster.start_cluster(spec, run_on_host, say)
     (folder / _READY_FILE).touch()
 
 
-def _make_host_files(spec: TestbedSpec, folder: Path, host: Host, enter: list[str]) -> tuple[Path, Path]:
-    """A host's own /etc, copied from the machine's and changed, its /var/tmp, and its PBS_HOME.
+def _end_hosts(folder: Path) -> bool:
+    """Have every engine end its hosts of the testbed in ``folder``, whatever was recorded; whether there were any.
 
-    The copying runs on the host (``enter``): it ends with the host, and so never writes into a folder being removed.
+    An engine that fails (a podman that does not work, say) holds nothing up if the testbed is another's: the folder is
+    there for as long as its hosts are, and says whose they are unless it was cut short.
+    """
+    spec, exists = _read_spec(folder), folder.exists()
+    was_running = False
+    failure: TestbedError | None = None
+    for name, engine in ENGINES.items():
+        try:
+            was_running |= engine.kill_hosts(folder)
+        except TestbedError as error:  # noqa: PERF203  the next engine has its turn whatever this one says
+            if exists and (spec is None or spec.engine == name):
+                failure = error
+    if failure is not None:
+        raise failure
+    return was_running
+
+
+def _make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> dict[Path, Path]:
+    """A host's own /etc, copied from what it sees and changed, its /var/tmp, and its PBS_HOME: path -> what covers it.
+
+    The copying runs on the host: it ends with the host, and so never writes into a folder being removed.
     """
     place = folder / host.name
     etc, var_tmp = place / "etc", place / "var_tmp"
     place.mkdir(mode=0o755)
-    run([*enter, "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
+    run([*enter_argv(pid), "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
     var_tmp.mkdir()
     var_tmp.chmod(0o1777)
     _replace(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(_pbs_home(folder, host))))
@@ -263,38 +286,27 @@ def _make_host_files(spec: TestbedSpec, folder: Path, host: Host, enter: list[st
     _replace(etc / "hostname", f"{host.name}\n")
     names = ("passwd", "group", "shadow")
     texts = [_read_text(etc / name) for name in names]
-    files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / "home"))
+    files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / _HOMES))
     for name, text in zip(names, (files.passwd, files.group, files.shadow)):
         _replace(etc / name, text)
-    cluster.lay_out_home(Path(spec.pbs_exec), _pbs_home(folder, host), host)
-    return etc, var_tmp
+    cluster.lay_out_home(path_on_host(pid, spec.pbs_exec), _pbs_home(folder, host), host)
+    return {Path("/etc"): etc, Path("/var/tmp"): var_tmp}  # noqa: S108
 
 
-def _make_homes(users: Sequence[User], server: Host, folder: Path) -> None:
-    """Homes for the users that the machine does not have; the machine's own users keep theirs."""
-    homes = folder / "home"
-    homes.mkdir(mode=0o755)
-    for user in users:
-        account = _find_account(folder, server, user.name)
-        home = Path(account.home)
-        if home.parent == homes:
-            home.mkdir(mode=0o700)
-            os.chown(home, account.uid, account.gid)
-
-
-def _make_setuid_copies(spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
+def _make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
     """Setuid copies of the PBS programs that must be so and, before PBS's postinstall, are not: program -> copy.
 
-    The hosts see the copy in the program's place, so that the installation itself stays as it is.
+    ``installed``: PBS_EXEC as the machine sees it. The hosts see the copy in the program's place, so that the
+    installation itself stays as it is.
     """
     copies = {}
-    for name in _SETUID_PROGRAMS:
-        program = Path(spec.pbs_exec) / name
+    for name in cluster.SETUID_PROGRAMS:
+        program = installed / name
         if program.is_file() and not program.stat().st_mode & stat.S_ISUID:
             copy = folder / program.name
             shutil.copy(program, copy)
             copy.chmod(0o4755)
-            copies[program] = copy
+            copies[Path(spec.pbs_exec) / name] = copy
     return copies
 
 
@@ -316,6 +328,7 @@ def _read_spec(folder: Path) -> TestbedSpec | None:
     try:
         raw: dict[str, Any] = json.loads((folder / _SPEC_FILE).read_text())
         raw["users"] = tuple(User(**user) for user in raw["users"])
+        raw["shares"] = tuple(raw.get("shares", ()))
         return TestbedSpec(**raw)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks.carry import Effects
+from hooks.carry import Effects, Powers
+from hooks.episodes import Episodes
 from hooks.translate import Translation
 from policy.cluster import Job
 from policy.plan import Plan
@@ -24,16 +25,25 @@ class Timing(NamedTuple):
 
 
 def describe_pass(
-    plan: Plan, translation: Translation, effects: Effects, timing: Timing, notes: Sequence[str]
+    plan: Plan,
+    translation: Translation,
+    powers: Powers,
+    effects: Effects,
+    episodes: Episodes,
+    timing: Timing,
+    notes: Sequence[str],
 ) -> dict[str, Any]:
-    """One line of the journal. ``acted`` says for which queues the plan was carried out; for the others it only says
-    what would have been done. ``notes`` are sentences for the administrator."""
+    """One line of the journal. ``acted`` says for which queues the starts were carried out, ``preempted_in`` for which
+    the preemptions; for the others it only says what would have been done, which ``would`` counts by episode.
+    ``notes`` are sentences for the administrator."""
     snapshot = translation.snapshot
     return {
         "time_s": plan.time_s,
         "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
         "modes": dict(translation.modes),
-        "acted": sorted(effects.queues),
+        "acted": sorted(powers.start),
+        "preempted_in": sorted(powers.preempt),
+        "would": episodes.told(),
         "waiting": len(snapshot.jobs),
         "running": len(snapshot.runs),
         "idle_cores": snapshot.idle_cores(),
@@ -67,7 +77,9 @@ def describe_pass(
         ],
         "waits": _count_waits(plan),
         "started": list(effects.started),
+        "asked": list(effects.asked),
         "requeued": list(effects.requeued),
+        "released": list(effects.released),
         "comments": effects.comments,
         "failures": list(effects.failures[:_MOST_SENTENCES]),
         "put_off": effects.put_off,

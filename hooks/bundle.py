@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-EVENTS = ("queuejob", "runjob", "periodic")
+EVENTS = ("queuejob", "modifyjob", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
 PREFIX = "pbsteer_"
 VERSION = "0.1.0"
 
@@ -67,10 +67,16 @@ def source_digest() -> str:
 
 def digest_of(bundle: str) -> str:
     """The hash that a bundle's header names; empty for a text that is no bundle."""
-    for line in bundle.splitlines()[:10]:
-        if line.startswith("# hash: "):
-            return line[len("# hash: ") :].strip()
-    return ""
+    return _read_header(bundle, "# hash: ")
+
+
+def version_of(bundle: str) -> str:
+    """The version that a bundle's header names; empty for a text that is no bundle."""
+    return _read_header(bundle, "# version: ")
+
+
+def _read_header(bundle: str, key: str) -> str:
+    return next((line[len(key) :].strip() for line in bundle.splitlines()[:10] if line.startswith(key)), "")
 
 
 def _collect(module: str, found: dict[str, str], above: tuple[str, ...]) -> None:
@@ -144,8 +150,11 @@ _SOURCES = {{}}
 
 def _load(entry):
     """The entry's module, with all modules before it loaded; those of other versions are dropped."""
-    import linecache
     import sys
+
+    if _PACKAGE + "." + entry in sys.modules:
+        return sys.modules[_PACKAGE + "." + entry]
+    import linecache
     import types
 
     for stale in [name for name in sys.modules if name.startswith("{prefix}")]:
@@ -166,10 +175,11 @@ def _load(entry):
 
 
 def _handle(pbs):
-    """What the entry says: None, or the sentence to refuse the request with. An error of ours never refuses one."""
+    """What the entry says: None, or the sentence to refuse the request with. An error of ours never refuses one, and
+    neither does PBS's alarm, which comes as KeyboardInterrupt."""
     try:
         return _load("{entry}").handle(pbs)
-    except Exception:
+    except (Exception, KeyboardInterrupt):
         import traceback
 
         pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on: " + traceback.format_exc())

@@ -1,39 +1,57 @@
 """A plan carried out: victims requeued, jobs started, reasons written into comments, within a budget of time.
 
-Only for the queues that the caller names. Each request stands alone: one that the server refuses is recorded, and the
-rest goes on. What the budget leaves undone is not forgotten, since the next pass decides anew on what it finds.
+Only what the caller's powers allow, queue by queue. Each request stands alone: one that the server refuses is recorded,
+and the rest goes on. What the budget leaves undone is not forgotten, since the next pass decides anew on what it finds.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Callable, NamedTuple
 
+from hooks.held import find_to_release
 from hooks.ifl import Connection, IflError
 from hooks.jobs import parent_of
 from hooks.picture import Picture
-from hooks.requeue import Requeues
-from policy.plan import Plan, Preempt, Start
-from policy.striping import cut, total_pieces
+from hooks.requeue import Departures
+from hooks.saving import REQUEUE, LetGo, forget_hold, plan_asking
+from hooks.starting import Starter
+from policy.ledger import Hold
+from policy.plan import Plan, Preempt
+from policy.settings import Settings
 
 _OWN_COMMENT = re.compile(r"pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}): (.*)", re.DOTALL)
 _STAMP = "%Y-%m-%d %H:%M"
 _COMMENT_AGE_S = 900
 _COMMENT_LENGTH = 300
+_MOST_COMMENTS = 200
+"""In one pass: each costs the server a few milliseconds in which it answers nobody else."""
 _NUMBERS = re.compile(r"[0-9][0-9,.]*( (s|min|h|d)\b)?")
 
 
-class Effects(NamedTuple):
-    """What came of a plan. ``failures`` are sentences; ``put_off`` counts what there was no time for."""
+class Powers(NamedTuple):
+    """What of a plan is carried out in which queues: starts, with the reasons of those that wait, and preemptions.
+    Nobody is preempted for one of ``not_for``."""
 
-    queues: Collection[str] = ()
+    start: frozenset[str] = frozenset()
+    preempt: frozenset[str] = frozenset()
+    not_for: frozenset[str] = frozenset()
+
+
+class Effects(NamedTuple):
+    """What came of a plan. ``asked`` are victims that were asked to save, ``released`` those that are held no longer;
+    ``failures`` are sentences; ``put_off`` counts what there was no time for."""
+
     started: Sequence[str] = ()
     requeued: Sequence[str] = ()
     comments: int = 0
     failures: Sequence[str] = ()
     put_off: int = 0
+    asked: Sequence[str] = ()
+    released: Sequence[str] = ()
 
 
 class Budget:
@@ -50,74 +68,118 @@ class Budget:
 def carry_out(
     plan: Plan,
     picture: Picture,
-    queues: Collection[str],
+    powers: Powers,
+    settings: Settings,
     *,
     pbs_ifl: Any,
     connection: Connection,
     budget: Budget,
     release: Callable[[], None],
 ) -> Effects:
-    """Carry the plan out for the jobs of ``queues``: victims first, since letting go takes them longest, comments last.
+    """Carry the plan out as far as ``powers`` go: victims first, since letting go takes them longest, comments last.
 
-    ``release`` is what a child process made here has to let go of.
+    Where somebody else starts the jobs, victims are held until their beneficiary runs. Whoever is held for nobody any
+    more is let go, in every queue. ``release`` is what a child process made here has to let go of.
     """
-    if not queues:
-        return Effects()
     failures: list[str] = []
+    released = _release(connection, picture, plan.ledger.holds, powers.preempt, settings, failures)
+    if not powers.start and not powers.preempt:
+        return Effects(failures=tuple(failures), released=tuple(released))
     put_off = 0
-    victims = [preempt.id for preempt in plan.preempts if _may_preempt(preempt, picture, queues)]
-    requeues = Requeues(pbs_ifl, victims, release) if victims else None
+    requests = _ask(connection, plan, picture, powers, settings, failures)
+    departures = Departures(pbs_ifl, requests, release) if requests else None
     started: list[str] = []
-    reshaped: set[str] = set()
+    starter = Starter(connection, picture, plan.started.world())
     for start in plan.starts:
-        if start.job.queue not in queues:
+        if start.job.queue not in powers.start:
             continue
         if budget.left_s() <= 0:
             put_off += 1
             continue
         try:
-            select = find_new_select(start)
-            if select and start.job.id not in reshaped:
-                connection.set_select(start.job.id, select)
-                reshaped.add(start.job.id)
-            connection.start(start.id, start.placement.exec_vnode())
+            starter.start(start)
             started.append(start.id)
         except IflError as error:
             failures.append(str(error))
     comments = 0
-    for job_id, comment in _find_comments(plan, picture, queues):
-        if budget.left_s() <= 0:
+    for job_id, comment in _find_comments(plan, picture, powers.start):
+        if budget.left_s() <= 0 or comments == _MOST_COMMENTS:
             put_off += 1
-            continue
+            break
         try:
             connection.set_comment(job_id, comment)
             comments += 1
         except IflError as error:
             failures.append(str(error))
-    requeued = list(victims)
-    if requeues is not None:
-        requeues.wait(budget.left_s())
-        failures += requeues.failures.values()
-        requeued = [victim for victim in victims if victim not in requeues.failures]
-    return Effects(tuple(queues), started, requeued, comments, failures, put_off)
+    refused: Mapping[str, str] = {}
+    if departures is not None:
+        departures.wait(budget.left_s())
+        refused = departures.failures
+        failures += refused.values()
+    done = [request for request in requests if request.id not in refused]
+    return Effects(
+        started,
+        [request.id for request in done if request.how == REQUEUE],
+        comments,
+        failures,
+        put_off,
+        [request.id for request in done if request.how != REQUEUE],
+        released,
+    )
 
 
-def find_new_select(start: Start) -> str:
-    """The ``select`` to set before the start: the job's chunks as they were cut for it (docs/policies.md, P5).
+def _release(
+    connection: Connection,
+    picture: Picture,
+    holds: Mapping[str, Hold],
+    queues: Collection[str],
+    settings: Settings,
+    failures: list[str],
+) -> list[str]:
+    """Let go whoever is held for nobody; the hold first, since one without a mark would be nobody's."""
+    released = []
+    for job_id, _why in find_to_release(picture, holds, queues, settings.quota.give_up_s):
+        let_go = _attempt(partial(connection.release, job_id), failures)
+        if let_go and _attempt(partial(connection.set_mark, job_id, forget_hold(picture.jobs[job_id])), failures):
+            released.append(job_id)
+    return released
 
-    Empty where the chunks are placed as they were asked for.
-    """
-    pieces = sum(spot.chunks for spot in start.placement.spots)
-    request = cut(start.job.request)
-    if request is None or pieces == total_pieces(start.job.request):
-        return ""
-    return request.select
+
+def _ask(
+    connection: Connection,
+    plan: Plan,
+    picture: Picture,
+    powers: Powers,
+    settings: Settings,
+    failures: list[str],
+) -> list[LetGo]:
+    """The requests for the victims whose marks could be written: nobody is asked whom the next pass cannot know of."""
+    victims = [preempt for preempt in plan.preempts if _may_preempt(preempt, picture, powers)]
+    asking = plan_asking(victims, picture, settings, powers.preempt - powers.start)
+    unmarked = {
+        job_id
+        for job_id, text in asking.marks.items()
+        if not _attempt(partial(connection.set_mark, job_id, text), failures)
+    }
+    return [request for request in asking.requests if not unmarked & {request.id, parent_of(request.id)}]
 
 
-def _may_preempt(preempt: Preempt, picture: Picture, queues: Collection[str]) -> bool:
-    """Whether both the victim's and the beneficiary's queue are ours to act for."""
+def _attempt(request: Callable[[], None], failures: list[str]) -> bool:
+    """Whether the server did it; what it said against it goes to the failures."""
+    try:
+        request()
+    except IflError as error:
+        failures.append(str(error))
+        return False
+    return True
+
+
+def _may_preempt(preempt: Preempt, picture: Picture, powers: Powers) -> bool:
+    """Whether both the victim's and the beneficiary's queue are ours to preempt in."""
     beneficiary = picture.jobs.get(preempt.beneficiary, picture.jobs.get(parent_of(preempt.beneficiary), {}))
-    return preempt.run.job.queue in queues and beneficiary.get("queue", "") in queues
+    if preempt.beneficiary in powers.not_for:
+        return False
+    return preempt.run.job.queue in powers.preempt and beneficiary.get("queue", "") in powers.preempt
 
 
 def _find_comments(plan: Plan, picture: Picture, queues: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -1,337 +1,390 @@
 """The hooks put into a server, and taken out again without a trace: every qmgr line and every file known beforehand.
 
-What is in the server and what shall be are two values of one type, and one function gives the steps from one to the
-other. Applying, going back when a step fails, and removing are that function with different arguments; doing any of
-them twice is a list of no steps. Needs root on the server's host, as PBS itself demands for hooks.
+What shall be in the server is worked out here from what is there, the settings, and a record of how it was before the
+first time; the steps between are shown or done. Where one fails, the steps back are done. Needs root on the server's
+host, as PBS itself demands for hooks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-import math
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
+from hooks.advise import read_priorities
 from hooks.bundle import EVENTS, build
 from hooks.config import show_config
+from hooks.events import attributes_of
+from hooks.installed import (
+    DeployError,
+    Hook,
+    Installed,
+    Qmgr,
+    ResourceBusyError,
+    ask,
+    parse_list,
+    read_applied,
+    read_installed,
+)
+from hooks.let_go import Programs, find_held, find_own_priorities, let_go, put_back_priority
+from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.resources import MODE, PRIORITY, RESOURCES
-from hooks.state import state_folder
+from hooks.schedulers import Switched
+from hooks.state import SCHEDULERS, SecondWriterError, State, StateError, state_folder
+from hooks.steps import Step, show_steps, steps_between
 from policy.settings import Settings
 
 HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
 """Our hooks, with their events."""
 
-_BLOCKING_ALARM_S = 10
+_PASS, _GUARD = "pbsteer_periodic", "pbsteer_runjob"
 _RECORD = "installed.json"
 _FIRST_RESOURCES = frozenset({MODE, PRIORITY})
 """Those of the versions whose record does not say which they made."""
 
-_BUSY_ON_JOB = "15174"
+_MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
-_OWN_LINE = re.compile(r"set (?:queue \S+|server) \S+\.(?:" + "|".join(RESOURCES) + r") ")
-_SETTING = re.compile(r"set ((?:queue \S+|server) \S+)")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_LONGEST_SCHEDULER = 15
+"""Letters of a scheduler's name (PBS's PBS_MAXSCHEDNAME)."""
+_LAST_PASS_S = 60.0
+"""How long a pass that is under way is waited for once its hook is gone."""
 
-
-class Reply(NamedTuple):
-    """What qmgr said: its exit status, what it printed, and its complaints."""
-
-    status: int
-    text: str
-    complaint: str
-
-
-Qmgr = Callable[[str], Reply]
-"""Runs one qmgr command."""
-
-
-class DeployError(Exception):
-    """A step failed, or cannot be planned; the message names it, and what state the server is in now."""
-
-
-class _ResourceBusyError(DeployError):
-    """A resource that jobs ask for cannot be deleted."""
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Hook:
-    """One of our hooks as the server has it. ``script`` and ``config`` are the imported texts, None for none."""
+class Part:
+    """A part of the cluster to be scheduled apart: its partition, and the queues and vnodes that shall belong to it."""
 
-    event: str
-    alarm_s: int
-    freq_s: int | None = None
-    enabled: bool = True
-    script: str | None = None
-    config: str | None = None
+    partition: str
+    queues: tuple[str, ...] = ()
+    vnodes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for word in (self.partition, *self.queues, *self.vnodes):
+            if not _SAFE_NAME.fullmatch(word):
+                raise DeployError(f"{word!r}: allowed in the name of a partition, queue or vnode is A-Z a-z 0-9 . _ -")
 
 
 @dataclass(frozen=True)
-class Installed:
-    """All that deploying touches: our hooks, our resources with their types, the lines that use these resources, who
-    schedules."""
+class Record:
+    """How the server was before the first apply, and what was made since.
 
-    hooks: Mapping[str, Hook] = field(default_factory=dict)
-    resources: Mapping[str, str] = field(default_factory=dict)
-    lines: tuple[str, ...] = ()
-    scheduling: Mapping[str, str] = field(default_factory=dict)
+    ``made`` are resources, ``schedulers`` those that were created; ``partitions`` has for each object whose partition
+    was changed the old one, "" for none, and the new one. Who schedules is not in it: what pbsteer switches it writes
+    down itself, pass by pass (:class:`hooks.schedulers.Switched`), and an administrator may switch in between.
+    """
 
+    made: frozenset[str] = frozenset()
+    schedulers: frozenset[str] = frozenset()
+    partitions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-class Step(NamedTuple):
-    """One thing to do: write a file, remove a file or folder, run a qmgr line; in this order where it is several."""
-
-    line: str = ""
-    path: Path | None = None
-    text: str | None = None
+    @classmethod
+    def read(cls, path: Path) -> Record | None:
+        """The record in a file; None where there is none. Raises :class:`DeployError` for one that cannot be read."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            first = _FIRST_RESOURCES.difference(data.get("resources", ()))
+            return cls(
+                frozenset(data.get("made", first)),
+                frozenset(data.get("schedulers", ())),
+                {what: (old, new) for what, (old, new) in data.get("partitions", {}).items()},
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise DeployError(
+                f"{path} cannot be read ({error}): it says which resources, schedulers and partitions pbsteer made."
+                " Move it away to go on without: all resources of pbsteer's names then count as made by it, and"
+                " partitions stay as they are"
+            ) from error
 
     def show(self) -> str:
-        """The step as an administrator reads it."""
-        if self.line:
-            return f'qmgr -c "{self.line}"'
-        if self.text is None:
-            return f"remove {self.path}"
-        return f"write {self.path} ({len(self.text.encode()):,} bytes)"
+        """The text of the file."""
+        data: dict[str, Any] = {"made": sorted(self.made)}
+        if self.schedulers or self.partitions:
+            data.update(schedulers=sorted(self.schedulers), partitions=dict(self.partitions))
+        return json.dumps(data, sort_keys=True) + "\n"
 
 
-def want(settings: Settings, found: Installed) -> Installed:
-    """What shall be in the server: our hooks with these settings, and nothing else changed."""
-    config = show_config(settings)
-    schedule = settings.schedule
-    hooks = {}
-    for name, event in HOOKS.items():
-        hook = Hook(event, _BLOCKING_ALARM_S, script=build(event), config=config)
-        if event == "periodic":
-            # A pass may need a little more than its budget for what it began; below the interval unless it must not be.
-            alarm_s = max(schedule.interval_s - 1, math.ceil(schedule.budget_s) + 5)
-            hook = replace(hook, alarm_s=alarm_s, freq_s=schedule.interval_s)
-        hooks[name] = hook
-    return replace(found, hooks=hooks, resources={name: resource.kind for name, resource in RESOURCES.items()})
+class _Files(NamedTuple):
+    """What there was of our files: the folder, and the record's text, None for none."""
+
+    folder: bool
+    record: str | None
 
 
 class Deployment:
-    """The hooks of one server: ``pbs_home`` is its PBS_HOME, ``qmgr`` runs commands on it."""
+    """The hooks of one server: ``pbs_home`` is its PBS_HOME, ``qmgr`` and ``programs`` run commands on it.
 
-    def __init__(self, pbs_home: str, qmgr: Qmgr) -> None:
+    Without ``programs`` nobody looks for victims that are held when the hooks are removed.
+    """
+
+    def __init__(self, pbs_home: str, qmgr: Qmgr, programs: Programs | None = None) -> None:
         if not _SAFE_PATH.fullmatch(pbs_home):
             raise DeployError(f"PBS_HOME {pbs_home!r}: qmgr needs a path of letters, digits and / . _ + -")
         self._home = Path(pbs_home)
         self._folder = state_folder(pbs_home)
         self._qmgr = qmgr
+        self._programs = programs
 
     def read(self) -> Installed:
         """What is in the server now. Raises :class:`DeployError`."""
-        hooks = {}
-        for name, texts in _parse_list(self._ask("list hook @default")).items():
-            if name in HOOKS:
-                hooks[name] = Hook(
-                    texts.get("event", ""),
-                    int(texts.get("alarm", "0")),
-                    int(texts["freq"]) if "freq" in texts and texts.get("event") == "periodic" else None,
-                    texts.get("enabled") == "true",
-                    self._read_hook_file(name, ".PY"),
-                    self._read_hook_file(name, ".CF"),
-                )
-        listed = _parse_list(self._ask("list resource"))
-        resources = {name: texts.get("type", "") for name, texts in listed.items() if name in RESOURCES}
-        printed = self._ask("print server").splitlines()
-        schedulers = _parse_list(self._ask("list sched"))
-        return Installed(
-            hooks,
-            resources,
-            tuple(line for line in printed if _OWN_LINE.match(line)),
-            {name: texts.get("scheduling", "") for name, texts in schedulers.items()},
-        )
+        return read_installed(self._qmgr, self._home, HOOKS)
 
-    def plan_apply(self, settings: Settings) -> list[Step]:
+    def plan_apply(self, settings: Settings, part: Part | None = None) -> list[Step]:
         """All that :meth:`apply` would do; empty where the server has everything already."""
-        found = self.read()
-        return self._steps_to_apply(found, want(settings, found))
+        return self._steps_to_apply(self.read(), settings, part)
 
-    def plan_remove(self) -> list[Step]:
+    def plan_remove(self, *, keep_partition: bool = False) -> list[Step]:
         """All that :meth:`remove` would do; empty where the server has nothing of ours."""
-        found = self.read()
-        steps = self._steps(found, self._before(found))
-        return [*steps, Step(path=self._folder)] if self._folder.exists() else steps
+        return self._steps_to_remove(self.read(), keep_partition=keep_partition)
 
-    def apply(self, settings: Settings, say: Callable[[str], None]) -> None:
+    def apply(self, settings: Settings, say: Say, part: Part | None = None) -> None:
         """Do what :meth:`plan_apply` says. Where a step fails, go back and raise :class:`DeployError`."""
         found = self.read()
-        self._carry_out(self._steps_to_apply(found, want(settings, found)), found, say)
+        self._carry_out(self._steps_to_apply(found, settings, part), found, say)
 
-    def remove(self, say: Callable[[str], None]) -> list[str]:
+    def remove(self, say: Say, *, keep_partition: bool = False) -> list[str]:
         """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`.
 
         Returns the resources that have to stay as jobs still ask for them, ended ones in the server's history too; the
         record of what was there before stays with them, and removing again later takes both.
         """
-        return self._carry_out(self.plan_remove(), self.read(), say)
+        found = self.read()
+        return self._carry_out(self._steps_to_remove(found, keep_partition=keep_partition), found, say)
 
     # Steps
 
-    def _steps_to_apply(self, found: Installed, wanted: Installed) -> list[Step]:
+    def _steps_to_apply(self, found: Installed, settings: Settings, part: Part | None) -> list[Step]:
         for name, kind in found.resources.items():
             if kind != RESOURCES[name].kind:
                 raise DeployError(
                     f"resource {name} is there already, of type {kind}; pbsteer needs it to be of type"
                     f" {RESOURCES[name].kind}: whoever made it has to delete it first, qmgr -c 'delete resource {name}'"
                 )
+        wanted = replace(
+            found,
+            hooks={name: _make_hook(event, settings) for name, event in HOOKS.items()},
+            resources={name: resource.kind for name, resource in RESOURCES.items()},
+        )
+        if part is not None:
+            wanted = self._with_part(found, wanted, part)
         steps = self._steps(found, wanted)
-        record = self._read_record()
-        made = _made_by(record) | (wanted.resources.keys() - found.resources.keys())
-        if steps and record.get("made") != sorted(made):
-            new = {"scheduling": dict(found.scheduling), **record, "made": sorted(made)}
-            steps.insert(0, Step(path=self._folder / _RECORD, text=json.dumps(new, sort_keys=True) + "\n"))
+        written = Record.read(self._folder / _RECORD)
+        # Hooks without a record: theirs was lost, and what remove then takes for ours is what we say here.
+        old = written or Record(frozenset(found.resources) if found.hooks else frozenset())
+        changed = {
+            what: (found.partitions.get(what, ""), partition)
+            for what, partition in wanted.partitions.items()
+            if found.partitions.get(what) != partition and not what.startswith("sched ")
+        }
+        new = replace(
+            old,
+            made=old.made | (wanted.resources.keys() - found.resources.keys()),
+            schedulers=old.schedulers | (wanted.scheduling.keys() - found.scheduling.keys()),
+            partitions={
+                **old.partitions,
+                **{what: (old.partitions.get(what, pair)[0], pair[1]) for what, pair in changed.items()},
+            },
+        )
+        if new != written and (steps or found.hooks):
+            why = "how the server is now, so that it can be put back"
+            steps.insert(0, Step(path=self._folder / _RECORD, text=new.show(), why=why))
         return steps
 
-    def _read_record(self) -> dict[str, Any]:
-        """What the first apply found, and which resources were made since; empty where nothing was recorded."""
-        try:
-            record = json.loads((self._folder / _RECORD).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return record if isinstance(record, dict) else {}
+    def _with_part(self, found: Installed, wanted: Installed, part: Part) -> Installed:
+        """What shall be, with the part's queues and vnodes in its partition, and a scheduler that serves it."""
+        partitions, scheduling = dict(wanted.partitions), dict(wanted.scheduling)
+        if not any(found.partitions.get(f"sched {name}") == part.partition for name in found.scheduling):
+            name = part.partition[:_LONGEST_SCHEDULER]
+            if name in found.scheduling:
+                raise DeployError(
+                    f"no scheduler serves partition {part.partition}, and {name} is the name of one that serves"
+                    f" another: qmgr -c 'create sched NAME', then 'set sched NAME partition = {part.partition}'"
+                )
+            scheduling[name] = "False"
+            partitions[f"sched {name}"] = part.partition
+        for kind, names in (("queue", part.queues), ("node", part.vnodes)):
+            for name in names:
+                ask(self._qmgr, f"list {kind} {name}")
+                partitions[f"{kind} {name}"] = part.partition
+        self._check_idle([what for what in partitions if partitions[what] != found.partitions.get(what)])
+        return replace(wanted, partitions=partitions, scheduling=scheduling)
 
-    def _before(self, found: Installed) -> Installed:
-        """The server without us, as it was before the first apply; who schedules is put back too."""
-        record = self._read_record()
-        made = _made_by(record) if record else RESOURCES.keys()
-        resources = {name: kind for name, kind in found.resources.items() if name not in made}
-        lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
-        before = record.get("scheduling", {})
-        scheduling = {name: before.get(name, now) for name, now in found.scheduling.items()}
-        return Installed({}, resources, lines, scheduling)
+    def _check_idle(self, changing: Sequence[str]) -> None:
+        """PBS changes the partition of no vnode that has jobs or a reservation: say so before anything is done."""
+        busy = []
+        for what in changing:
+            kind, _, name = what.partition(" ")
+            if kind == "node":
+                texts = parse_list(ask(self._qmgr, f"list node {name} jobs,resv")).get(name, {})
+                jobs = sorted({job.strip().partition("/")[0] for job in texts.get("jobs", "").split(",")} - {""})
+                holders = [*jobs, *([f"reservation {texts['resv']}"] if texts.get("resv") else [])]
+                busy += [f"{name} ({', '.join(holders)})"] if holders else []
+        if busy:
+            raise DeployError(
+                f"PBS changes the partition only of vnodes without jobs and reservations; these have some:"
+                f" {', '.join(busy)}: take them offline (pbsnodes -o), and come back when the jobs have ended"
+            )
+
+    def _steps_to_remove(self, found: Installed, *, keep_partition: bool) -> list[Step]:
+        record = Record.read(self._folder / _RECORD)
+        before = _before(found, record, self._find_switched(found), keep_partition=keep_partition)
+        steps = self._steps(found, before)
+        lines = [step.line.split() for step in steps]
+        self._check_idle([" ".join(words[1:3]) for words in lines if words[3:4] == ["partition"]])
+        if self._programs is not None and (found.hooks or found.resources):
+            why = "jobs that were preempted and wait for their beneficiary are let go"
+            held = [Step(job=job_id, why=why) for job_id in find_held(self._programs)]
+            why = "jobs have the priority again that their users gave them"
+            own = find_own_priorities(self._programs, read_priorities(State(self._folder)))
+            held += [Step(job=job_id, priority=priority, why=why) for job_id, priority in own.items()]
+            first = sum(step.line in (f"delete hook {name}" for name in HOOKS if name != _GUARD) for step in steps)
+            steps[first:first] = held
+        why = "our files go, the journal with them"
+        # By itself, as the folder may have to stay: who switches a scheduler off from now on is somebody else.
+        steps += [Step(path=path, why=why) for path in (self._folder / SCHEDULERS, self._folder) if path.exists()]
+        return steps
+
+    def _find_switched(self, found: Installed) -> frozenset[str]:
+        """The schedulers that pbsteer has switched off. Where that cannot be read, and hooks are there, those that are
+        off and serve a queue in ``drive``, as a pass would see it (:func:`hooks.schedulers.hand_back`)."""
+        switched = Switched.read(State(self._folder))
+        off = {name for name, scheduling in found.scheduling.items() if scheduling != "True"}
+        if not switched.lost or not found.hooks:
+            return switched.names & off
+        mode = (read_applied(found) or Settings()).server.mode
+        modes = dict.fromkeys(parse_list(ask(self._qmgr, "list queue @default partition")), mode)
+        modes.update((match[1], match[2]) for match in map(_MODE_LINE.fullmatch, found.lines) if match)
+        parts = {
+            found.partitions.get(f"queue {queue}", DEFAULT_PARTITION) for queue in modes if modes[queue] == "drive"
+        }
+        return frozenset(
+            name for name in off if parts & set(found.partitions.get(f"sched {name}", DEFAULT_PARTITION).split(","))
+        )
 
     def _steps(self, now: Installed, then: Installed) -> list[Step]:
-        steps = [Step(f"delete hook {name}") for name in now.hooks if name not in then.hooks]
-        dropped = [line for line in now.lines if line not in then.lines]
-        steps += [Step(f"unset {setting}") for setting in dict.fromkeys(_setting_of(line) for line in dropped)]
-        steps += [Step(f"delete resource {name}") for name in sorted(now.resources.keys() - then.resources)]
-        for name in sorted(then.resources.keys() - now.resources):
-            kind, flag = RESOURCES[name]
-            steps.append(Step(f"create resource {name} type={kind}" + (f",flag={flag}" if flag else "")))
-        steps += [Step(line) for line in then.lines if line not in now.lines]
-        for name, hook in then.hooks.items():
-            steps += self._steps_of_hook(name, now.hooks.get(name), hook)
-        for name, scheduling in then.scheduling.items():
-            if scheduling != now.scheduling.get(name, scheduling):
-                steps.append(Step(f"set sched {name} scheduling = {scheduling}"))
-        return steps
+        return steps_between(now, then, self._folder / "hooks")
 
-    def _steps_of_hook(self, name: str, now: Hook | None, then: Hook) -> list[Step]:
-        steps = []
-        if now is None or now.event != then.event:
-            steps += [Step(f"delete hook {name}")] if now is not None else []
-            freq = f",freq={then.freq_s}" if then.freq_s is not None else ""
-            steps.append(Step(f"create hook {name} event={then.event},alarm={then.alarm_s}{freq},enabled=false"))
-            now = Hook(then.event, then.alarm_s, then.freq_s, enabled=False)
-        for kind, suffix, old, new in (
-            ("application/x-python", ".py", now.script, then.script),
-            ("application/x-config", ".json", now.config, then.config),
-        ):
-            if new is not None and new != old:
-                path = self._folder / "hooks" / (name + suffix)
-                steps.append(Step(path=path, text=new))
-                steps.append(Step(f"import hook {name} {kind} default {path}"))
-        if now.alarm_s != then.alarm_s:
-            steps.append(Step(f"set hook {name} alarm = {then.alarm_s}"))
-        if then.freq_s is not None and now.freq_s != then.freq_s:
-            steps.append(Step(f"set hook {name} freq = {then.freq_s}"))
-        if now.enabled != then.enabled:
-            steps.append(Step(f"set hook {name} enabled = {str(then.enabled).lower()}"))
-        return steps
-
-    def _carry_out(self, steps: Sequence[Step], found: Installed, say: Callable[[str], None]) -> list[str]:
+    def _carry_out(self, steps: Sequence[Step], found: Installed, say: Say) -> list[str]:
         """Do the steps; returns the resources that could not be deleted as jobs ask for them."""
         left: list[str] = []
-        for step in steps:
-            if left and step.path == self._folder and step.text is None:
-                continue
-            say(step.show())
-            try:
-                self._do(step)
-            except _ResourceBusyError:
-                left.append(step.line.split()[2])
-            except (DeployError, OSError) as error:
-                wrong = self._go_back(found, say)
-                outcome = (
-                    f"; going back failed too: {'; '.join(wrong)}" if wrong else "; the server is as it was before"
-                )
-                raise DeployError(f"{step.show()}: {error}{outcome}") from error
+        why = ""
+        files = _Files(self._folder.exists(), self._read_record_text())
+        removing = any(step.line == f"delete hook {_PASS}" for step in steps)
+        with contextlib.ExitStack() as held:
+            for step in steps:
+                if left and step.path == self._folder and step.text is None:
+                    continue
+                try:
+                    if files.folder and not removing and step.path == self._folder and step.text is None:
+                        self._hold(held)
+                    for line in show_steps([step]) if step.why != why else [step.show()]:
+                        say(line)
+                    why = step.why
+                    self._do(step)
+                    if files.folder and step.line == f"delete hook {_PASS}":
+                        self._hold(held)
+                except ResourceBusyError:
+                    left.append(step.line.split()[2])
+                except BaseException as error:
+                    wrong = self._go_back(found, files, say)
+                    if not isinstance(error, (DeployError, OSError)):
+                        raise
+                    outcome = (
+                        f"; going back failed too: {'; '.join(wrong)}" if wrong else "; the server is as it was before"
+                    )
+                    failed = error if isinstance(error, DeployError) else f"{step.show()}: {error}"
+                    raise DeployError(f"{failed}{outcome}") from error
         return left
 
-    def _go_back(self, found: Installed, say: Callable[[str], None]) -> list[str]:
+    def _hold(self, held: contextlib.ExitStack) -> None:
+        """Hold our folder: a pass that is under way is waited for, it ends by its own alarm, and none begins anew."""
+        deadline_s = time.monotonic() + _LAST_PASS_S
+        while not self._try_to_hold(held):
+            if time.monotonic() > deadline_s:
+                raise DeployError(f"{self._folder}: a pass still writes there after {_LAST_PASS_S:g} s")
+            time.sleep(0.1)
+
+    def _try_to_hold(self, held: contextlib.ExitStack) -> bool:
+        try:
+            held.enter_context(State(self._folder).locked())
+        except SecondWriterError:
+            return False
+        except StateError as error:
+            raise DeployError(str(error)) from error
+        return True
+
+    def _go_back(self, found: Installed, files: _Files, say: Say) -> list[str]:
         """Undo what was done, as far as it goes; returns what went wrong."""
         try:
             steps = self._steps(self.read(), found)
         except DeployError as error:
             return [str(error)]
+        if not files.folder and self._folder.is_dir():
+            steps.append(Step(path=self._folder))
+        elif files.folder and self._read_record_text() != files.record:
+            steps.append(Step(path=self._folder / _RECORD, text=files.record))
         wrong = []
         for step in steps:
-            say(f"going back: {step.show()}")
+            with contextlib.suppress(OSError):  # Whoever was told may have gone, and it is done all the same.
+                say(f"going back: {step.show()}")
             try:
                 self._do(step)
             except (DeployError, OSError) as error:
-                wrong.append(f"{step.show()}: {error}")
+                wrong.append(str(error) if isinstance(error, DeployError) else f"{step.show()}: {error}")
         return wrong
 
     def _do(self, step: Step) -> None:
         if step.path is not None and step.text is not None:
             for folder in (self._folder, step.path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            step.path.write_text(step.text, encoding="utf-8")
-            step.path.chmod(0o600)
+            State(step.path.parent).replace(step.path.name, step.text)
+        elif step.path == self._folder:
+            shutil.rmtree(self._folder)
         elif step.path is not None:
-            shutil.rmtree(step.path)
-        if step.line:
-            self._ask(step.line)
+            step.path.unlink()
+        elif step.priority is not None and self._programs is not None:
+            put_back_priority(self._programs, step.job, step.priority)
+        elif step.job and self._programs is not None:
+            let_go(self._programs, step.job)
+        elif step.line:
+            ask(self._qmgr, step.line)
 
-    # The server
-
-    def _ask(self, line: str) -> str:
-        reply = self._qmgr(line)
-        if reply.status != 0:
-            complaint = reply.complaint.strip() or f"qmgr ended with status {reply.status}"
-            if line.startswith("delete resource ") and _BUSY_ON_JOB in complaint:
-                raise _ResourceBusyError(complaint)
-            raise DeployError(f'qmgr -c "{line}": {complaint}')
-        return reply.text
-
-    def _read_hook_file(self, name: str, suffix: str) -> str | None:
-        path = self._home / "server_priv" / "hooks" / (name + suffix)
+    def _read_record_text(self) -> str | None:
         try:
-            return path.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
+            return (self._folder / _RECORD).read_text(encoding="utf-8")
+        except OSError:
             return None
-        except OSError as error:
-            raise DeployError(f"{path}: {error.strerror}; hooks are root's business on the server's host") from error
 
 
-def _made_by(record: Mapping[str, Any]) -> frozenset[str]:
-    """The resources that a record says pbsteer made."""
-    if not record:
-        return frozenset()
-    return frozenset(record.get("made", _FIRST_RESOURCES.difference(record.get("resources", ()))))
+def _make_hook(event: str, settings: Settings) -> Hook:
+    return Hook(event, attributes_of(event, settings), build(event), show_config(settings))
 
 
-def _setting_of(line: str) -> str:
-    """``queue workq resources_available.x`` of ``set queue workq resources_available.x = 1``."""
-    match = _SETTING.match(line)
-    return match.group(1) if match else ""
-
-
-def _parse_list(text: str) -> dict[str, dict[str, str]]:
-    """What ``qmgr -c "list ..."`` prints: a line with kind and name, indented attributes, long values continued."""
-    objects: dict[str, dict[str, str]] = {}
-    current: dict[str, str] = {}
-    last = ""
-    for line in text.splitlines():
-        if line.startswith("\t") and last:
-            current[last] += line.strip()
-        elif line.startswith(" "):
-            last, _, value = (part.strip() for part in line.partition(" = "))
-            current[last] = f"{current[last]},{value}" if last in current else value
-        elif len(line.split()) == 2 and not line.startswith("#"):
-            current, last = objects.setdefault(line.split()[1], {}), ""
-    return objects
+def _before(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
+    """The server without us, as it was before the first apply, and those schedulers on that we have switched off."""
+    made = RESOURCES.keys() if record is None else record.made
+    resources = {name: kind for name, kind in found.resources.items() if name not in made}
+    lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
+    scheduling = {name: "True" if name in switched else now for name, now in found.scheduling.items()}
+    if record is None:
+        return Installed({}, resources, lines, scheduling, found.partitions)
+    ours = frozenset() if keep_partition else record.schedulers
+    gone = {f"sched {name}" for name in ours}
+    partitions = {what: now for what, now in found.partitions.items() if what not in gone}
+    for what, (old, new) in () if keep_partition else record.partitions.items():
+        # What somebody else has changed since is theirs.
+        if partitions.get(what) == new:
+            partitions.pop(what)
+            partitions.update({what: old} if old else {})
+    scheduling = {name: now for name, now in scheduling.items() if name not in ours}
+    return Installed({}, resources, lines, scheduling, partitions)

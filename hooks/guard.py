@@ -1,4 +1,4 @@
-"""The last guard before a start: no vnode gets more than it has.
+"""The last guard before a start: no vnode gets more than it has, and none that keeps jobs away gets one.
 
 It judges what the server says of the vnodes that a job is to start on, at the moment when it would start there. Starts
 that the server has taken but its count does not show yet are in the vnode's list of jobs, and so are counted too.
@@ -10,26 +10,37 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
 from policy.placement import Placement, PlacementError, parse_exec_vnode
-from policy.units import parse_amount
+from policy.units import SIZES, parse_amount, parse_resource
 
 JobPlacement = Callable[[str], str]
 """Gives the ``exec_vnode`` of a job by its id; empty where it holds nothing."""
 
 
 class Room(NamedTuple):
-    """A vnode as the server shows it: texts by resource, its list of jobs (``12.server/0, 12.server/1``), and whether
-    one job holds it alone."""
+    """A vnode as the server shows it: texts by resource, its list of jobs (``12.server/0, 12.server/1``), whether one
+    job holds it alone, the state by which it keeps jobs away (empty where it does not), and its host."""
 
     available: Mapping[str, str]
     assigned: Mapping[str, str]
     jobs: str
     alone: bool
+    away: str = ""
+    host: str = ""
+
+
+def refuse_unavailable(rooms: Mapping[str, Room]) -> str | None:
+    """The sentence to refuse a start with where a vnode keeps jobs away; administrators may use such vnodes."""
+    for vnode, room in rooms.items():
+        if room.away:
+            return f"vnode {vnode} is {room.away}"
+    return None
 
 
 def refuse_overcommit(placement: Placement, rooms: Mapping[str, Room], placement_of: JobPlacement) -> str | None:
-    """The sentence to refuse a start with; None where every vnode has room. Vnodes without a room are not judged."""
+    """The sentence to refuse a start with; None where every vnode has room. Vnodes without a room are not judged,
+    nor amounts that are no numbers."""
     needs: dict[str, dict[str, int]] = {}
-    for vnode, amounts, chunks in placement.spots:
+    for vnode, amounts, chunks, _ in placement.spots:
         need = needs.setdefault(vnode, {})
         for resource, amount in amounts:
             need[resource] = need.get(resource, 0) + amount * chunks
@@ -44,13 +55,21 @@ def refuse_overcommit(placement: Placement, rooms: Mapping[str, Room], placement
             if resource not in room.available and resource not in room.assigned:
                 continue
             has = room.available.get(resource, "0")
-            if held.get(resource, 0) + amount > (parse_amount(has) or 0):
-                unit = "" if has.isdigit() else " KiB"
+            amount_there = parse_amount(has)
+            if amount_there is None:
+                # Such as @v2, an amount that another vnode counts: the server counts it, and nothing of it is here.
+                continue
+            if held.get(resource, 0) + amount > amount_there:
+                unit = " KiB" if _is_size(resource, has) else ""
                 return (
                     f"vnode {vnode} has {resource}={has}, of which {held.get(resource, 0)}{unit} are in use:"
                     f" there is no room for {amount}{unit} more"
                 )
     return None
+
+
+def _is_size(resource: str, text: str) -> bool:
+    return resource in SIZES or text.strip().lower().endswith(("b", "w"))
 
 
 def _count_held(vnode: str, room: Room, placement_of: JobPlacement) -> dict[str, int]:
@@ -60,7 +79,7 @@ def _count_held(vnode: str, room: Room, placement_of: JobPlacement) -> dict[str,
     waits for only once the MoM has it. So the jobs are looked at one by one only where the list is longer than the
     count.
     """
-    held = {resource: parse_amount(text) or 0 for resource, text in room.assigned.items()}
+    held = {resource: parse_resource(resource, text) or 0 for resource, text in room.assigned.items()}
     jobs = [job.strip().partition("/")[0] for job in room.jobs.split(",") if job.strip()]
     if len(jobs) <= held.get("ncpus", 0):
         return held
@@ -70,7 +89,7 @@ def _count_held(vnode: str, room: Room, placement_of: JobPlacement) -> dict[str,
             placement = parse_exec_vnode(placement_of(job))
         except PlacementError:
             continue
-        for name, amounts, chunks in placement.spots:
+        for name, amounts, chunks, _ in placement.spots:
             if name == vnode:
                 for resource, amount in amounts:
                     listed[resource] = listed.get(resource, 0) + amount * chunks

@@ -6,12 +6,14 @@ walked and built by hand here and nowhere else. A refused request raises :class:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from hooks.jobs import is_subjob
+from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE
 from hooks.picture import (
+    ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
     NAME,
     QUEUE_ATTRIBUTES,
@@ -25,6 +27,10 @@ from hooks.picture import (
 _UNKNOWN_ATTRIBUTE = 15002
 _UNKNOWN_VNODE = 15062
 _HOLDING_STATES = "RES"
+_ENDED_STATES = "F"
+
+HOLD = "s"
+"""The hold of managers and the system, which a job's owner cannot take off."""
 
 Texts = dict[str, str]
 
@@ -72,14 +78,45 @@ class Connection:
         return Picture(
             time_s,
             {NAME: name, **server},
-            self._read("queues", QUEUE_ATTRIBUTES, lambda names: ifl.pbs_statque(handle, None, names, None)),
+            self._read_queues(),
             self._read("vnodes", VNODE_ATTRIBUTES, lambda names: ifl.pbs_statvnode(handle, None, names, None)),
             jobs,
             self._read("resources", (), lambda names: ifl.pbs_statrsc(handle, None, names, None)),
-            self._read("schedulers", SCHED_ATTRIBUTES, lambda names: ifl.pbs_statsched(handle, names, None)),
+            self._read_scheds(),
             self._read(
                 "reservations", RESERVATION_ATTRIBUTES, lambda names: ifl.pbs_statresv(handle, None, names, None)
             ),
+        )
+
+    def read_ended(self, since_s: float) -> dict[str, Texts]:
+        """The jobs of the server's history that ended since then, by named attributes; refused where it keeps none."""
+        ifl = self._ifl
+        wanted, since = ifl.attropl(), ifl.attropl()
+        since.name, since.resource, since.value, since.op = "mtime", "", str(int(since_s)), ifl.GE
+        wanted.name, wanted.resource, wanted.value, wanted.op = "job_state", "", _ENDED_STATES, ifl.EQ
+        wanted.next = since
+        return self._read(
+            "ended jobs", ENDED_ATTRIBUTES, lambda names: ifl.pbs_selstat(self._handle, wanted, names, "x")
+        )
+
+    def read_service(self, time_s: float) -> Picture:
+        """Queues and schedulers alone: who serves whom, and whether all else can be read or not."""
+        return Picture(time_s, {}, self._read_queues(), {}, {}, {}, self._read_scheds())
+
+    def read_job(self, job_id: str, attributes: Sequence[str]) -> Texts:
+        """These attributes of one job, array or subjob. Raises :class:`IflError` where there is no such job."""
+        ifl = self._ifl
+        found = self._read(job_id, attributes, lambda names: ifl.pbs_statjob(self._handle, job_id, names, None))
+        return found.get(job_id, {})
+
+    def _read_queues(self) -> dict[str, Texts]:
+        return self._read(
+            "queues", QUEUE_ATTRIBUTES, lambda names: self._ifl.pbs_statque(self._handle, None, names, None)
+        )
+
+    def _read_scheds(self) -> dict[str, Texts]:
+        return self._read(
+            "schedulers", SCHED_ATTRIBUTES, lambda names: self._ifl.pbs_statsched(self._handle, names, None)
         )
 
     def _select(self, states: str) -> dict[str, Texts]:
@@ -116,13 +153,52 @@ class Connection:
         """End a running job and queue it again. The server answers when the job has ended, which may take a minute."""
         self._demand(self._ifl.pbs_rerunjob(self._handle, job_id, None), f"requeue {job_id}")
 
+    def signal(self, job_id: str, name: str) -> None:
+        """Send a signal (``USR2``) to all processes of a running job. Its MoM has to answer, which may take a while."""
+        self._demand(self._ifl.pbs_sigjob(self._handle, job_id, name, None), f"send {name} to {job_id}")
+
+    def checkpoint(self, job_id: str) -> None:
+        """Hold a running job with its MoM's checkpoint action, which ends it; where there is none it runs on, held."""
+        self._demand(self._ifl.pbs_holdjob(self._handle, job_id, HOLD, None), f"checkpoint {job_id}")
+
+    def set_holds(self, job_id: str, holds: str) -> None:
+        """Set a job's holds (``s``, ``us``, ``n`` for none): of one that runs, without a checkpoint."""
+        self._alter(job_id, "Hold_Types", None, holds)
+
+    def release(self, job_id: str) -> None:
+        """Take off the system's hold, and no other one."""
+        self._demand(self._ifl.pbs_rlsjob(self._handle, job_id, HOLD, None), f"release {job_id}")
+
+    def set_mark(self, job_id: str, text: str) -> None:
+        """Write what :mod:`hooks.marks` says on a job or an array; an empty text takes it off."""
+        self._alter(job_id, MARK_ATTRIBUTE, MARK_RESOURCE, text)
+
     def set_comment(self, job_id: str, comment: str) -> None:
         """Set the comment of a job or an array."""
         self._alter(job_id, "comment", None, comment)
 
-    def set_select(self, job_id: str, select: str) -> None:
-        """Let a waiting job ask for other chunks: PBS writes the node file by these, wherever the job starts."""
-        self._alter(job_id, "Resource_List", "select", select)
+    def set_chunks(self, job_id: str, chunks: Mapping[str, str]) -> None:
+        """Let a waiting job ask for other chunks (``select``, ``place``, the select of its own; an empty text unsets):
+        PBS writes the node file by these, wherever the job starts."""
+        chain = _Chain(self._ifl, [("Resource_List", name, text) for name, text in chunks.items()])
+        what = f"set the {' and '.join(chunks)} of {job_id}"
+        self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), what)
+
+    def set_priority(self, job_id: str, priority: int) -> None:
+        """Set the priority of a waiting job or array, from -1024 to 1023."""
+        self._alter(job_id, "Priority", None, str(priority))
+
+    def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
+        """Switch a scheduler on, which also has it begin a cycle, or off: it then ends the cycle that it is in."""
+        ifl = self._ifl
+        change = ifl.attropl()
+        change.name, change.resource, change.value, change.op = "scheduling", None, str(scheduling), ifl.SET
+        status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, ifl.MGR_OBJ_SCHED, scheduler, change, None)
+        self._demand(status, f"set scheduling = {scheduling} of scheduler {scheduler}")
+
+    def set_walltime(self, job_id: str, walltime: str) -> None:
+        """Set the walltime of a waiting job."""
+        self._alter(job_id, "Resource_List", "walltime", walltime)
 
     def _alter(self, job_id: str, attribute: str, resource: str | None, value: str) -> None:
         chain = _Chain(self._ifl, [(attribute, resource, value)])

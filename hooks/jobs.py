@@ -10,15 +10,20 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from hooks.marks import Mark, read_marks
 from hooks.picture import Attributes
 from hooks.queues import Report, read_whole
-from hooks.resources import WISHES
+from hooks.resources import OWN_SELECT, WISHES
+from hooks.stripes import own_place
 from hooks.wishes import NO_WISHES, Wishes, read_wishes
 from policy.cluster import UNLIMITED_S, Job, Run
-from policy.placement import PlacementError, parse_exec_vnode
+from policy.placement import Placement, PlacementError, parse_exec_vnode
 from policy.request import Chunk, Request, RequestError, parse_request
 from policy.settings import RankingSettings, Settings
-from policy.units import UnitError, parse_amount, parse_duration_s
+from policy.units import UnitError, parse_duration_s, parse_resource
+
+NO_CHECKPOINT = "n"
+"""What ``Checkpoint`` says of a job that must not be checkpointed (``qsub -c n``)."""
 
 _WAITING = {
     "T": "it is being moved or its files are being brought",
@@ -26,9 +31,12 @@ _WAITING = {
     "U": "it is suspended, as the owner of its workstation is using it",
 }
 _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
+_ENVIRONMENTS = frozenset({"aoe", "eoe"})
+"""Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
 _SUBJOB = re.compile(r"\[([0-9]+)\]")
 _SEQUENCE = re.compile(r"[0-9]+")
 _MOST_SUBJOBS = 1_000_000
+_OWN_SELECT = f"Resource_List.{OWN_SELECT}"
 _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
 _parse_duration_s = lru_cache(maxsize=8192)(parse_duration_s)
 
@@ -54,14 +62,23 @@ def is_running(texts: Attributes) -> bool:
     return texts.get("job_state", "") in ("R", "E")
 
 
+def read_start_s(texts: Attributes) -> float | None:
+    """When the job's run began; None where it does not run (PBS keeps the time of the last run of a held job)."""
+    return _read_seconds(texts.get("stime", "")) if is_running(texts) else None
+
+
 def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
     """One job or job array as it was asked for. Never raises: what cannot be read blocks the job.
 
-    PBS keeps nothing of what a job had used before it was requeued, so none of it counts as saved.
+    PBS keeps nothing of what a job had used before it was requeued, so saved is what its mark says. Subjobs share the
+    array's one entry, so nothing counts as saved of those.
     """
     queue = texts.get("queue", "")
     unread: list[str] = []
     request = _read_request(texts, consumables, unread)
+    pinned = _read_pinned(texts, unread)
+    if pinned.spots:
+        request = _request_of(pinned, request)
     estimate_s = _read_estimate(texts, unread)
     wishes = _read_wishes(texts, settings.ranking)
     unread += wishes.unread
@@ -70,6 +87,7 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         report(queue, f"job {job_id}: {'; '.join(unread)}")
     not_before_s = _read_seconds(texts.get("Execution_Time", ""))
     priority = read_whole(texts.get("Priority", ""), 0)
+    mark = read_marks(texts).get(None, Mark())
     number = _SEQUENCE.match(job_id)
     return Job(
         job_id,
@@ -83,16 +101,20 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         priority=priority,
         rerunable=texts.get("Rerunable", "True") == "True",
         urgent=priority >= settings.quota.urgent_priority,
-        blocked=f"{unread[0]}, which cannot be read" if unread else _read_block(texts, not_before_s),
+        blocked=f"{unread[0]}, which cannot be read"
+        if unread
+        else _read_block(texts, not_before_s, mark) or _unable(request),
         not_before_s=not_before_s,
         subjobs=subjobs,
         name=texts.get("Job_Name", ""),
         sequence=int(number.group()) if number else 0,
-        saves=False if texts.get("Checkpoint", "") == "n" else None,
+        saves=_read_saves(texts, wishes, array=subjobs is not None),
+        saved_s=mark.saved_before(read_start_s(texts)),
         deferrable=wishes.deferrable,
         application=wishes.application,
         rank=wishes.rank,
         layout=wishes.layout,
+        pinned=pinned.vnodes,
     )
 
 
@@ -109,7 +131,7 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
         job,
         start_s,
         placement,
-        start_s + job.estimate_s,
+        start_s + job.left_s,
         exiting=texts.get("job_state", "") == "E",
         subjob=index_of(job_id),
     )
@@ -134,12 +156,14 @@ def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
 
 
 def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
-    """The job's chunks: with the defaults that PBS put in where it says, else as asked for, else the old plain form."""
-    select = texts.get("schedselect", "") or texts.get("Resource_List.select", "")
+    """The job's chunks: before they were cut for a stripe, else with the defaults that PBS put in where it says, else
+    as asked for, else the old plain form."""
+    own, place = texts.get(_OWN_SELECT, ""), texts.get("Resource_List.place", "")
+    select = own or texts.get("schedselect", "") or texts.get("Resource_List.select", "")
     if not select:
         return _read_plain_request(texts, consumables, unread)
     try:
-        return parse_request(select, texts.get("Resource_List.place", ""), consumables)
+        return parse_request(select, own_place(place) if own else place, consumables)
     except RequestError as error:
         unread.append(str(error))
         return Request.of_cores(max(1, read_whole(texts.get("Resource_List.ncpus", ""), 1)))
@@ -151,12 +175,29 @@ def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], u
     for attribute, text in texts.items():
         kind, _, resource = attribute.partition(".")
         if kind == "Resource_List" and resource in consumables:
-            amount = parse_amount(text)
+            amount = parse_resource(resource, text)
             if amount is None:
                 unread.append(f"{attribute} is {text!r}")
             else:
                 amounts[resource] = amount
     return Request((Chunk(1, tuple(sorted((name, amount) for name, amount in amounts.items() if amount))),))
+
+
+def _read_pinned(texts: Attributes, unread: list[str]) -> Placement:
+    """Where PBS's own checkpoint keeps a job that waits: it still has its ``exec_vnode`` and runs nowhere else."""
+    if is_running(texts) or texts.get("job_state", "") not in ("Q", "H", "W"):
+        return Placement(())
+    try:
+        return parse_exec_vnode(texts.get("exec_vnode", ""))
+    except PlacementError as error:
+        unread.append(str(error))
+        return Placement(())
+
+
+def _request_of(placement: Placement, asked: Request) -> Request:
+    """What a job holds there, as a request that fits nowhere else."""
+    chunks = [Chunk(spot.chunks, spot.amounts, (("vnode", spot.vnode),)) for spot in placement.spots]
+    return Request(tuple(chunks), sharing=asked.sharing)
 
 
 def _read_estimate(texts: Attributes, unread: list[str]) -> float:
@@ -182,16 +223,34 @@ def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wish
     return read_wishes(dict(zip(WISHES, values)), ranking)
 
 
+def _read_saves(texts: Attributes, wishes: Wishes, *, array: bool) -> bool | None:
+    """Whether the job saves its work when it is asked to; None where it does not say. PBS checkpoints no subjobs."""
+    if texts.get("Checkpoint", "") == NO_CHECKPOINT:
+        return False
+    return False if array and wishes.save == "checkpoint" else wishes.saves
+
+
 def _read_seconds(text: str) -> float | None:
     """Seconds since 1970; None where the text is no such number, or 0."""
     return float(text) if text.isascii() and text.isdigit() and text.strip("0") else None
 
 
-def _read_block(texts: Attributes, not_before_s: float | None) -> str:
+def _unable(request: Request) -> str:
+    """Why pbsteer cannot start such a job at all."""
+    for chunk in request.chunks:
+        for name, value in chunk.wants:
+            if name in _ENVIRONMENTS:
+                return f"it asks for {name}={value[:80]}, and pbsteer provisions no vnodes"
+    return ""
+
+
+def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> str:
     state = texts.get("job_state", "")
     if state in ("Q", "B", "R", "E"):
         return ""
     if state == "H":
+        if mark.held and texts.get("Hold_Types", "") == "s":
+            return f"it made room for {mark.beneficiary} and is held until that runs"
         if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
             return f"it waits for other jobs ({texts['depend'][:200]})"
         holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]

@@ -1,111 +1,103 @@
-"""What stands in the way of ``drive``: who else schedules the queue's jobs, and what pbsteer would not honour there.
+"""What stands in the way of ``drive``: what holds for a queue's jobs that pbsteer would not honour.
 
 Starting jobs is refused, queue by queue, with a sentence that names the obstacle and what removes it. Preempting is
-refused with it: nobody is taken off vnodes for a job that may not be started.
+refused with it: nobody is taken off vnodes for a job that may not be started. A scheduler is switched off as a whole,
+so that an obstacle to one of its queues, or another mode there, keeps all of them with it.
 """
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
-from hooks.picture import Attributes, Picture
-from hooks.queues import DEFAULT_PARTITION, read_modes
-from policy.settings import Settings
+from hooks.dedicated import read_dedicated_time
+from hooks.picture import Picture
+from hooks.queues import DEFAULT_PARTITION
+from hooks.sched_files import SchedFiles, is_on, read_sched_config
+from hooks.schedulers import find_scheduler, is_down
 
-_FAIR_SHARE = re.compile(r"^\s*fair_share\s*:\s*true", re.IGNORECASE | re.MULTILINE)
-_SCHED_FILES = ("sched_config", "dedicated_time")
-
-SchedFiles = Mapping[str, Mapping[str, str]]
-"""A scheduler's own files that matter here: scheduler to file name to text."""
-
-
-def read_sched_files(picture: Picture) -> SchedFiles:
-    """The schedulers' configuration files, as far as this host has them."""
-    files: dict[str, dict[str, str]] = {}
-    for name, texts in picture.scheds.items():
-        found = files.setdefault(name, {})
-        for file_name in _SCHED_FILES:
-            path = Path(texts.get("sched_priv", "")) / file_name
-            if texts.get("sched_priv") and path.is_file():
-                found[file_name] = path.read_text(encoding="utf-8", errors="replace")
-    return files
+_VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")
+_SHOWN = 80
 
 
 def find_obstacles(
-    picture: Picture, settings: Settings, unread: Mapping[str, str], files: SchedFiles
+    picture: Picture, modes: Mapping[str, str], unread: Mapping[str, str], files: SchedFiles
 ) -> dict[str, str]:
     """For each queue in ``drive`` for which nothing may be started: why. ``unread``: limits that could not be read."""
-    modes = read_modes(picture, settings)
-    found = {}
-    for queue, mode in modes.items():
-        if mode == "drive":
-            obstacle = unread.get("") or unread.get(queue) or _find_obstacle(picture, queue, files)
-            if obstacle:
-                found[queue] = obstacle
+    servers = {queue: find_scheduler(picture, queue) for queue in modes}
+    wanted = [queue for queue, mode in modes.items() if mode == "drive"]
+    found: dict[str, str] = {}
+    for queue in wanted:
+        scheduler = servers[queue]
+        obstacle = unread.get("") or unread.get(queue) or next(_find_obstacles(picture, queue, scheduler, files), "")
+        if obstacle:
+            found[queue] = obstacle
+    own = dict(found)
+    for queue in wanted:
+        if queue not in own:
+            beside = [other for other in modes if servers[other] == servers[queue]]
+            kept = sorted(other for other in beside if modes[other] != "drive" or other in own)
+            if kept:
+                found[queue] = _tell_disagreement(servers[queue], kept, modes)
     return found
 
 
-def find_orphans(picture: Picture, settings: Settings) -> list[str]:
-    """Queues that nobody schedules: not in ``drive``, and their scheduler is switched off. One sentence each."""
-    sentences = []
-    for queue, mode in read_modes(picture, settings).items():
-        partition = picture.queues[queue].get("partition", "") or DEFAULT_PARTITION
-        name = _serving(picture, partition)
-        if mode != "drive" and name is not None and not _is_scheduling(picture, name):
-            sentences.append(
-                f"queue {queue} is in {mode}, but scheduler {name} has scheduling = False: nobody starts its jobs"
-            )
-    return sentences
+def _tell_disagreement(scheduler: str | None, kept: list[str], modes: Mapping[str, str]) -> str:
+    others = ", ".join(
+        f"queue {other} ({'cannot be driven' if modes[other] == 'drive' else f'in {modes[other]}'})" for other in kept
+    )
+    return f"scheduler {scheduler} also serves {others}: drive all its queues or none"
 
 
-def _find_obstacle(picture: Picture, queue: str, files: SchedFiles) -> str:
+def _find_obstacles(picture: Picture, queue: str, scheduler: str | None, files: SchedFiles) -> Iterator[str]:
     texts = picture.queues[queue]
     partition = texts.get("partition", "") or DEFAULT_PARTITION
-    name = _serving(picture, partition)
-    if name is None:
-        return f"no scheduler serves partition {partition} of queue {queue}: create one in qmgr (it need not run)"
-    if _is_scheduling(picture, name):
-        return f"scheduler {name} starts jobs too: qmgr -c 'set sched {name} scheduling = False'"
+    if scheduler is None:
+        yield f"no scheduler serves partition {partition} of queue {queue}: create one in qmgr (it need not run)"
+        return
     key = picture.server.get("node_group_key", "") or texts.get("node_group_key", "")
     if key and picture.server.get("node_group_enable") == "True":
-        return f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
-    formula = picture.server.get("job_sort_formula", "") or picture.scheds.get(name, {}).get("job_sort_formula", "")
+        yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
+    formula = picture.server.get("job_sort_formula", "") or picture.scheds.get(scheduler, {}).get(
+        "job_sort_formula", ""
+    )
     if formula:
-        return f"job_sort_formula is set ({formula[:80]}), which pbsteer does not honour"
-    if _FAIR_SHARE.search(files.get(name, {}).get("sched_config", "")):
-        return f"fair_share is true in the sched_config of scheduler {name}, which pbsteer does not honour"
-    window = _find_dedicated_time(files.get(name, {}).get("dedicated_time", ""), picture.time_s)
-    if window:
-        return f"scheduler {name} has dedicated time ({window}), which pbsteer does not honour"
-    return ""
+        yield f"job_sort_formula is set ({formula[:_SHOWN]}), which pbsteer does not honour"
+    yield from _find_vnode_obstacles(picture, queue, partition)
+    config = files.get(scheduler, {}).get("sched_config")
+    has_state = bool(picture.scheds.get(scheduler, {}).get("state"))
+    if config is None and has_state and not is_down(picture, scheduler):
+        yield f"the sched_config of scheduler {scheduler}, by which it runs, cannot be read on this host"
+    for complaint in _find_config_obstacles(queue, read_sched_config(config or "")):
+        yield f"{complaint} (sched_config of scheduler {scheduler}), which pbsteer does not honour"
+    unread = read_dedicated_time(files.get(scheduler, {}).get("dedicated_time", "")).unread
+    if unread:
+        yield f"the dedicated_time file of scheduler {scheduler} has a line that cannot be read: {unread!r}"
 
 
-def _serving(picture: Picture, partition: str) -> str | None:
-    """The scheduler that serves the partition. A server that names no schedulers has the default one alone."""
-    for name, texts in picture.scheds.items():
-        if partition in (texts.get("partition", "") or DEFAULT_PARTITION).split(","):
-            return name
-    return "default" if not picture.scheds and partition == DEFAULT_PARTITION else None
-
-
-def _is_scheduling(picture: Picture, name: str) -> bool:
-    texts: Attributes = picture.scheds.get(name, picture.server)
-    return texts.get("scheduling", picture.server.get("scheduling", "True")) == "True"
-
-
-def _find_dedicated_time(text: str, now_s: float) -> str:
-    """The first window of a ``dedicated_time`` file that is not over; one that cannot be read counts as such."""
-    for line in text.splitlines():
-        words = line.partition("#")[0].split()
-        if not words:
+def _find_vnode_obstacles(picture: Picture, queue: str, partition: str) -> Iterator[str]:
+    for name, texts in picture.vnodes.items():
+        if (texts.get("partition", "") or DEFAULT_PARTITION) != partition or texts.get("queue", queue) != queue:
             continue
-        try:
-            end_s = time.mktime(time.strptime(" ".join(words[2:]), "%m/%d/%Y %H:%M"))
-        except (ValueError, OverflowError):
-            return line.strip()[:80]
-        if end_s > now_s:
-            return line.strip()[:80]
-    return ""
+        for attribute in _VNODE_LIMITS:
+            if texts.get(attribute):
+                yield f"vnode {name} has {attribute} = {texts[attribute]}, which pbsteer does not honour"
+        for attribute in ("no_multinode_jobs", "provision_enable"):
+            if texts.get(attribute) == "True":
+                yield f"vnode {name} has {attribute} = True, which pbsteer does not honour"
+
+
+def _find_config_obstacles(queue: str, config: Mapping[str, list[str]]) -> Iterator[str]:
+    """What a ``sched_config`` has that would decide who may start (Administrator's Guide, "Scheduler Parameters")."""
+    for option in ("fair_share", "backfill_prime"):
+        if is_on(config, option):
+            yield f"{option} is true"
+    for option in ("server_dyn_res", "peer_queue"):
+        if config.get(option):
+            yield f"{option} is set ({config[option][0][:_SHOWN]})"
+    for option, usual, what in (
+        ("primetime_prefix", "p_", "a queue of prime time"),
+        ("nonprimetime_prefix", "np_", "a queue of non-prime time"),
+    ):
+        prefix = config.get(option, [usual])[-1]
+        if prefix and queue.startswith(prefix):
+            yield f"queue {queue} is {what} ({option}: {prefix})"

@@ -20,23 +20,29 @@ NAME = "name"
 SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_running", "max_user_run", "max_group_run", "max_user_res", "max_group_res",
-    "node_group_enable", "node_group_key", "job_sort_formula",
+    "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
 )  # fmt: skip
 QUEUE_ATTRIBUTES: tuple[str, ...] = (
     "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
-    "max_group_res", "node_group_key",
+    "max_group_res", "node_group_key", "resources_default", "default_chunk",
 )  # fmt: skip
 VNODE_ATTRIBUTES: tuple[str, ...] = (
     "state", "resources_available", "resources_assigned", "queue", "partition", "sharing", "jobs", "resv", "comment",
+    "max_running", "max_user_run", "max_group_run", "no_multinode_jobs", "provision_enable",
+    "last_state_change_time",
 )  # fmt: skip
 JOB_ATTRIBUTES: tuple[str, ...] = (
     "job_state", "substate", "queue", "euser", "Job_Owner", "egroup", "project", "Priority", "Rerunable", "Job_Name",
     "Resource_List", "schedselect", "exec_vnode", "stime", "qtime", "ctime", "Execution_Time", "Hold_Types", "depend",
-    "array_indices_remaining", "max_run_subjobs", "comment", "run_count", "Checkpoint",
+    "array_indices_remaining", "max_run_subjobs", "comment", "run_count", "Checkpoint", "estimated",
 )  # fmt: skip
-SCHED_ATTRIBUTES: tuple[str, ...] = ("scheduling", "partition", "sched_priv", "job_sort_formula")
-RESERVATION_ATTRIBUTES: tuple[str, ...] = ("queue", "reserve_state", "reserve_start", "reserve_end", "resv_nodes")
+ENDED_ATTRIBUTES: tuple[str, ...] = (*JOB_ATTRIBUTES, "mtime", "obittime", "history_timestamp", "Exit_status")
+SCHED_ATTRIBUTES: tuple[str, ...] = ("scheduling", "partition", "sched_priv", "job_sort_formula", "state")
+RESERVATION_ATTRIBUTES: tuple[str, ...] = (
+    "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",
+    "reserve_standing", "reserve_rrule", "reserve_index", "reserve_count", "reserve_execvnodes", "reserve_timezone",
+)  # fmt: skip
 
 _PARTS = ("queues", "vnodes", "jobs", "resources", "scheds", "reservations")
 

@@ -16,7 +16,7 @@ from policy.cluster import HardLimits, Queue, Server
 from policy.limits import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.request import DEFAULT_CONSUMABLES
 from policy.settings import MODES, Settings
-from policy.units import parse_amount
+from policy.units import SIZES, parse_amount, parse_resource
 
 MODE_ATTRIBUTE = f"resources_available.{MODE}"
 DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
@@ -42,6 +42,11 @@ def read_consumables(resources: Objects, flags: str = "nf") -> frozenset[str]:
     """The resources that jobs use up on vnodes, or with flags ``nfq`` anywhere; PBS's own where it does not say."""
     found = {name for name, texts in resources.items() if set(texts.get("flag", "")) & set(flags)}
     return frozenset(found) if found else DEFAULT_CONSUMABLES
+
+
+def read_sizes(resources: Objects) -> frozenset[str]:
+    """The resources that are sizes, PBS's own and the site's."""
+    return SIZES.union(name for name, texts in resources.items() if texts.get("type") == "size")
 
 
 def read_modes(picture: Picture, settings: Settings) -> dict[str, str]:
@@ -101,7 +106,7 @@ def read_server(name: str, texts: Attributes, consumables: frozenset[str], repor
     """The server: its hard limits, and what is left of its own consumables."""
     owner = _Owner("server", "", texts, report)
     left = {
-        resource: max(0, amount - (parse_amount(texts.get(f"resources_assigned.{resource}", "0")) or 0))
+        resource: max(0, amount - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0))
         for resource, amount in _read_available(owner, consumables).items()
     }
     return Server(name, _read_hard_limits(owner), left)

@@ -1,6 +1,7 @@
 """The console's eyes: a program under PBS's own Python that answers each line of JSON with a line of JSON.
 
-``{"want": "picture"}`` is answered with ``{"picture": {...}, "read_s": 0.31}``, anything that goes wrong with
+``{"want": "picture"}`` is answered with ``{"picture": {...}, "read_s": 0.31}``, ``{"want": "ended", "since_s": 0}``
+with ``{"ended": {...}}`` (the jobs of the history that ended since), anything that goes wrong with
 ``{"error": "..."}``; the end of the input ends it. It runs apart from the console because pbs_ifl fits only PBS's own
 Python, and holds up everything in its process while the server answers.
 
@@ -14,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any, TextIO
+
+_WANTS = ("picture", "ended")
 
 
 def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
@@ -30,8 +33,12 @@ def _answer(pbs_ifl: Any, line: str) -> dict[str, Any]:
     try:
         request = json.loads(line)
         want = request["want"]
-        if want != "picture":
-            return {"error": f"want {want!r}; allowed is 'picture'"}
+        if want not in _WANTS:
+            return {"error": f"want {want!r}; allowed is {' or '.join(map(repr, _WANTS))}"}
+        if want == "ended":
+            since_s = float(request["since_s"])
+            with Connection(pbs_ifl) as connection:
+                return {"ended": connection.read_ended(since_s)}
         with Connection(pbs_ifl) as connection:
             picture = connection.read_picture(time.time())
     except IflError as error:

@@ -1,7 +1,8 @@
-"""Requeueing several victims side by side, each in a process of its own.
+"""Asking several victims side by side to save or to go, in processes of their own.
 
 The server answers a requeue only when the job has ended: two seconds when all goes well, most of a minute when its MoM
-is lost. Nobody else may wait for that, so child processes do. What has not ended when the pass does goes on by itself.
+is lost; and a signal or a checkpoint when the MoM has answered. Nobody else may wait for that, so child processes do.
+What has not ended when the pass does goes on by itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
+from hooks.jobs import parent_of
+from hooks.saving import CHECKPOINT, SIGNAL, LetGo
 
 _MOST_CHILDREN = 16
 _LETS_GO = frozenset({15001, 15016, 15139})
@@ -20,22 +23,23 @@ _LETS_GO = frozenset({15001, 15016, 15139})
 one (pbs_error.h)."""
 
 
-class Requeues:
-    """Victims being requeued. ``release`` is called first in each child: there it lets go of what it must not keep.
+class Departures:
+    """Victims that are asked, each what its request says.
 
-    A simulated server answers at once and lives in this very process: for that no children are made. (The module of a
-    real one is SWIG's, and carries its C half as ``_pbs_ifl``.)
+    ``release`` is called first in each child: there it lets go of what it must not keep. A simulated server answers at
+    once and lives in this very process: for that no children are made. (The module of a real one is SWIG's, and carries
+    its C half as ``_pbs_ifl``.)
     """
 
-    def __init__(self, pbs_ifl: Any, victims: Sequence[str], release: Callable[[], None]) -> None:
+    def __init__(self, pbs_ifl: Any, requests: Sequence[LetGo], release: Callable[[], None]) -> None:
         self.failures: dict[str, str] = {}
         self._pipes: dict[int, int] = {}
         self._said: dict[int, bytes] = {}
         if not hasattr(pbs_ifl, "_pbs_ifl"):
-            self.failures.update(_requeue(pbs_ifl, victims))
+            self.failures.update(_ask(pbs_ifl, requests))
             return
-        children = min(_MOST_CHILDREN, len(victims))
-        for share in (victims[first::children] for first in range(children)):
+        children = min(_MOST_CHILDREN, len(requests))
+        for share in (requests[first::children] for first in range(children)):
             self._start_child(pbs_ifl, share, release)
 
     def wait(self, seconds: float) -> None:
@@ -49,7 +53,7 @@ class Requeues:
             if left_s <= 0 and not readable:
                 return
 
-    def _start_child(self, pbs_ifl: Any, victims: Sequence[str], release: Callable[[], None]) -> None:
+    def _start_child(self, pbs_ifl: Any, requests: Sequence[LetGo], release: Callable[[], None]) -> None:
         readable, writable = os.pipe()
         pid = os.fork()
         if pid:
@@ -59,7 +63,7 @@ class Requeues:
             return
         try:
             release()
-            lines = [f"{job_id}\t{error}" for job_id, error in _requeue(pbs_ifl, victims).items()]
+            lines = [f"{job_id}\t{error}" for job_id, error in _ask(pbs_ifl, requests).items()]
             os.write(writable, "\n".join(lines).encode("utf-8", "replace"))
         finally:
             # The child is a copy of a process that is the server's: it must not run anything of that.
@@ -77,19 +81,26 @@ class Requeues:
             self.failures[job_id] = error
 
 
-def _requeue(pbs_ifl: Any, victims: Sequence[str]) -> dict[str, str]:
+def _ask(pbs_ifl: Any, requests: Sequence[LetGo]) -> dict[str, str]:
     try:
         with Connection(pbs_ifl) as connection:
-            answers = {job_id: _requeue_one(connection, job_id) for job_id in victims}
+            answers = {request.id: _ask_one(connection, request) for request in requests}
     except IflError as error:
-        return dict.fromkeys(victims, str(error))
+        return dict.fromkeys((request.id for request in requests), str(error))
     return {job_id: error for job_id, error in answers.items() if error}
 
 
-def _requeue_one(connection: Connection, job_id: str) -> str:
+def _ask_one(connection: Connection, request: LetGo) -> str:
     """What went wrong; nothing where the job runs no longer, or is ending for an earlier request: it lets go anyway."""
     try:
-        connection.requeue(job_id)
+        if request.holds:
+            connection.set_holds(parent_of(request.id), request.holds)
+        if request.how == SIGNAL:
+            connection.signal(request.id, request.signal)
+        elif request.how == CHECKPOINT:
+            connection.checkpoint(request.id)
+        else:
+            connection.requeue(request.id)
     except IflError as error:
         return "" if error.code in _LETS_GO else str(error)
     return ""

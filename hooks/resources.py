@@ -1,9 +1,9 @@
-"""The resources that pbsteer defines in a server: what a queue says of itself, and what a job may wish for.
+"""The resources that pbsteer defines in a server: what queues and vnodes say of themselves, what a job may wish for.
 
-Each is a custom resource of the server. A queue's are invisible, so that no user asks for them; a job's have no flag,
-so that PBS counts nothing and its own scheduler places nothing by them. Numbers and sizes of a job are strings here:
-where any queuejob hook is enabled, PBS silently drops a custom number that is none. One that the server does not define
-is simply not set anywhere.
+Each is a custom resource of the server. Queues' and vnodes' are invisible, so that no user asks for them; what hooks
+write down of a job is read-only to users; what a job may wish for has no flag, so that PBS counts nothing and its own
+scheduler places nothing by them. Numbers and sizes of a job are strings here: where any queuejob hook is enabled, PBS
+silently drops a custom number that is none. One that the server does not define is simply not set anywhere.
 """
 
 from __future__ import annotations
@@ -36,6 +36,14 @@ DETAIL = "pbsteer_list"
 """Of a job: whether its vnodes are listed alone, or with sockets or cores as well (docs/policies.md, P4)."""
 LAYOUT, WIDTH, STRIPE_NODES = "pbsteer_layout", "pbsteer_width", "pbsteer_stripe_nodes"
 """Of a job: pack or stripe, over how many nodes, and how many of them one stripe spans (docs/policies.md, P5)."""
+OWN_SELECT = "pbsteer_asked"
+"""Of a job: the select that it asked for, where it was cut for a stripe; set by hooks and managers only."""
+READING = "pbsteer_reading"
+"""Of a vnode: what its host reported last (hooks/host_reading.py; docs/policies.md, P4)."""
+
+SAVE = "pbsteer_save"
+"""Of a queue or a job: how the job saves its work when it is preempted (docs/saving.md). The job's host needs it, so it
+has PBS's flag ``m``: without it, MoMs are not told."""
 
 RESOURCES: Mapping[str, Resource] = {
     MODE: Resource("string", "i"),
@@ -51,8 +59,11 @@ RESOURCES: Mapping[str, Resource] = {
     LAYOUT: Resource("string"),
     WIDTH: Resource("string"),
     STRIPE_NODES: Resource("string"),
+    OWN_SELECT: Resource("string", "r"),
+    SAVE: Resource("string", "m"),
+    READING: Resource("string", "i"),
 }
 """All of them, by name."""
 
-WISHES = tuple(name for name, resource in RESOURCES.items() if not resource.flag)
+WISHES = tuple(name for name, resource in RESOURCES.items() if not {"i", "r"}.intersection(resource.flag))
 """Those that a job may ask for."""

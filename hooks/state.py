@@ -2,7 +2,8 @@
 
 Files are replaced whole (write, flush to disk, rename, flush the folder), so a kill at any point leaves the old or the
 new one. The ledger is root's; the journal and the last pass may be read by a group. Nothing here is read for deciding
-but the ledger and which runs the last pass saw; a ledger that cannot be read is put aside, never guessed at.
+but the ledger and which runs the last pass saw; a ledger that cannot be read is put aside, never guessed at, and so is
+whatever stands in a file's place and is none.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ LEDGER = "ledger.json"
 OBSERVED_LEDGER = "ledger-observed.json"
 SUMMARY = "summary.json"
 RUNS = "runs.json"
+SCHEDULERS = "schedulers.json"
+PRIORITIES = "priorities.json"
+PASSES = "passes.json"
+EPISODES = "episodes.json"
 LAST_PASS = "last-pass.json"  # noqa: S105 - a pass over the server
 _LOCK = "lock"
 _JOURNAL = re.compile(r"journal-([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9]+)\.jsonl")
@@ -55,7 +60,7 @@ class State:
     def locked(self) -> Iterator[None]:
         """Hold the folder against a second writer. Raises :class:`SecondWriterError` where there is one."""
         self._make_folder()
-        lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = _open_own(self.path / _LOCK, os.O_RDWR)
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,20 +94,19 @@ class State:
             return Ledger.from_data(json.loads(path.read_text(encoding="utf-8"))), ""
         except FileNotFoundError:
             return Ledger(), ""
-        except (LedgerError, ValueError, RecursionError) as error:
-            aside = path.with_suffix(".unreadable.json")
-            path.replace(aside)
+        except (LedgerError, ValueError, RecursionError, IsADirectoryError) as error:
+            aside = _put_aside(path)
             return Ledger(), f"{path} cannot be used ({error}); it is now {aside.name}, and an empty ledger is begun"
 
     def save_ledger(self, ledger: Ledger, name: str = LEDGER) -> None:
         """Replace the ledger. Raises OSError where the disk does not take it."""
-        self._replace(name, json.dumps(ledger.to_data(), sort_keys=True), shared=False)
+        self.replace(name, json.dumps(ledger.to_data(), sort_keys=True), shared=False)
 
     # What is published
 
     def publish(self, name: str, data: Mapping[str, Any], *, shared: bool) -> None:
         """Replace a published file; ``shared`` ones may be read by the group."""
-        self._replace(name, json.dumps(data), shared=shared)
+        self.replace(name, json.dumps(data), shared=shared)
 
     def read_published(self, name: str) -> dict[str, Any]:
         """A published file; empty where there is none that can be read."""
@@ -112,6 +116,13 @@ class State:
             return {}
         return data if isinstance(data, dict) else {}
 
+    def age_s(self, name: str, now_s: float) -> float | None:
+        """Seconds since a published file was written; None where there is none that can be seen."""
+        try:
+            return now_s - (self.path / name).stat().st_mtime
+        except OSError:
+            return None
+
     # The journal
 
     def write_journal(self, entry: Mapping[str, Any], day: str, keep_days: int) -> None:
@@ -119,7 +130,7 @@ class State:
         path = self._journal_file(day)
         fresh = not path.exists()
         line = (json.dumps(entry) + "\n").encode("ascii")
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = _open_own(path, os.O_WRONLY | os.O_APPEND)
         try:
             self._share(descriptor, shared=True)
             os.write(descriptor, line)
@@ -134,7 +145,7 @@ class State:
     def read_journal(self, count: int) -> list[dict[str, Any]]:
         """The last ``count`` passes, oldest first; lines that were cut off are left out."""
         entries: list[dict[str, Any]] = []
-        for _, _, path in reversed(self._journals()):
+        for path in reversed(self.journal_files()):
             lines = path.read_bytes().splitlines()
             for line in reversed(lines):
                 with contextlib.suppress(ValueError):
@@ -143,11 +154,15 @@ class State:
                     return entries[::-1]
         return entries[::-1]
 
+    def journal_files(self) -> list[Path]:
+        """The journal's files, oldest first."""
+        return [path for _, _, path in self._journals()]
+
     def _journals(self) -> list[tuple[str, int, Path]]:
         found = []
         for path in self.path.glob("journal-*.jsonl"):
             match = _JOURNAL.fullmatch(path.name)
-            if match:
+            if match and path.is_file():
                 found.append((match.group(1), int(match.group(2)), path))
         return sorted(found)
 
@@ -156,7 +171,7 @@ class State:
         numbers = [number for of_day, number, _ in self._journals() if of_day == day]
         number = numbers[-1] if numbers else 1
         path = self.path / f"journal-{day}.{number}.jsonl"
-        if path.exists() and (path.stat().st_size > _JOURNAL_BYTES or not _ends_whole(path)):
+        if path.is_file() and (path.stat().st_size > _JOURNAL_BYTES or not _ends_whole(path)):
             path = self.path / f"journal-{day}.{number + 1}.jsonl"
         return path
 
@@ -176,9 +191,10 @@ class State:
         finally:
             os.close(descriptor)
 
-    def _replace(self, name: str, text: str, *, shared: bool) -> None:
+    def replace(self, name: str, text: str, *, shared: bool = False) -> None:
+        """Replace a file of the folder whole; ``shared`` ones may be read by the group. Raises OSError."""
         fresh = self.path / f".{name}.new"
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = _open_own(fresh, os.O_WRONLY | os.O_TRUNC)
         try:
             self._share(descriptor, shared=shared)
             with os.fdopen(descriptor, "w", encoding="utf-8", closefd=False) as file:
@@ -186,7 +202,11 @@ class State:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        fresh.replace(self.path / name)
+        try:
+            fresh.replace(self.path / name)
+        except IsADirectoryError:
+            _put_aside(self.path / name)
+            fresh.replace(self.path / name)
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
@@ -209,6 +229,25 @@ class State:
             return grp.getgrnam(self._group).gr_gid
         except KeyError:
             return None
+
+
+def _open_own(path: Path, flags: int) -> int:
+    """Open a file for writing, made where there is none; a folder or a link to nowhere in its place is put aside."""
+    flags |= os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except (IsADirectoryError, FileNotFoundError):
+        _put_aside(path)
+        return os.open(path, flags, 0o600)
+
+
+def _put_aside(path: Path) -> Path:
+    """Give what stands there another name, and return that; an earlier file of that name gives way."""
+    aside, number = path.with_suffix(f".unreadable{path.suffix}"), 1
+    while aside.is_dir() or (path.is_dir() and os.path.lexists(aside)):
+        number += 1
+        aside = path.with_suffix(f".unreadable-{number}{path.suffix}")
+    return path.replace(aside)
 
 
 def _ends_whole(path: Path) -> bool:

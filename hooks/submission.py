@@ -1,48 +1,78 @@
 """A submission judged: can it ever run where it goes, and which estimate shall PBS's scheduler plan with.
 
 Only what holds whatever happens is refused: more than all vnodes of the queue have together, in one chunk more than its
-largest host, or a wish that makes no sense. All else may come to fit, and is the passes' business.
+largest host, on more hosts than there are, a host or vnode that is not there, or a wish that makes no sense. All else
+may come to fit, and is the passes' business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.summary import QueueSummary
+from hooks.summary import QueueSummary, Summary
 from hooks.wishes import read_wishes
 from policy.cluster import Job
 from policy.estimates import Estimates
 from policy.ledger import Ledger
 from policy.request import Chunk, Request, RequestError, parse_request
 from policy.settings import RankingSettings, Settings
+from policy.striping import cut
 from policy.units import UnitError, parse_amount, parse_duration_s
 
 
-def find_impossible(
-    asked: Mapping[str, str], queue: str, summary: QueueSummary, consumables: frozenset[str]
-) -> str | None:
-    """Why a job with this ``Resource_List`` can never run in the queue; None where it can, or cannot be read."""
-    if not summary.together:
-        return None
-    request = _read_request(asked, consumables)
+def find_impossible(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str | None:
+    """Why a job with this ``Resource_List`` can never run in the queue; None where it can, or cannot be read.
+
+    A chunk that is too large for any host is no reason where the job may be striped and so cut.
+    """
+    here = summary.queues[queue]
+    request = _read_request(asked, here, summary.consumables) if here.together else None
     if request is None:
         return None
+    why = _find_too_much(request, here) or _find_unknown(request, summary.names)
+    if why and _may_be_striped(asked, settings):
+        pieces = cut(request)
+        why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
+    return f"this job can never run in queue {queue}: {why}" if why else None
+
+
+def _may_be_striped(asked: Mapping[str, str], settings: Settings) -> bool:
+    wish = read_wishes(asked, settings.ranking).layout
+    return settings.stripe.layout in ("stripe", "learn") if wish is None else wish.kind == "stripe"
+
+
+def _find_too_much(request: Request, queue: QueueSummary) -> str:
     for resource, amount in request.totals:
-        most = summary.together.get(resource, 0)
+        most = queue.together.get(resource, 0)
         if amount > most:
             return (
-                f"this job can never run in queue {queue}: it asks for {_show(resource, amount)},"
+                f"it asks for {_show(resource, amount)},"
                 f" and all vnodes open to that queue have {_show(resource, most)} together"
             )
-    for chunk in request.chunks:
-        for resource, amount in chunk.amounts:
-            most = summary.largest.get(resource, 0)
+    # What is packed is on one host as a whole.
+    parts = [request.totals] if request.place == "pack" else [chunk.amounts for chunk in request.chunks]
+    for amounts in parts:
+        for resource, amount in amounts:
+            most = queue.largest.get(resource, 0)
             if amount > most:
+                part = "with place=pack one host has to have" if request.place == "pack" else "one chunk asks for"
                 return (
-                    f"this job can never run in queue {queue}: one chunk asks for {_show(resource, amount)},"
+                    f"{part} {_show(resource, amount)},"
                     f" and the largest host open to that queue has {_show(resource, most)}"
                 )
-    return None
+    pieces = sum(chunk.pieces for chunk in request.chunks)
+    for place, most, what in (("scatter", queue.hosts, "hosts"), ("vscatter", queue.vnodes, "vnodes")):
+        if request.place == place and pieces > most:
+            return f"with place={place} it asks for {pieces} {what}, and {most} are open to that queue"
+    return ""
+
+
+def _find_unknown(request: Request, names: frozenset[str]) -> str:
+    for chunk in request.chunks:
+        for name, value in chunk.wants:
+            if name in ("host", "vnode") and names and value.lower() not in names:
+                return f"it asks for {name}={value[:80]}, and there is no such {name}"
+    return ""
 
 
 def find_nonsense(asked: Mapping[str, str]) -> str | None:
@@ -63,19 +93,20 @@ def shrink_estimate(asked: Mapping[str, str], user: str, past: Ledger, settings:
         walltime_s = parse_duration_s(asked["walltime"])
     except UnitError:
         return None
-    job = Job("", user, Request.of_cores(1), "", 0.0, float(walltime_s))
+    job = Job("", user, _ANY_REQUEST, "", 0.0, float(walltime_s))
     short_s = max(1, round(Estimates(settings, past, 0.0).short_s(job)))
     return short_s if short_s < walltime_s else None
 
 
+_ANY_REQUEST = Request.of_cores(1)
 _OWN_ESTIMATES = ("soft_walltime", "min_walltime", "max_walltime")
 
 
-def _read_request(asked: Mapping[str, str], consumables: frozenset[str]) -> Request | None:
+def _read_request(asked: Mapping[str, str], queue: QueueSummary, consumables: frozenset[str]) -> Request | None:
     select = asked.get("select", "")
     if select:
         try:
-            return parse_request(select, "", consumables)
+            return parse_request(select, asked.get("place", "") or queue.place, consumables)
         except RequestError:
             return None
     amounts = {name: parse_amount(text) for name, text in asked.items() if name in consumables}

@@ -1,43 +1,70 @@
-"""What queuejob and runjob may know without asking the server: each queue's mode, the most its vnodes could hold, and
-what was learned of each user's run times.
+"""What the hooks of submissions, changes and starts may know without asking the server: each queue's mode and vnodes,
+what was learned of users and applications, and which starts a pass is about to make.
 
-The periodic hook writes it after each pass. The two hooks run while everything in the server waits, so they read this
-one small file, and again only when it has changed.
+The periodic hook writes it in each pass. The others run while everything in the server waits, so they read this one
+small file, and again only when it has changed.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hooks.queues import read_consumables
 from hooks.state import SUMMARY, state_folder
 from policy.ledger import Ledger
+from policy.masks import count_vnodes
+from policy.node_sizes import Sizes, sort_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from hooks.picture import Picture
+    from policy.plan import Plan, Start
     from policy.snapshot import Snapshot
+    from policy.world import World
 
 
 class QueueSummary(NamedTuple):
     """A managed queue: its mode; ``together`` is what all its vnodes have of each consumable, ``largest`` what the
-    largest host among them has, whether or not they are up."""
+    largest host among them has, whether or not they are up.
+
+    ``hosts`` and ``vnodes`` count them; ``nodes`` are the hosts that take jobs, by size. ``place`` is what jobs that do
+    not say get, ``chunk`` what each of their chunks gets of the resources that it does not name (PBS's
+    ``resources_default.place`` and ``default_chunk``).
+    """
 
     mode: str
     together: Mapping[str, int]
     largest: Mapping[str, int]
+    hosts: int
+    vnodes: int
+    nodes: Sizes = ()
+    place: str = ""
+    chunk: Mapping[str, str] = MappingProxyType({})
 
 
-class Summary(NamedTuple):
-    """All managed queues, the queue of jobs that name none, the consumables, and the part of the ledger that estimates
-    are made from. Empty before the first pass."""
+@dataclass(frozen=True)
+class Summary:
+    """All managed queues, the queue of jobs that name none, the consumables, the names of all hosts and vnodes in lower
+    case, the part of the ledger that estimates and layouts are made from, the jobs that the pass is starting,
+    with whether they are stripes, and the hosts that show several vnodes. Empty before the first pass. ``stripes``
+    remembers what was worked out from it."""
 
     queues: Mapping[str, QueueSummary]
     default_queue: str
     consumables: frozenset[str]
-    past: Ledger = Ledger()
+    names: frozenset[str] = frozenset()
+    past: Ledger = field(default_factory=Ledger)
+    starting: Mapping[str, bool] = field(default_factory=dict)
+    several: frozenset[str] = frozenset()
+    stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def mode(self, queue: str) -> str:
         """The queue's mode; ``observe`` for one that pbsteer does not manage or does not know yet."""
@@ -49,48 +76,101 @@ NOTHING_KNOWN = Summary({}, "", frozenset())
 
 
 def summarize(
-    snapshot: Snapshot, modes: Mapping[str, str], default_queue: str, consumables: frozenset[str], ledger: Ledger
+    snapshot: Snapshot, modes: Mapping[str, str], picture: Picture, plan: Plan, queues: Iterable[str]
 ) -> dict[str, Any]:
-    """The summary as plain data for the file."""
+    """The summary as plain data for the file; ``queues`` are those for which the plan is about to be carried out."""
     world = snapshot.world()
-    queues = {}
+    vnodes: dict[int, dict[str, Any]] = {}
+    described = {}
     for queue, mode in modes.items():
-        together: dict[str, int] = {}
-        hosts: dict[str, dict[str, int]] = {}
-        for name in world.capacity.directory.named(world.vnodes_of(queue)):
-            vnode = world.vnodes[name]
-            host = hosts.setdefault(vnode.host or name, {})
-            for resource, amount in vnode.available.items():
-                together[resource] = together.get(resource, 0) + amount
-                host[resource] = host.get(resource, 0) + amount
-        largest: dict[str, int] = {}
-        for amounts in hosts.values():
-            for resource, amount in amounts.items():
-                largest[resource] = max(amount, largest.get(resource, 0))
-        queues[queue] = {"mode": mode, "together": together, "largest": largest}
+        mask = world.vnodes_of(queue)
+        if mask not in vnodes:
+            vnodes[mask] = _describe_vnodes(world, mask)
+        described[queue] = {"mode": mode, **vnodes[mask], **_read_defaults(picture, queue)}
+    driven = frozenset(queues)
+    vnodes_of = Counter(vnode.host or vnode.name for vnode in world.vnodes.values())
     return {
-        "queues": queues,
-        "default_queue": default_queue,
-        "consumables": sorted(consumables),
-        "past": Ledger(history=ledger.history).to_data(),
+        "queues": described,
+        "default_queue": picture.server.get("default_queue", ""),
+        "consumables": sorted(read_consumables(picture.resources)),
+        "names": sorted({name.lower() for vnode in world.vnodes.values() for name in (vnode.name, vnode.host) if name}),
+        "past": Ledger(history=plan.ledger.history, learned=plan.ledger.learned).to_data(),
+        "starting": {start.id: _is_stripe(start) for start in plan.starts if start.job.queue in driven},
+        "several": sorted(host for host, count in vnodes_of.items() if count > 1),
     }
 
 
+def _is_stripe(start: Start) -> bool:
+    return start.why is not None and start.why.code == "striped"
+
+
+def _describe_vnodes(world: World, mask: int) -> dict[str, Any]:
+    together: dict[str, int] = {}
+    hosts: dict[str, dict[str, int]] = {}
+    usable: dict[str, list[tuple[tuple[str, int], ...]]] = {}
+    for name in world.capacity.directory.named(mask):
+        vnode = world.vnodes[name]
+        host = hosts.setdefault(vnode.host or name, {})
+        for resource, amount in vnode.available.items():
+            together[resource] = together.get(resource, 0) + amount
+            host[resource] = host.get(resource, 0) + amount
+        if vnode.usable:
+            usable.setdefault(vnode.host or name, []).append(tuple(sorted(vnode.available.items())))
+    largest: dict[str, int] = {}
+    for amounts in hosts.values():
+        for resource, amount in amounts.items():
+            largest[resource] = max(amount, largest.get(resource, 0))
+    counts = Counter(tuple(sorted(parts)) for parts in usable.values())
+    return {
+        "together": together,
+        "largest": largest,
+        "hosts": len(hosts),
+        "vnodes": count_vnodes(mask),
+        "nodes": sort_sizes([*counts.items()]),
+    }
+
+
+def _read_defaults(picture: Picture, queue: str) -> dict[str, Any]:
+    """What PBS puts into a job of the queue that does not say: the queue's own word before the server's."""
+    texts = {**picture.server, **picture.queues.get(queue, {})}
+    prefix = "default_chunk."
+    chunk = {name[len(prefix) :]: text for name, text in texts.items() if name.startswith(prefix)}
+    return {"place": texts.get("resources_default.place", ""), "chunk": chunk}
+
+
 def read_summary(pbs_home: str) -> Summary:
-    """The summary that the last pass left. Raises ValueError, KeyError or TypeError for a file that is none."""
-    path = state_folder(pbs_home) / SUMMARY
+    """The summary that the last pass left. Raises OSError, ValueError, KeyError or TypeError for a file that is none;
+    one of an older version is such a file until the next pass."""
+    path = _path(pbs_home)
     try:
-        changed = path.stat()
+        changed = os.stat(path)  # noqa: PTH116 - a path object costs more than the rest of this, at each submission
     except FileNotFoundError:
         return NOTHING_KNOWN
-    return _read(str(path), changed.st_mtime_ns, changed.st_ino)
+    return _read(path, changed.st_mtime_ns, changed.st_ino)
+
+
+@lru_cache(maxsize=1)
+def _path(pbs_home: str) -> str:
+    return str(state_folder(pbs_home) / SUMMARY)
 
 
 @lru_cache(maxsize=4)
 def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
     data = json.loads(Path(path).read_text(encoding="utf-8"))
-    queues = {
-        name: QueueSummary(texts["mode"], texts["together"], texts["largest"]) for name, texts in data["queues"].items()
-    }
-    past = Ledger.from_data(data["past"]) if "past" in data else Ledger()
-    return Summary(queues, data["default_queue"], frozenset(data["consumables"]), past)
+    return Summary(
+        {name: _read_queue(texts) for name, texts in data["queues"].items()},
+        data["default_queue"],
+        frozenset(data["consumables"]),
+        frozenset(data["names"]),
+        Ledger.from_data(data["past"]),
+        data["starting"],
+        frozenset(data["several"]),
+    )
+
+
+def _read_queue(texts: Mapping[str, Any]) -> QueueSummary:
+    nodes = [
+        (tuple(tuple((name, amount) for name, amount in vnode) for vnode in size), count)
+        for size, count in texts["nodes"]
+    ]
+    return QueueSummary(**{**texts, "nodes": tuple(nodes)})

@@ -7,18 +7,27 @@ limit that cannot be read makes its queue one that nobody may act for; each is l
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
+from hooks.dedicated import close_queue, is_dedicated, read_dedicated_time
 from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
 from hooks.picture import NAME, Attributes, Picture
 from hooks.queues import is_reservation_queue, read_consumables, read_modes, read_queue, read_server, read_whole
+from hooks.readings import read_readings
+from hooks.reservations import read_reservations
+from hooks.saving import SAVING, SIGNAL, read_methods
+from hooks.sched_files import SchedFiles, read_sched_config
+from hooks.schedulers import find_scheduler
 from hooks.vnodes import read_vnode
-from policy.cluster import Job, Queue, Run, Server
+from policy.cluster import Job, Queue, Run, Server, Window
 from policy.settings import Settings
 from policy.snapshot import Snapshot
-from policy.units import parse_amount
+from policy.units import parse_resource
 
 _ENDED = ("F", "M", "X")
+_NO_FILES: SchedFiles = MappingProxyType({})
 
 
 class Translation(NamedTuple):
@@ -31,8 +40,8 @@ class Translation(NamedTuple):
     unread: Mapping[str, str]
 
 
-def translate(picture: Picture, settings: Settings) -> Translation:
-    """The snapshot of a picture, with all that was found on the way."""
+def translate(picture: Picture, settings: Settings, files: SchedFiles = _NO_FILES) -> Translation:
+    """The snapshot of a picture, with all that was found on the way; ``files`` have the schedulers' dedicated time."""
     problems: list[str] = []
     unread: dict[str, str] = {}
 
@@ -52,8 +61,8 @@ def translate(picture: Picture, settings: Settings) -> Translation:
         for name, texts in picture.queues.items()
     ]
     server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
-    bound = _bound(server, queues) - consumables
-    uncounted = bound.union(server.left) - consumables
+    uncounted = _bound(server, queues).union(server.left) - consumables
+    methods = read_methods(picture, settings, problems.append)
     waiting: list[Job] = []
     runs: list[Run] = []
     arrays: dict[str, Job] = {}
@@ -66,6 +75,10 @@ def translate(picture: Picture, settings: Settings) -> Translation:
             subjobs.append(job_id)
             continue
         job = read_job(job_id, texts, consumables, settings, report)
+        if uncounted:
+            job = _with_job_wide(job, texts, uncounted)
+        if job.saves is None and methods.get(job.queue) in (SAVING if job.subjobs is None else (SIGNAL,)):
+            job = job._replace(saves=True)
         if job.subjobs is not None:
             arrays[job_id] = job
         if is_running(texts):
@@ -73,7 +86,7 @@ def translate(picture: Picture, settings: Settings) -> Translation:
             if run is not None:
                 runs.append(run)
         elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
-            waiting.append(_with_job_wide(job, texts, uncounted, bound) if uncounted else job)
+            waiting.append(job)
     for job_id in subjobs:
         texts = picture.jobs[job_id]
         if is_running(texts):
@@ -83,8 +96,17 @@ def translate(picture: Picture, settings: Settings) -> Translation:
                 runs.append(run)
     waiting = [_limit_subjobs(job, picture.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
     held = _sum_held(runs)
-    vnodes = [read_vnode(name, texts, consumables, held, report) for name, texts in picture.vnodes.items()]
-    snapshot = Snapshot.build(picture.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server)
+    reservations = read_reservations(picture, report)
+    vnodes = [
+        read_vnode(name, texts, consumables, held, reservations, picture.time_s, report)
+        for name, texts in picture.vnodes.items()
+    ]
+    queues = _with_dedicated_time(queues, picture, files)
+    readings = read_readings(picture.vnodes, vnodes, picture.time_s, settings.ranking)
+    problems += readings.problems
+    snapshot = Snapshot.build(
+        picture.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server, readings=readings.of
+    )
     return Translation(snapshot, modes, tuple(problems), unread)
 
 
@@ -103,22 +125,34 @@ def problems_of(picture: Picture, settings: Settings) -> tuple[str, ...]:
     return translate(picture, settings).problems
 
 
+def _with_dedicated_time(queues: list[Queue], picture: Picture, files: SchedFiles) -> list[Queue]:
+    """The queues with the windows in which their schedulers' dedicated time keeps them closed."""
+    closed: dict[tuple[str, bool], tuple[Window, ...]] = {}
+    found = []
+    for queue in queues:
+        own = files.get(find_scheduler(picture, queue.name) or "", {})
+        dedicated = "sched_config" in own and is_dedicated(queue.name, read_sched_config(own["sched_config"]))
+        kind = (own.get("dedicated_time", ""), dedicated)
+        if kind not in closed:
+            closed[kind] = close_queue(read_dedicated_time(kind[0]), dedicated)
+        found.append(replace(queue, closed=closed[kind]) if closed[kind] else queue)
+    return found
+
+
 def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
     """The resources of which a hard limit of the server or of a queue bounds what jobs hold together."""
     return frozenset(server.hard.max_run_res).union(*(queue.hard.max_run_res for queue in queues))
 
 
-def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str], bound: frozenset[str]) -> Job:
-    """The job with what it asks for as a whole, not by chunks.
-
-    Blocked where a hard limit binds such a resource: what is left of the server's is counted, what users hold is not.
-    """
-    asked = {name: parse_amount(texts.get(f"Resource_List.{name}", "0")) for name in sorted(job_wide)}
+def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str]) -> Job:
+    """The job with what it asks for as a whole, not by chunks; blocked where that cannot be read."""
+    asked = {name: parse_resource(name, texts.get(f"Resource_List.{name}", "0")) for name in sorted(job_wide)}
     for name, amount in asked.items():
-        if amount is None or (amount and name in bound):
+        if amount is None:
             text = texts.get(f"Resource_List.{name}", "")
-            why = f"it asks for {name}={text} as a whole, which is limited and which pbsteer does not count"
-            return job._replace(blocked=job.blocked or why)
+            job = job._replace(
+                blocked=job.blocked or f"it asks for {name}={text[:80]} as a whole, which cannot be read"
+            )
     return job._replace(job_wide=tuple((name, amount) for name, amount in asked.items() if amount))
 
 
@@ -136,7 +170,7 @@ def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
 def _sum_held(runs: list[Run]) -> dict[str, dict[str, int]]:
     held: dict[str, dict[str, int]] = {}
     for run in runs:
-        for vnode, amounts, chunks in run.placement.spots:
+        for vnode, amounts, chunks, _ in run.placement.spots:
             mine = held.setdefault(vnode, {})
             for resource, amount in amounts:
                 mine[resource] = mine.get(resource, 0) + amount * chunks

@@ -19,10 +19,11 @@ from hooks.resources import (
     MIN_MEMORY,
     MIN_NETWORK,
     RANK,
+    SAVE,
     STRIPE_NODES,
     WIDTH,
 )
-from policy.settings import RankingSettings
+from policy.settings import SAVE_METHODS, RankingSettings
 from policy.units import UnitError, parse_size_kib
 from policy.wishes import DETAILS, LAYOUTS, RANK_MODES, Layout, Needs, RankWish
 
@@ -32,13 +33,20 @@ _MOST = 1e15
 
 
 class Wishes(NamedTuple):
-    """A job's own wishes; ``unread`` has a sentence for each that makes no sense."""
+    """A job's own wishes; ``unread`` has a sentence for each that makes no sense. ``save`` is one of
+    :data:`policy.settings.SAVE_METHODS`, or empty."""
 
     rank: RankWish | None
     layout: Layout | None
     application: str
     deferrable: bool
     unread: tuple[str, ...]
+    save: str = ""
+
+    @property
+    def saves(self) -> bool | None:
+        """Whether the job saves its work when it is asked to; None where it does not say."""
+        return self.save != "requeue" if self.save else None
 
 
 NO_WISHES = Wishes(None, None, "", deferrable=False, unread=())
@@ -65,12 +73,14 @@ def read_wishes(asked: Mapping[str, str], ranking: RankingSettings) -> Wishes:
     width, span = _read_nodes(WIDTH, asked, unread), _read_nodes(STRIPE_NODES, asked, unread)
     if not kind and (width is not None or span is not None):
         kind = "stripe"
+    save = _read_word(SAVE, SAVE_METHODS, asked, unread)
     return Wishes(
         RankWish(mode, needs, detail) if mode else None,
         Layout(kind, width, span or 1) if kind else None,
         asked.get(APPLICATION, "")[:_LONGEST_NAME],
         asked.get(DEFERRABLE, "") == "True",
         tuple(unread),
+        save,
     )
 
 

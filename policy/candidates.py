@@ -96,7 +96,7 @@ class Candidates:
         capacity = self._world.capacity
         wanted = 0
         for chunk in job.request.chunks:
-            wanted |= capacity.matching(chunk)
+            wanted |= capacity.inventory.matching(chunk)
         return allowed & capacity.usable & wanted
 
     def pool(self, usable: int) -> Pool:
@@ -150,13 +150,13 @@ class Candidates:
     def never_enough(self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool) -> bool:
         """Whether the job would not fit even without all runs that the rules could offer, as far as counting tells."""
         capacity = self._world.capacity
-        if not capacity.exclusive and not capacity.has_lone_vnodes:
+        if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
             offered = sum(cores for rank, cores in pool.in_classes.items() if rank < rights.above)
             if rights.by_quota:
                 offered += self._most_by_quota(job.user, pool)
             if capacity.idle(usable) + offered < job.cores:
                 return True
-        chunk = countable(job.request)
+        chunk = countable(job.request, capacity)
         if chunk is not None and chunk.cores:
             return self._pieces_without(rights, usable, pool, chunk.cores) < chunk.pieces
         shape = (usable, job.request)
@@ -174,7 +174,7 @@ class Candidates:
         """The runs that may be preempted at all by what they are, in the configured order."""
         if self._candidates is None:
             cap = self._quota.max_preemptions
-            counts, promises = self._ledger.preemptions, self._ledger.promises
+            counts, promises, holds = self._ledger.preemptions, self._ledger.promises, self._ledger.holds
             managed = {queue.name for queue in self._world.queues.values() if queue.managed}
             self._candidates = sorted(
                 (
@@ -182,7 +182,10 @@ class Candidates:
                     for run in self._world.runs.values()
                     if run.job.rerunable
                     and not run.exiting
-                    and not (run.start_s == self._now_s and (run.subjob is not None or run.id in promises))
+                    # Taken back now, the start of a beneficiary would have cost its victims their work for nothing.
+                    and not (
+                        run.start_s == self._now_s and (run.subjob is not None or run.id in promises or run.id in holds)
+                    )
                     and counts.get(run.id, 0) < cap
                     and run.job.queue in managed
                     and (self._classes is not None or self._quotas.bounds(run.job))

@@ -18,6 +18,23 @@ from policy.wishes import Layout, RankWish
 UNLIMITED_S = float("inf")
 
 
+class Window(NamedTuple):
+    """A time in which something is not for ordinary jobs, from ``start_s`` until before ``end_s`` (seconds of the
+    snapshot's clock, infinite where it never ends), and what sentences call it, such as ``reservation R12``.
+
+    ``amounts`` are what it keeps of a vnode (sizes in KiB); None for all of it.
+    """
+
+    start_s: float
+    end_s: float
+    name: str
+    amounts: Amounts | None = None
+
+    def meets(self, start_s: float, end_s: float) -> bool:
+        """Whether the window and a run from ``start_s`` until before ``end_s`` have a moment in common."""
+        return self.start_s < end_s and start_s < self.end_s
+
+
 @dataclass(frozen=True)
 class Vnode:
     """A vnode: what it has, what others than the snapshot's runs hold of it, and whether it takes jobs.
@@ -25,6 +42,7 @@ class Vnode:
     ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB); ``attributes`` are its other
     ``resources_available`` as texts (a list of strings is comma separated); ``state`` is PBS's, ``""`` unknown;
     ``usable`` is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set.
+    ``closed`` are the windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
     """
 
     name: str
@@ -37,6 +55,7 @@ class Vnode:
     queue: str | None = None
     partition: str | None = None
     sharing: str = "default_shared"
+    closed: tuple[Window, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +86,8 @@ class Queue:
 
     ``quotas`` are the soft limits on the counted resource (P1), ``priorities`` those of users and groups (P2).
     ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such.
+    ``closed`` are the windows in which none of its jobs may run, wherever: dedicated time, or for a queue that has its
+    jobs run in dedicated time alone, any other time.
     """
 
     name: str
@@ -79,6 +100,7 @@ class Queue:
     priority: int = 0
     priorities: Limits = field(default_factory=Limits)
     deferrable: bool = False
+    closed: tuple[Window, ...] = ()
 
 
 class Job(NamedTuple):
@@ -90,7 +112,8 @@ class Job(NamedTuple):
     waiting. ``urgent`` lets it preempt without delay. ``job_wide`` are consumables that no vnode holds, such as
     licences. ``saves`` tells whether it can save its work when it is preempted (None: as the settings say); ``saved_s``
     is how much of its run earlier runs have saved, less what saving and restarting cost (it may be negative).
-    ``deferrable`` jobs are preempted first among equals (P2). ``application`` is what striping learns by (P5).
+    ``deferrable`` jobs are preempted first among equals (P2). ``application`` is what striping learns by (P5). A job
+    with ``pinned`` vnodes goes back to these, exactly as its request has it: PBS's own checkpoint keeps it there.
     """
 
     id: str
@@ -116,6 +139,7 @@ class Job(NamedTuple):
     application: str = ""
     rank: RankWish | None = None
     layout: Layout | None = None
+    pinned: tuple[str, ...] = ()
 
     @property
     def left_s(self) -> float:
@@ -126,6 +150,11 @@ class Job(NamedTuple):
     def cores(self) -> int:
         """Cores the job (one subjob of an array) asks for."""
         return self.request.cores
+
+    def amount(self, resource: str) -> int:
+        """How much of a resource the job (one subjob of an array) asks for, in its chunks or as a whole."""
+        amount = self.request.amount(resource)
+        return amount + sum(asked for name, asked in self.job_wide if name == resource) if self.job_wide else amount
 
     def subjob_id(self, index: int) -> str:
         """The id of one subjob: ``12[].server`` and 3 give ``12[3].server``."""

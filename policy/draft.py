@@ -15,7 +15,8 @@ from policy.ledger import Backfilled, Cut, Hold, Ledger
 from policy.placement import Placement
 from policy.plan import Estimate, Plan, Preempt, Start, Waits
 from policy.reasons import Reason
-from policy.reservation import Pending, Reservation
+from policy.releases import Pending
+from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.world import Op
 
@@ -46,6 +47,8 @@ class Draft:
         self._undo: list[Op] = []
         self.waits: dict[Reason, list[Job]] = {}
         self._backfilled: dict[str, Backfilled] = {}
+        # Runs that an earlier run of the same id makes look backfilled, and that started in their turn now.
+        self._in_turn: set[str] = set()
         self._lists: dict[int, tuple[Reason, list[Job]]] = {}
         self.starts: list[Start] = []
         self.preempts: list[Preempt] = []
@@ -85,6 +88,8 @@ class Draft:
         self.starts.append(Start(run_id, job, placement, backfilled is not None, subjob, why, cores))
         if backfilled is not None:
             self._backfilled[run_id] = backfilled
+        elif run_id in self._ledger.backfilled:
+            self._in_turn.add(run_id)
         if scene.classes is not None:
             scene.classes.start(job, run_id)
         if not plain or "placer" in scene.__dict__:
@@ -110,6 +115,7 @@ class Draft:
         if "core_book" in self._scene.__dict__:
             self._scene.core_book.take_back(run.id)
         self._backfilled.pop(run.id, None)
+        self._in_turn.discard(run.id)
         if self._scene.classes is not None:
             self._scene.classes.of_runs.pop(run.id, None)
         world, undo = self._world, self._undo
@@ -177,9 +183,11 @@ class Draft:
 
     def backfilled(self) -> Mapping[str, Backfilled]:
         """The backfilled runs that go on, those of this pass among them, without those let go by this pass."""
-        if not self._backfilled and not self.preempts:
+        if not self._backfilled and not self.preempts and not self._in_turn:
             return self._ledger.backfilled
         known = {**self._ledger.backfilled, **self._backfilled}
+        for run_id in self._in_turn:
+            del known[run_id]
         for preempt in self.preempts:
             known.pop(preempt.id, None)
         return known
@@ -197,7 +205,8 @@ class Draft:
         waits = Waits(self.waits)
         starts, preempts = tuple(self.starts), tuple(self.preempts)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
-        return Plan(self.now_s, starts, preempts, estimates, waits, self._next(promises), started, next_s)
+        classes = self._scene.classes.of_jobs if self._scene.classes is not None else None
+        return Plan(self.now_s, starts, preempts, estimates, waits, self._next(promises), started, next_s, classes)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
         """The first reserved time of each head: the one of the moment may be earlier, a start is never to be later."""
@@ -218,8 +227,11 @@ class Draft:
         begun = {start.job.id for start in self.starts}
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
-            if job is not None and job_id not in begun and self._scene.gates.shut(job) is None:
-                promises[job_id] = at_s
+            if job is not None and job_id not in begun:
+                reason = self._scene.gates.shut(job)
+                # A window that keeps the whole queue away was known when the promise was made.
+                if reason is None or reason.code == "queue-closed":
+                    promises[job_id] = at_s
         estimates = [
             Estimate(each.head.id, each.at_s, promises.setdefault(each.head.id, each.at_s)) for each in reservations
         ]
@@ -246,8 +258,9 @@ class Draft:
                     kept[preempt.id] = Cut(self.now_s, preempt.reason.code, preempt.reason.numbers)
             cuts = cuts if kept == cuts else kept
         backfilled: Mapping[str, Backfilled] = ledger.backfilled
-        if self._backfilled or not backfilled.keys() <= runs.keys():
-            backfilled = {**{run: entry for run, entry in backfilled.items() if run in runs}, **self._backfilled}
+        if self._backfilled or self._in_turn or not backfilled.keys() <= runs.keys():
+            kept_on = {run: entry for run, entry in backfilled.items() if run in runs and run not in self._in_turn}
+            backfilled = {**kept_on, **self._backfilled}
         classes = ledger.classes if scene.classes is None else scene.classes.of_runs
         cores: Mapping[str, Cores] = ledger.cores
         if cores or "core_book" in scene.__dict__:

@@ -72,7 +72,8 @@ class _Pass:
         regions = self._world.partitions()
         region: Region | None = None
         backfills = settings.backfill.kind != "none"
-        if backfills and self._preemption is None and len(regions) == 1 and self._world.nothing_shut():
+        plain = self._preemption is None and self._scene.windows is None and len(regions) == 1
+        if backfills and plain and self._world.nothing_shut():
             region = draft.regions[regions[0][1][0]]
             self._walk_plainly(entries, region)
         else:
@@ -82,6 +83,8 @@ class _Pass:
         if self._shrinks:
             self._wake_for_promises()
         self._wake_for_reasons()
+        if self._scene.windows is not None and draft.waits:
+            draft.next_s = min([draft.next_s, *self._scene.windows.changes_s[:1]])
         plan = draft.plan()
         if region is not None:
             settle(self._scene, draft, region, plan)

@@ -40,6 +40,8 @@ _TRIED = {
     "not-good-enough": "start now",
     "staggered": "start now",
     "reserved": "start now",
+    "into-window": "start now",
+    "pinned": "start now",
 }
 
 

@@ -1,16 +1,19 @@
 """Where a request fits in what is free: the first placement in a fixed order, or none.
 
 Pieces go to the fewest vnodes: one vnode that holds all of them, the tightest such; else the emptiest vnodes first and
-the tightest for what is left over. Ties go by name, so that the same capacity always gives the same placement.
+the tightest for what is left over. Ties go by name, so that the same capacity always gives the same placement. Only
+where single vnodes do not hold them all are pieces parted over the vnodes of a host (:mod:`policy.spanning`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policy.capacity import Capacity, each_bit, lowest
-from policy.placement import Placement, Share, count_vnodes
+from policy.capacity import Capacity
+from policy.masks import count_vnodes, each_bit, lowest
+from policy.placement import Placement, Share
 from policy.request import Chunk, Request
+from policy.spanning import may_span, span
 
 
 def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
@@ -20,9 +23,8 @@ def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
         shares = _single_cores(capacity, request.chunks[0], allowed)
         return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
     if request.group is not None:
-        return next(
-            filter(None, (_arranged(capacity, request, allowed & g) for g in capacity.grouped_by(request.group))), None
-        )
+        groups = capacity.inventory.grouped_by(request.group)
+        return next(filter(None, (_arranged(capacity, request, allowed & group) for group in groups)), None)
     return _arranged(capacity, request, allowed)
 
 
@@ -50,7 +52,7 @@ def _spread(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
         found += shares
         if request.place != "free":
             for share in shares:
-                allowed &= ~(capacity.hosts_of(share.mask) if request.place == "scatter" else share.mask)
+                allowed &= ~(capacity.inventory.hosts_of(share.mask) if request.place == "scatter" else share.mask)
     else:
         capacity.give(found, _SHARED)
         return found
@@ -62,14 +64,22 @@ _SHARED = Request((), sharing="shared")
 
 
 def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
-    """``chunk.pieces`` pieces anywhere: on one vnode if one holds all, else the emptiest first."""
+    """``chunk.pieces`` pieces anywhere, each on one vnode where that will do."""
+    shares = _whole_pieces(capacity, chunk, allowed)
+    if shares is None and may_span(capacity, chunk):
+        return span(capacity, chunk, allowed)
+    return shares
+
+
+def _whole_pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
+    """The same on one vnode if one holds all, else the emptiest first; none of them is parted."""
     others = len(chunk.amounts) > 1 or not chunk.cores
     if chunk.wants:
-        allowed &= capacity.matching(chunk)
+        allowed &= capacity.inventory.matching(chunk)
     if others:
         for resource, amount in chunk.amounts:
             if resource != "ncpus":
-                allowed &= capacity.at_least(resource, amount)
+                allowed &= capacity.others.at_least(resource, amount)
     if not allowed:
         return None
     levels = sorted(capacity.levels)
@@ -181,11 +191,19 @@ def _pieces_by_kind(capacity: Capacity, chunk: Chunk, allowed: int, levels: list
 
 
 def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> list[Share] | None:
-    """Each piece on a vnode (or host) of its own, the tightest first."""
-    allowed &= capacity.matching(chunk)
+    """Each piece on a vnode (or host) of its own; on a host of its own it may be parted."""
+    shares = _whole_each(capacity, chunk, allowed, by_host)
+    if shares is None and by_host and may_span(capacity, chunk):
+        return span(capacity, chunk, allowed, one_a_host=True)
+    return shares
+
+
+def _whole_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> list[Share] | None:
+    """The same on single vnodes, the tightest first."""
+    allowed &= capacity.inventory.matching(chunk)
     shares: list[Share] = []
     left = chunk.pieces
-    bulk = len(chunk.amounts) == 1 and chunk.cores > 0 and (not by_host or capacity.one_vnode_per_host)
+    bulk = len(chunk.amounts) == 1 and chunk.cores > 0 and (not by_host or capacity.inventory.one_vnode_per_host)
     for level in sorted(capacity.levels):
         if level < chunk.cores:
             continue
@@ -199,7 +217,7 @@ def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> 
                 if left and bit & allowed and capacity.could_hold(chunk, bit, level):
                     shares.append(Share(bit, chunk.amounts, 1))
                     left -= 1
-                    allowed &= ~(capacity.hosts_of(bit) if by_host else bit)
+                    allowed &= ~(capacity.inventory.hosts_of(bit) if by_host else bit)
         if not left:
             return shares
     return None
@@ -216,10 +234,10 @@ def _packed(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
 
 
 def _hosts_by_idle(capacity: Capacity, cores: int, allowed: int) -> Iterable[int]:
-    if capacity.one_vnode_per_host:
+    if capacity.inventory.one_vnode_per_host:
         for level in sorted(capacity.levels):
             if level >= cores:
                 yield from each_bit(capacity.levels[level] & allowed)
         return
-    idle = [(capacity.idle(host & allowed), index, host) for index, host in enumerate(capacity.hosts())]
+    idle = [(capacity.idle(host & allowed), index, host) for index, host in enumerate(capacity.inventory.hosts())]
     yield from (host for free, _, host in sorted(idle) if free >= cores and host & allowed)

@@ -1,4 +1,4 @@
-"""What keeps a job from starting whatever is free: holds, times, stopped queues, hard limits, used-up licences.
+"""What keeps a job from starting whatever is free: holds, times, stopped or closed queues, limits, used-up licences.
 
 A gate is asked before anything is placed; a job behind one neither heads the line nor blocks those behind it. Hard
 limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "Managing Resource Usage").
@@ -6,11 +6,16 @@ limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "
 
 from __future__ import annotations
 
-from policy.cluster import Job
+from typing import Union
+
+from policy.cluster import Job, Queue
 from policy.limits import ALL, EntityKey, Limits, show_entity
 from policy.reasons import Reason
-from policy.request import Request
+from policy.request import Amounts, Request
 from policy.world import World
+
+_Need = Union[int, Request, tuple[Request, Amounts]]
+"""What tells two jobs of one owner apart, as far as limits go."""
 
 
 class Gates:
@@ -23,7 +28,7 @@ class Gates:
         self._plain = world.plain_queues()
         self._queues: dict[str, Reason | None] = {}
         # Use only grows within a pass, so whoever is over a limit stays over it.
-        self._known: dict[tuple[str, str, str, str], dict[int | Request, Reason]] = {}
+        self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
@@ -43,7 +48,9 @@ class Gates:
             known = self._known.get(owner)
             if known is None:
                 known = self._known[owner] = {}
-            need = job.request.cores if job.request.only_cores else job.request
+            need: _Need = job.request.cores if job.request.only_cores else job.request
+            if job.job_wide:
+                need = (job.request, job.job_wide)
             reason = known.get(need)
             if reason is None:
                 reason = self._over_limit(job)
@@ -70,7 +77,7 @@ class Gates:
             self._look_at(job.queue)
         self._shift_left(job, -sign)
         for scope, _, limits in self._limits[job.queue]:
-            need = job.request.amount(scope[1]) if scope[1] else 1
+            need = job.amount(scope[1]) if scope[1] else 1
             for entity, _ in limits.bounds(job.user, job.group, job.project):
                 self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
 
@@ -93,16 +100,27 @@ class Gates:
             reason = Reason("queue-unknown", (("queue", name),))
         elif not queue.started:
             reason = Reason("queue-stopped", (("queue", name),))
+        else:
+            reason = self._closed(queue)
         self._queues[name] = reason
         limits = [(("", res), "the server", lim) for res, lim in self._world.server.hard.by_resource().items()]
         if queue is not None:
             limits += [((name, res), f"queue {name}", lim) for res, lim in queue.hard.by_resource().items()]
         self._limits[name] = tuple(limits)
 
+    def _closed(self, queue: Queue) -> Reason | None:
+        """Why the queue starts no job at this moment, whoever's, by its windows; windows that follow on each other are
+        one."""
+        until_s, name = self._now_s, ""
+        for window in sorted(queue.closed, key=lambda window: window[:3]):
+            if window.start_s <= until_s < window.end_s:
+                until_s, name = window.end_s, name or window.name
+        return Reason("queue-closed", (("queue", queue.name), ("window", name), ("at_s", until_s))) if name else None
+
     def _over_limit(self, job: Job) -> Reason | None:
         for scope, where, limits in self._limits[job.queue]:
             resource = scope[1]
-            need = job.request.amount(resource) if resource else 1
+            need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
                 used = self._world.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
                 if need and used + need > limit:

@@ -20,6 +20,7 @@ from policy.preemption import Victim
 from policy.quotas import Standing
 from policy.reasons import Reason
 from policy.scene import Scene
+from policy.windows import NOTHING_CLOSED
 
 QUOTA, CLASS, PROMISE, RESCUE = "quota", "class", "promise", "rescue"
 """The rules that choose victims."""
@@ -74,13 +75,16 @@ class Holds:
         self._draft.hold_for(job, Hold(placement, (victim.id,), self._now_s, rule))
 
     def _where_now(self, job: Job, hold: Hold, allowed: int, gone: bool) -> Placement | None:
-        capacity = self._world.capacity
-        closed = False
-        for share in hold.placement.shares(capacity.directory):
-            closed = closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
-        if not closed and len(hold.placement.vnodes) and not capacity.part_within(hold.placement)[1]:
-            return hold.placement
-        return fit(capacity, job.request, allowed) if gone else None
+        capacity, windows = self._world.capacity, self._scene.windows
+        shut = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
+        allowed &= ~shut.vnodes
+        with shut.applied_to(capacity):
+            closed = False
+            for share in hold.placement.shares(capacity.directory):
+                closed = closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
+            if not closed and len(hold.placement.vnodes) and not capacity.part_within(hold.placement)[1]:
+                return hold.placement
+            return fit(capacity, job.request, allowed) if gone else None
 
     def _keep(self, job: Job, hold: Hold, still: Sequence[Run]) -> None:
         preemption = self._scene.preemption

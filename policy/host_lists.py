@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from policy.cluster import Vnode
 from policy.core_lists import NO_CORES, Cores, sockets_of
-from policy.placement import Placement
+from policy.placement import Placement, Spot
 from policy.plan import Plan
 from policy.request import Chunk, Request
 
@@ -151,30 +151,44 @@ def _checked(name: str) -> str:
 
 def _processes(placement: Placement, request: Request) -> list[tuple[str, int]]:
     """Each spot's vnode and its MPI processes: its chunk's ``mpiprocs``, by default 1 where that has cores (PBS
-    Professional Reference Guide, "mpiprocs"). Where a spot is no whole chunk (a stripe's share), each gets the part of
-    all processes that its cores are of all cores."""
+    Professional Reference Guide, "mpiprocs"). Where a chunk is on several vnodes, each gets the part of its processes
+    that its cores are of the chunk's; where it is none as asked for (a stripe's share), of all of them."""
     left = [chunk.pieces for chunk in request.chunks]
     found: list[tuple[str, int]] = []
-    for spot in placement.spots:
-        missing, processes = spot.chunks, 0
+    for spots in _by_chunk(placement):
+        amounts = spots[0].amounts
+        if len(spots) > 1:
+            names = {name for spot in spots for name, _ in spot.amounts}
+            amounts = tuple((name, sum(dict(spot.amounts).get(name, 0) for spot in spots)) for name in sorted(names))
+        missing, processes = spots[0].chunks, 0
         for number, chunk in enumerate(request.chunks):
-            if chunk.amounts == spot.amounts:
+            if chunk.amounts == amounts:
                 here = min(left[number], missing)
                 left[number] -= here
                 missing -= here
                 processes += here * _ranks(chunk)
         if missing:
-            return _in_proportion(placement, request)
-        found.append((spot.vnode, processes))
+            return _in_proportion(placement.spots, sum(chunk.pieces * _ranks(chunk) for chunk in request.chunks))
+        found += _in_proportion(spots, processes) if len(spots) > 1 else [(spots[0].vnode, processes)]
     return found
 
 
-def _in_proportion(placement: Placement, request: Request) -> list[tuple[str, int]]:
-    """All processes dealt out along the cores of the spots, so that they add up to what was asked for."""
-    processes = sum(chunk.pieces * _ranks(chunk) for chunk in request.chunks)
-    cores, passed, dealt = placement.total("ncpus"), 0, 0
-    found: list[tuple[str, int]] = []
+def _by_chunk(placement: Placement) -> list[list[Spot]]:
+    """The spots, those together that are parts of one chunk."""
+    groups: list[list[Spot]] = []
     for spot in placement.spots:
+        if spot.joined:
+            groups[-1].append(spot)
+        else:
+            groups.append([spot])
+    return groups
+
+
+def _in_proportion(spots: Sequence[Spot], processes: int) -> list[tuple[str, int]]:
+    """So many processes dealt out along the cores of the spots, so that they add up."""
+    cores, passed, dealt = sum(spot.chunks * dict(spot.amounts).get("ncpus", 0) for spot in spots), 0, 0
+    found: list[tuple[str, int]] = []
+    for spot in spots:
         passed += spot.chunks * dict(spot.amounts).get("ncpus", 0)
         due = processes * passed // cores if cores else 0
         found.append((spot.vnode, due - dealt))

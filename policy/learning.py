@@ -8,12 +8,12 @@ before enough runs of each layout were seen; until then the two take turns. See 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from policy.cluster import Finished, Job
 from policy.ledger import Tally
 from policy.settings import StripeSettings
-from policy.wishes import LAYOUTS
+from policy.wishes import LAYOUTS, Layout
 
 _MOST_KEYS = 10_000
 """Users name applications; what is remembered stays bounded whatever they write."""
@@ -103,6 +103,23 @@ def choose(learned: Learned, job: Job, learn_runs: int, running: int) -> Choice:
         f" {striped.runs} striped, {pack.runs} packed so far"
     )
     return Choice(layout, turns, settled=False)
+
+
+def layout_of(
+    job: Job, learned: Learned, settings: StripeSettings, running: Callable[[str], int]
+) -> tuple[Layout | None, str, bool]:
+    """The job's own wish, else the site's, else what was learned; who decided; and whether that is more than a turn.
+
+    ``running`` tells how many runs of an application are under way.
+    """
+    if job.layout is not None:
+        return job.layout, "the job wishes so", True
+    if settings.layout == "learn":
+        choice = choose(learned, job, settings.learn_runs, running(job.application))
+        return Layout(choice.layout), choice.why, choice.settled
+    if settings.layout == "none":
+        return None, "", True
+    return Layout(settings.layout), f"stripe.layout is {settings.layout}", True
 
 
 def _show(mean: float) -> str:

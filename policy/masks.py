@@ -1,12 +1,45 @@
 """Sets of vnodes as integers, taken apart and put together at once.
 
 Walking a set bit by bit, or joining it vnode by vnode, costs the length of the whole integer for each vnode: right for
-a handful, wrong for thousands. These two pass over it once.
+a handful, wrong for thousands. The others pass over it once, or in as many steps as its length has digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Callable
+
+_bit_count: Callable[[int], int] | None = getattr(int, "bit_count", None)
+
+
+def _count_bits_39(mask: int) -> int:
+    return bin(mask).count("1")
+
+
+count_vnodes: Callable[[int], int] = _bit_count or _count_bits_39
+"""How many vnodes a set has (``int.bit_count`` is there from Python 3.10 on)."""
+
+
+def lowest(mask: int, count: int) -> int:
+    """The ``count`` first vnodes of a set, which has at least so many."""
+    if count == 1:
+        return mask & -mask
+    low, high = 0, mask.bit_length()
+    while low < high:
+        middle = (low + high) >> 1
+        if count_vnodes(mask & ((1 << middle) - 1)) < count:
+            low = middle + 1
+        else:
+            high = middle
+    return mask & ((1 << low) - 1)
+
+
+def each_bit(mask: int) -> Iterable[int]:
+    """The vnodes of a set one by one, in order, as sets of one."""
+    while mask:
+        low = mask & -mask
+        yield low
+        mask ^= low
 
 
 def indices_of(mask: int) -> list[int]:

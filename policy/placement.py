@@ -7,28 +7,18 @@ A placement is PBS's ``exec_vnode`` as a value. The engine makes placements as s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Callable, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
+from policy.masks import count_vnodes
 from policy.request import Amounts
-from policy.units import parse_resource, show_resource
+from policy.units import SIZES, parse_resource, show_resource
 
 _PIECE = re.compile(r"\(([^()]*)\)")
 
 
 class PlacementError(ValueError):
     """An ``exec_vnode`` that cannot be read."""
-
-
-_bit_count: Callable[[int], int] | None = getattr(int, "bit_count", None)
-
-
-def _count_bits_39(mask: int) -> int:
-    return bin(mask).count("1")
-
-
-count_vnodes: Callable[[int], int] = _bit_count or _count_bits_39
-"""How many vnodes a set has (``int.bit_count`` is there from Python 3.10 on)."""
 
 
 class Directory:
@@ -51,19 +41,22 @@ class Directory:
 
 
 class Spot(NamedTuple):
-    """``chunks`` equal chunks on one vnode, each holding ``amounts``."""
+    """``chunks`` equal chunks on one vnode, each holding ``amounts``; if ``joined``, a further part of the chunk that
+    the spot before belongs to, on another vnode of its host."""
 
     vnode: str
     amounts: Amounts
     chunks: int
+    joined: bool = False
 
 
 class Share(NamedTuple):
-    """The same on a set of vnodes: ``chunks`` equal chunks on each vnode of ``mask``."""
+    """The same on a set of vnodes: ``chunks`` equal chunks on each vnode of ``mask``, a single one where ``joined``."""
 
     mask: int
     amounts: Amounts
     chunks: int
+    joined: bool = False
 
 
 class Placement:
@@ -89,14 +82,15 @@ class Placement:
             directory = self._directory
             assert directory is not None  # noqa: S101 - one of the two is always given
             self._spots = tuple(
-                Spot(name, share.amounts, share.chunks)
+                Spot(name, share.amounts, share.chunks, share.joined)
                 for share in self._shares
                 for name in directory.named(share.mask)
             )
         return self._spots
 
     def shares(self, directory: Directory) -> tuple[Share, ...]:
-        """The same as sets of vnodes of a directory; spots on vnodes that it does not know are left out."""
+        """What is held, as sets of vnodes of a directory, in no order; spots on vnodes that it does not know are left
+        out."""
         if self._directory is directory:
             return self._shares
         masks: dict[tuple[Amounts, int], int] = {}
@@ -122,7 +116,7 @@ class Placement:
             else:
                 self._cores = sum(
                     chunks * amount * count_vnodes(mask)
-                    for mask, amounts, chunks in self._shares
+                    for mask, amounts, chunks, _ in self._shares
                     for name, amount in amounts
                     if name == "ncpus"
                 )
@@ -138,7 +132,7 @@ class Placement:
             return self.cores
         return sum(
             chunks * amount * count_vnodes(mask & vnodes)
-            for mask, amounts, chunks in shares
+            for mask, amounts, chunks, _ in shares
             for name, amount in amounts
             if name == "ncpus"
         )
@@ -148,17 +142,26 @@ class Placement:
         """The vnodes used, each once, in order of first use."""
         return tuple(dict.fromkeys(spot.vnode for spot in self.spots))
 
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are, one over several vnodes of a host counted once."""
+        return sum(spot.chunks for spot in self.spots if not spot.joined)
+
     def total(self, resource: str) -> int:
         """The amount of a consumable over all chunks."""
         return sum(spot.chunks * dict(spot.amounts).get(resource, 0) for spot in self.spots)
 
-    def exec_vnode(self) -> str:
-        """As PBS writes it: ``(v1:ncpus=2)+(v2:ncpus=2:mem=1024kb)``, a pair of parentheses for each chunk."""
-        return "+".join(
-            "(" + ":".join([spot.vnode, *(show_resource(name, amount) for name, amount in spot.amounts)]) + ")"
-            for spot in self.spots
-            for _ in range(spot.chunks)
-        )
+    def exec_vnode(self, sizes: Collection[str] = SIZES) -> str:
+        """As PBS writes it: ``(v1:ncpus=2)+(h[0]:ncpus=8+h[1]:ncpus=4)``, a pair of parentheses for each chunk. What is
+        a size, of a site's own resources too, has to be told for PBS to read it."""
+        chunks: list[str] = []
+        for spot in self.spots:
+            text = ":".join([spot.vnode, *(show_resource(name, amount, sizes) for name, amount in spot.amounts)])
+            if spot.joined:
+                chunks[-1] += f"+{text}"
+            else:
+                chunks += [text] * spot.chunks
+        return "+".join(f"({chunk})" for chunk in chunks)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Placement) and self.spots == other.spots
@@ -173,15 +176,16 @@ class Placement:
 def parse_exec_vnode(text: str) -> Placement:
     """Read PBS's ``exec_vnode``. Raises :class:`PlacementError`.
 
-    Pieces of one chunk that PBS spread over several vnodes of a host, ``(v1:ncpus=2+v2:ncpus=1)``, become spots of
-    their own; what is no whole amount (a string resource) holds nothing and is left out.
+    The parts of one chunk that is spread over several vnodes of a host, ``(h[0]:ncpus=2+h[1]:ncpus=1)``, become spots
+    that are joined; what is no whole amount (a string resource) holds nothing and is left out.
     """
     spots: list[Spot] = []
     pieces: Sequence[str] = _PIECE.findall(text) or ([text] if text and "(" not in text else [])
     if text and not pieces:
         raise PlacementError(f"cannot read exec_vnode {text[:80]!r}")
     for piece in pieces:
-        for part in piece.split("+"):
+        parts = piece.split("+")
+        for number, part in enumerate(parts):
             vnode, *assignments = part.split(":")
             amounts = []
             for assignment in assignments:
@@ -190,8 +194,8 @@ def parse_exec_vnode(text: str) -> Placement:
                 if amount:
                     amounts.append((name, amount))
             held = tuple(sorted(amounts))
-            if spots and spots[-1].vnode == vnode and spots[-1].amounts == held:
+            if len(parts) == 1 and spots and spots[-1] == Spot(vnode, held, spots[-1].chunks):
                 spots[-1] = Spot(vnode, held, spots[-1].chunks + 1)
             else:
-                spots.append(Spot(vnode, held, 1))
+                spots.append(Spot(vnode, held, 1, joined=number > 0))
     return Placement(tuple(spots))

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from policy.capacity import each_bit
 from policy.cluster import Job
 from policy.fitting import fit
 from policy.formulas import FORMULAS, Formulas
-from policy.learning import choose
+from policy.learning import layout_of
 from policy.ledger import Ledger
+from policy.masks import each_bit
 from policy.placement import Placement
 from policy.ranked_fit import Order, fit_ranked
 from policy.ranking import Ranking
@@ -131,7 +131,7 @@ class Placer:
     # The layout
 
     def _lay_out(self, job: Job, allowed: int, wish: RankWish | None) -> Placement | Reason | None:
-        layout, by, settled = self._layout_of(job)
+        layout, by, settled = layout_of(job, self._ledger.learned, self._settings, self._running_of)
         if layout is not None and layout.kind == "stripe":
             return self._stripe(job, layout, by, allowed, wish)
         placement = self._pack(job, by, allowed, wish)
@@ -140,20 +140,6 @@ class Placer:
         return self._stripe(
             job, Layout("stripe"), "packing was its turn, but finds no room on the fewest", allowed, wish
         )
-
-    def _layout_of(self, job: Job) -> tuple[Layout | None, str, bool]:
-        """The job's own wish, else the site's, else what was learned; who decided; and whether that is more than a
-        turn."""
-        settings = self._settings
-        if job.layout is not None:
-            return job.layout, "the job wishes so", True
-        if settings.layout == "learn":
-            running = self._running_of(job.application)
-            choice = choose(self._ledger.learned, job, settings.learn_runs, running)
-            return Layout(choice.layout), choice.why, choice.settled
-        if settings.layout == "none":
-            return None, "", True
-        return Layout(settings.layout), f"stripe.layout is {settings.layout}", True
 
     def _is_scattered(self, job: Job, placement: Placement, allowed: int) -> bool:
         """Whether a packed job is on more than the fewest nodes, as no fewer had room."""

@@ -94,7 +94,8 @@ class Waits(Sequence[Wait]):
 
 class Plan(NamedTuple):
     """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out; ``next_s`` when
-    time alone will change what is decided (a promised time comes, a delay is over), None where it does not."""
+    time alone will change what is decided (a promised time comes, a delay is over), None where it does not; ``classes``
+    the class of each waiting job above the base class (P2), None where no queue has priorities."""
 
     time_s: float
     starts: tuple[Start, ...]
@@ -104,6 +105,7 @@ class Plan(NamedTuple):
     ledger: Ledger
     started: Snapshot
     next_s: float | None = None
+    classes: Mapping[str, int] | None = None
 
     def reasons(self) -> dict[str, tuple[Job, Reason]]:
         """Each job left alone, by id, with its reason."""

@@ -21,6 +21,7 @@ from policy.quotas import Quotas, Standing
 from policy.reasons import Reason
 from policy.settings import Settings
 from policy.victims import Guard, Room, Search
+from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
 
 
@@ -104,9 +105,12 @@ class Preemption:
         numbers = (("entity", show_entity(subject.entity)), ("counted", self._settings.counted))
         return Reason("base-class", (*numbers, ("left", classes.remaining(job)), ("limit", subject.quota)))
 
-    def find(self, job: Job, rights: Rights, allowed: int, guard: Guard | None) -> Found | Reason:
-        """Victims for a job that may preempt, or why there are none."""
-        shape = (allowed, rights, job.user if rights.by_quota else "", job.request)
+    def find(
+        self, job: Job, rights: Rights, allowed: int, guard: Guard | None, closed: Closed = NOTHING_CLOSED
+    ) -> Found | Reason:
+        """Victims for a job that may preempt, where nothing is closed to it, or why there are none."""
+        allowed &= ~closed.vnodes
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key)
         if shape in self._failed:
             return self._failed[shape]
         delaying_s = self._delaying.get(shape)
@@ -121,7 +125,7 @@ class Preemption:
         if self._candidates.never_enough(job, rights, allowed, usable, pool):
             found = self._too_few(job, rights, usable, pool)
         else:
-            found = self._search(job, rights, allowed, usable, pool, guard)
+            found = self._search(job, rights, usable, pool, Search(self._world, job, allowed, guard, closed))
         if found is _DELAYS_HEAD:
             self._delaying[shape] = job.left_s
         elif isinstance(found, Reason):
@@ -165,10 +169,7 @@ class Preemption:
 
     # The search
 
-    def _search(
-        self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool, guard: Guard | None
-    ) -> Found | Reason:
-        search = Search(self._world, job, allowed, guard)
+    def _search(self, job: Job, rights: Rights, usable: int, pool: Pool, search: Search) -> Found | Reason:
         room = None
         lower = any(cores and rank < rights.above for rank, cores in pool.in_classes.items())
         if rights.by_quota and not lower and self._settings.victim_order == "smallest-sufficient":

@@ -44,12 +44,16 @@ class Preview(NamedTuple):
 
 def preview(snapshot: Snapshot, changes: Changes, ledger: Ledger, settings: Settings) -> Preview:
     """Compare the next pass on the snapshot with the same pass after the changes."""
-    changed = snapshot.apply(changes._replace(time_s=snapshot.time_s))
+    return compare(snapshot, snapshot.apply(changes._replace(time_s=snapshot.time_s)), ledger, settings)
+
+
+def compare(now: Snapshot, changed: Snapshot, ledger: Ledger, settings: Settings) -> Preview:
+    """Compare the next pass on the snapshot as it is with the same pass on the changed one."""
     after = decide(changed, ledger, settings)
     open_after = _open_to_preemption(changed, ledger, settings)
-    before = decide(snapshot, ledger, settings)
-    open_before = _open_to_preemption(snapshot, ledger, settings)
-    effects = _compare(_outcomes(before), _outcomes(after), snapshot.time_s)
+    before = decide(now, ledger, settings)
+    open_before = _open_to_preemption(now, ledger, settings)
+    effects = _compare(_outcomes(before), _outcomes(after), now.time_s)
     return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after)))
 
 

@@ -1,19 +1,36 @@
-"""P3: backfilled runs cut when the reserved time of the head has come (docs/policies.md, P3).
+"""P3: a head's promise, kept by cutting backfilled runs (docs/policies.md, P3).
 
 Whoever was backfilled with a shrunk estimate was let in on the condition that it gives way: at the head's promised time
 the one on most nodes goes first (then the one with most cores, then the earlier submitted), only until the head fits.
-Exempt time does not protect it then; a run that was tested with its full estimate is never cut.
+Exempt time does not protect it then; a run that was tested with its full estimate is never cut. So the head's reserved
+time is no later than its promise, where cutting can keep that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Callable, NamedTuple
 
-from policy.cluster import Job, Run
+from policy.cluster import UNLIMITED_S, Job, Run
+from policy.fitting import fit
 from policy.ledger import Backfilled
-from policy.placement import count_vnodes
+from policy.masks import count_vnodes
+from policy.releases import Future, give_back
+from policy.reservation import Reservation
 from policy.victims import Room, Search
+from policy.windows import NOTHING_CLOSED, Closed, Windows
 from policy.world import World
+
+
+class Promise(NamedTuple):
+    """The latest start of a head, and how to ask for the runs that may be cut so that it is kept, in the order in which
+    they go; nobody asks where the head fits by then anyway."""
+
+    at_s: float
+    cuttable: Callable[[], Sequence[Run]]
+
+
+NO_PROMISE = Promise(UNLIMITED_S, tuple)
 
 
 def cut_order(world: World, backfilled: Mapping[str, Backfilled], allowed: int) -> list[Run]:
@@ -36,9 +53,12 @@ def cut_order(world: World, backfilled: Mapping[str, Backfilled], allowed: int) 
     return found
 
 
-def cut_for(world: World, head: Job, allowed: int, backfilled: Mapping[str, Backfilled]) -> Room | None:
-    """The runs to cut so that the head fits, and where; None where all of them would not be enough."""
-    return Search(world, head, allowed).first_enough(cut_order(world, backfilled, allowed))
+def cut_for(
+    world: World, head: Job, allowed: int, backfilled: Mapping[str, Backfilled], closed: Closed = NOTHING_CLOSED
+) -> Room | None:
+    """The runs to cut so that the head fits what is not closed to it, and where; None where all of them would not be
+    enough."""
+    return Search(world, head, allowed, None, closed).first_enough(cut_order(world, backfilled, allowed))
 
 
 def _nodes(run: Run, world: World) -> int:
@@ -46,6 +66,67 @@ def _nodes(run: Run, world: World) -> int:
     mask = 0
     for share in run.placement.shares(capacity.directory):
         mask |= share.mask
-    if capacity.one_vnode_per_host:
+    if capacity.inventory.one_vnode_per_host:
         return count_vnodes(mask)
-    return sum(1 for host in capacity.hosts() if host & mask)
+    return sum(1 for host in capacity.inventory.hosts() if host & mask)
+
+
+def keep_by_count(
+    world: World, head: Job, allowed: int, now_s: float, idle: int, expected: Mapping[str, float], promise: Promise
+) -> Reservation | None:
+    """The reservation at the promised time with the runs that are cut then; None where even all are not enough."""
+    directory = world.capacity.directory
+    cut: dict[str, int] = {}
+    for run in promise.cuttable():
+        if idle >= head.cores:
+            break
+        if expected.get(run.id, run.end_s) > promise.at_s:
+            cut[run.id] = run.placement.cores_on(allowed, directory)
+            idle += cut[run.id]
+    if idle < head.cores:
+        return None
+    for run_id, cores in [*cut.items()][::-1]:
+        if idle - cores >= head.cores:
+            idle -= cores
+            del cut[run_id]
+    early = {*expected, *cut}
+    return Reservation(head, max(now_s, promise.at_s), allowed, idle - head.cores, None, directory, early)
+
+
+def keep_by_fit(
+    future: Future,
+    head: Job,
+    allowed: int,
+    now_s: float,
+    expected: Mapping[str, float],
+    promise: Promise,
+    windows: Windows | None,
+) -> Reservation | None:
+    """The same on vnodes; None also where the head fits by the promised time without cutting anybody."""
+    then = future.free.copy()
+    if windows is not None:
+        closed = windows.closed_to(head, max(now_s, promise.at_s), windows.slack_s)
+        then.take_amounts(closed.shares)
+        allowed &= ~closed.vnodes
+    ended = [release for release in future.releases if release.end_s <= promise.at_s]
+    give_back(then, ended)
+    if fit(then, head.request, allowed) is not None:
+        return None
+    cut: list[Run] = []
+    for run in promise.cuttable():
+        if run.id not in future.gone and expected.get(run.id, run.end_s) > promise.at_s:
+            cut.append(run)
+            then.give(run.placement.shares(then.directory), run.job.request)
+            if fit(then, head.request, allowed) is not None:
+                break
+    else:
+        return None
+    for run in cut[::-1]:
+        then.take(run.placement.shares(then.directory), run.job.request)
+        if fit(then, head.request, allowed) is None:
+            then.give(run.placement.shares(then.directory), run.job.request)
+        else:
+            cut.remove(run)
+    spare = max(0, then.idle(allowed) - head.cores)
+    early = {*expected, *(run.id for run in cut)}
+    return Reservation(head, max(now_s, promise.at_s), allowed, spare, then, then.directory, early)

@@ -2,7 +2,8 @@
 
 Pieces fill the vnodes in their order: as many on the best as it holds, then on the next. What has to be on one host, or
 in one group, goes to the one with the best ranked vnode that holds it. Where this order leads nowhere although the
-request fits, it is placed as unranked ones are: the order is a preference, the set of allowed vnodes is not.
+request fits, it is placed as unranked ones are: the order is a preference, the set of allowed vnodes is not. Chunks are
+parted over the vnodes of a host only where nothing else is left.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Callable
 
-from policy.capacity import Capacity, each_bit
+from policy.capacity import Capacity
 from policy.fitting import fit
+from policy.masks import each_bit
 from policy.placement import Directory, Placement, Share, Spot
 from policy.request import Amounts, Chunk, Request
+from policy.spanning import count_pieces, may_span, span
 
 Order = Callable[[int], Iterable[int]]
 """Gives a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, wish)``."""
@@ -26,36 +29,50 @@ def fit_ranked(capacity: Capacity, request: Request, allowed: int, order: Order)
     """
     open_now = allowed & capacity.open_to(request)
     for chunk in request.chunks:
-        if capacity.pieces(chunk, open_now & capacity.matching(chunk), chunk.pieces) < chunk.pieces:
+        if count_pieces(capacity, chunk, open_now & capacity.inventory.matching(chunk), chunk.pieces) < chunk.pieces:
             return None
-    for vnodes in _places(capacity, request, open_now, order):
-        shares = _filled(capacity, request, vnodes, order)
+    placement = _in_order(capacity, request, open_now, order, parted=False)
+    if placement is not None or _tried_all(capacity, request):
+        return placement
+    unranked = fit(capacity, request, allowed)
+    if unranked is None or not any(spot.joined for spot in unranked.spots):
+        return unranked
+    return _in_order(capacity, request, open_now, order, parted=True) or unranked
+
+
+def _in_order(capacity: Capacity, request: Request, vnodes: int, order: Order, parted: bool) -> Placement | None:
+    """The placement on the best of the places to try; ``parted`` lets chunks be on several vnodes of a host."""
+    for there in _places(capacity, request, vnodes, order):
+        shares = _filled(capacity, request, there, order, parted)
         if shares is not None:
             return _placement(shares, capacity.directory)
-    return None if _tried_all(capacity, request) else fit(capacity, request, allowed)
+    return None
 
 
 def _tried_all(capacity: Capacity, request: Request) -> bool:
     """Whether filling in order finds a placement wherever there is one: with one kind of chunk, or on single vnodes.
     Several kinds, or hosts of several vnodes, may need another way."""
+    if any(may_span(capacity, chunk, request.place) for chunk in request.chunks):
+        return False
     if request.place == "pack":
-        return capacity.one_vnode_per_host
-    return len(request.chunks) == 1 and (request.place != "scatter" or capacity.one_vnode_per_host)
+        return capacity.inventory.one_vnode_per_host
+    return len(request.chunks) == 1 and (request.place != "scatter" or capacity.inventory.one_vnode_per_host)
 
 
 def _places(capacity: Capacity, request: Request, vnodes: int, order: Order) -> Iterator[int]:
     """The sets of vnodes to try one after the other, each of which is to hold the whole request."""
-    groups = [vnodes] if request.group is None else _by_best(capacity.grouped_by(request.group), vnodes, order)
+    inventory = capacity.inventory
+    groups = [vnodes] if request.group is None else _by_best(inventory.grouped_by(request.group), vnodes, order)
     for group in groups:
         if request.place != "pack":
             yield group
-        elif capacity.one_vnode_per_host:
+        elif inventory.one_vnode_per_host:
             able = group & _with_room(capacity, request.totals)
             for chunk in request.chunks:
-                able &= capacity.matching(chunk)
+                able &= inventory.matching(chunk)
             yield from order(able)
         else:
-            enough = [host for host in capacity.hosts() if capacity.idle(host & group) >= request.cores]
+            enough = [host for host in inventory.hosts() if capacity.idle(host & group) >= request.cores]
             yield from _by_best(enough, group, order)
 
 
@@ -87,16 +104,18 @@ def _with_room(capacity: Capacity, amounts: Amounts) -> int:
                     here |= mask
             room &= here
         else:
-            room &= capacity.at_least(resource, amount)
+            room &= capacity.others.at_least(resource, amount)
     return room
 
 
-def _filled(capacity: Capacity, request: Request, vnodes: int, order: Order) -> list[Share] | None:
+def _filled(capacity: Capacity, request: Request, vnodes: int, order: Order, parted: bool) -> list[Share] | None:
     """All chunks on these vnodes, each chunk on what those before it left."""
     found: list[Share] = []
     complete = True
     for chunk in request.chunks:
         shares = _pieces(capacity, chunk, vnodes, order, request.place)
+        if shares is None and parted and may_span(capacity, chunk, request.place):
+            shares = span(capacity, chunk, vnodes, request.place == "scatter", order)
         if shares is None:
             complete = False
             break
@@ -106,7 +125,7 @@ def _filled(capacity: Capacity, request: Request, vnodes: int, order: Order) -> 
         capacity.take_amounts(shares)
         for share in shares:
             if request.place == "scatter":
-                vnodes &= ~capacity.hosts_of(share.mask)
+                vnodes &= ~capacity.inventory.hosts_of(share.mask)
             elif request.place == "vscatter":
                 vnodes &= ~share.mask
     capacity.take_amounts(found, -1)
@@ -117,7 +136,7 @@ def _pieces(capacity: Capacity, chunk: Chunk, vnodes: int, order: Order, place: 
     """The pieces of one chunk, vnode by vnode in the order; scattered ones each on a vnode or host of its own."""
     apart = place in ("scatter", "vscatter")
     held: list[int] = []
-    for mask in capacity.held_at_least(chunk, vnodes & capacity.matching(chunk)):
+    for mask in capacity.held_at_least(chunk, vnodes & capacity.inventory.matching(chunk)):
         held.append(mask)
         if apart or len(held) == chunk.pieces:
             break
@@ -127,7 +146,7 @@ def _pieces(capacity: Capacity, chunk: Chunk, vnodes: int, order: Order, place: 
         if used & bit:
             continue
         if place == "scatter":
-            used |= capacity.hosts_of(bit)
+            used |= capacity.inventory.hosts_of(bit)
         each, most = 1, min(left, len(held))
         while each < most:
             middle = (each + most + 1) // 2
@@ -151,5 +170,5 @@ def _placement(shares: list[Share], directory: Directory) -> Placement:
         else:
             sets[kind] = sets.get(kind, 0) | share.mask
     apart += [Share(mask, amounts, chunks) for (amounts, chunks), mask in sets.items()]
-    spots = tuple(Spot(names[mask.bit_length() - 1], amounts, chunks) for mask, amounts, chunks in shares)
+    spots = tuple(Spot(names[share.mask.bit_length() - 1], *share[1:]) for share in shares)
     return Placement(spots, tuple(apart), directory)

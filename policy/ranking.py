@@ -11,11 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from policy.capacity import each_bit, lowest
 from policy.cluster import Job
 from policy.formulas import FORMULAS, UNKNOWN, Formulas, Left, ratio_at_least, ratio_at_most
-from policy.masks import indices_of, mask_of
-from policy.placement import Placement, count_vnodes
+from policy.masks import count_vnodes, each_bit, indices_of, lowest, mask_of
+from policy.placement import Placement
 from policy.ranked_list import RankedList
 from policy.reasons import Number, Reason
 from policy.remaining import Remaining

@@ -88,6 +88,18 @@ def _short(need: Number, there: Number) -> int:
 Facts = Mapping[str, Number]
 
 
+def _idle_in_vain(facts: Facts) -> str:
+    """Why the head does not start although enough cores are idle."""
+    if _short(facts["cores"], facts["idle"]):
+        return ""
+    return f", but {facts['in_the_way']} is in the way" if "in_the_way" in facts else ", but not as it asks for them"
+
+
+def _begins(facts: Facts) -> str:
+    """When a window that is in the way begins."""
+    return "which has begun" if facts["at_s_in"] == "now" else f"which begins {facts['at_s_in']}"
+
+
 def _within(facts: Facts) -> str:
     """What would bring a job within the quota that it would exceed."""
     used, need, limit = facts["used"], facts["need"], facts["limit"]
@@ -111,6 +123,19 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
     "queue-stopped": lambda f: f"queue {f['queue']} is stopped: starting the queue lets it run",
     "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
+    "queue-closed": lambda f: (
+        f"queue {f['queue']} starts no jobs now, in {f['window']}"
+        + ("" if f["at_s"] == UNLIMITED_S else f"; it does again {f['at_s_in']}")
+    ),
+    "into-window": lambda f: (
+        f"would fit now, but {f['estimate']} would run into {f['window']}, {_begins(f)}, on all vnodes with room for it"
+        + (": a shorter walltime would let it start" if f["at_s_in"] != "now" else "")
+        + ("" if f["until_s"] == UNLIMITED_S else f"; that is over {f['until_s_in']}")
+    ),
+    "pinned": lambda f: (
+        f"goes back to where it was checkpointed, {f['vnodes']}, and waits until it fits there: PBS itself keeps it to"
+        " these vnodes"
+    ),
     "hard-limit": lambda f: (
         f"{f['scope']} allows {f['entity']} {f['limit']} {f['what']} and {f['used']} are in use:"
         " it starts when enough of them end, or when the limit is raised"
@@ -128,9 +153,9 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         " in the arrangement it asks for: another select or place, or more vnodes, would let it start"
     ),
     "reserved": lambda f: (
-        f"first in line: needs {_cores(f['cores'])}, {_are(f['idle'])} idle"
-        f"{'' if _short(f['cores'], f['idle']) else ', but not as it asks for them'};"
-        f" reserved to start {f['at_s_in']}, when enough running jobs have ended"
+        f"first in line: needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
+        f" reserved to start {f['at_s_in']}, "
+        + (f"when {f['over']} is over" if "over" in f else "when enough running jobs have ended")
     ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (

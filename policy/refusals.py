@@ -13,10 +13,15 @@ from policy.quotas import Room
 from policy.reasons import Reason
 from policy.request import Request
 from policy.scene import Scene
+from policy.spanning import count_pieces
+from policy.windows import Closed
 from policy.wishes import Layout, RankWish
 
 _Owner = tuple[str, str, str, str]
-_Kind = tuple[_Owner, bool, int, int, str]
+_Kind = tuple[_Owner, bool, int, int, object]
+_Shape = tuple[Request, str, "RankWish | None", "Layout | None", tuple[int, ...]]
+_OF_THE_JOB = frozenset({"into-window", "pinned"})
+"""The main reasons whose numbers are not those of the region."""
 
 
 class Refusals:
@@ -39,7 +44,9 @@ class Refusals:
         # What is free only shrinks within a pass, unless a start is taken back.
         self._lacking: set[tuple[Request, str]] = set()
         self._lacking_at = 0
-        self._beside_head: set[tuple[Request, str, RankWish | None, Layout | None]] = set()
+        self._beside_head: set[_Shape] = set()
+        self._windows: dict[_Shape, Reason] = {}
+        self._windows_at = 0
 
     def too_few(self, region: Region) -> Reason:
         """The reason of jobs that need more cores than are idle."""
@@ -78,8 +85,8 @@ class Refusals:
             return True
         open_now = allowed & self._capacity.open_to(request)
         for chunk in request.chunks:
-            there = open_now & self._capacity.matching(chunk)
-            if self._capacity.pieces(chunk, there, chunk.pieces) < chunk.pieces:
+            there = open_now & self._capacity.inventory.matching(chunk)
+            if count_pieces(self._capacity, chunk, there, chunk.pieces) < chunk.pieces:
                 self._lacking.add(key)
                 return True
         return False
@@ -88,13 +95,26 @@ class Refusals:
         """No room was found for the job."""
         self._lacking.add((job.request, job.queue))
 
-    def delays_head(self, job: Job) -> bool:
+    def delays_head(self, job: Job, closed: Closed) -> bool:
         """Whether a job of this shape was found to fit now, but not beside the head: its room only shrinks."""
-        return (job.request, job.queue, job.rank, job.layout) in self._beside_head
+        return (job.request, job.queue, job.rank, job.layout, closed.key) in self._beside_head
 
-    def note_delay(self, job: Job) -> None:
+    def note_delay(self, job: Job, closed: Closed) -> None:
         """A job of this shape fits now, but not beside the head."""
-        self._beside_head.add((job.request, job.queue, job.rank, job.layout))
+        self._beside_head.add((job.request, job.queue, job.rank, job.layout, closed.key))
+
+    def window_in_the_way(self, job: Job, closed: Closed) -> Reason | None:
+        """Why a job of this shape, to which the same is closed, was found not to fit now; None where it was not."""
+        if not closed.key or not self._windows:
+            return None
+        if self._windows_at != self._draft.taken_back:
+            self._windows_at = self._draft.taken_back
+            self._windows.clear()
+        return self._windows.get((job.request, job.queue, job.rank, job.layout, closed.key))
+
+    def note_window(self, job: Job, closed: Closed, reason: Reason) -> None:
+        """A job of this shape would fit now, but for a window."""
+        self._windows[job.request, job.queue, job.rank, job.layout, closed.key] = reason
 
     def leave(self, job: Job, region: Region, main: Reason) -> bool:
         """Leave alone a job that cannot start for the main reason; False where it may preempt, or could never fit:
@@ -126,7 +146,7 @@ class Refusals:
             need if room.entries > 1 else 0,
             BASE if classed is None else classed.get(job.id, BASE),
             # The numbers of a reason are those of the queue's region, which stay until somebody moves.
-            main.code,
+            main.code if main.code not in _OF_THE_JOB else main,
         )
         if kind in self._lists:
             jobs = self._lists[kind]

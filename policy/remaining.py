@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from policy.capacity import Capacity, each_bit
+from policy.capacity import Capacity
 from policy.cluster import Job, Reading, Vnode
 from policy.formulas import QUANTITIES, UNKNOWN, Left
-from policy.masks import indices_of, mask_of
+from policy.masks import each_bit, indices_of, mask_of
 from policy.placement import Placement
 from policy.settings import RankingSettings
 from policy.wishes import Needs
@@ -50,7 +50,7 @@ class Remaining:
         # A vnode that has ever reported its compute is not judged by its cores once it has gone silent.
         self._counts_cores = [reading is None or reading.compute is None for reading in readings]
         self._readings = [None if index in stale else reading for index, reading in enumerate(readings)]
-        self._speeds = [_speed(vnode) for vnode in self._vnodes]
+        self._speeds = [speed_of(vnode) for vnode in self._vnodes]
         self._since: dict[int, list[_Use]] = {}
         self._note_runs(world, now_s)
         idle = self._idle_cores()
@@ -97,7 +97,7 @@ class Remaining:
     def _uses(self, job: Job, placement: Placement) -> Iterable[tuple[int, _Use]]:
         needs = _NO_NEEDS if job.rank is None else job.rank.needs
         held: dict[int, tuple[int, int]] = {}
-        for mask, amounts, chunks in placement.shares(self._capacity.directory):
+        for mask, amounts, chunks, _ in placement.shares(self._capacity.directory):
             asked = dict(amounts)
             for bit in each_bit(mask):
                 cores, memory = held.get(bit, (0, 0))
@@ -154,7 +154,7 @@ def _number(value: float | None) -> float:
     return float(value) if value is not None and -math.inf < value < math.inf else UNKNOWN
 
 
-def _speed(vnode: Vnode) -> float:
+def speed_of(vnode: Vnode) -> float:
     """The vnode's own ``speed``, a number above 0 (compute per core); 1 where it has none."""
     try:
         speed = float(vnode.attributes.get("speed", "1"))

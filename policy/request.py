@@ -7,10 +7,11 @@ which is what lets a pass decide a shape once (PBS Professional User's Guide, "A
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from policy.units import UnitError, parse_resource, show_resource
+from policy.units import SIZES, UnitError, parse_resource, show_resource
 
 Amounts = tuple[tuple[str, int], ...]
 """Amounts of consumables, ``(resource, amount)`` sorted by resource; sizes in KiB."""
@@ -109,14 +110,18 @@ class Request:
 
     @property
     def select(self) -> str:
-        """The request as PBS's ``select`` (sizes in kb)."""
-        return "+".join(_show_chunk(chunk) for chunk in self.chunks)
+        """The request as PBS's ``select``."""
+        return self.show_select()
+
+    def show_select(self, sizes: Collection[str] = SIZES) -> str:
+        """The same where a site has resources of its own that are sizes: PBS takes a bare number for bytes."""
+        return "+".join(_show_chunk(chunk, sizes) for chunk in self.chunks)
 
 
-def _show_chunk(chunk: Chunk) -> str:
+def _show_chunk(chunk: Chunk, sizes: Collection[str]) -> str:
     parts = [str(chunk.pieces)]
     amounts = chunk.amounts if chunk.cores else (("ncpus", 0), *chunk.amounts)
-    parts += [show_resource(name, amount) for name, amount in amounts]
+    parts += [show_resource(name, amount, sizes) for name, amount in amounts]
     parts += [f"{name}={_quote(value)}" for name, value in chunk.wants]
     parts += [f"{name}={value}" for name, value in zip(_RANKS, (chunk.mpiprocs, chunk.ompthreads)) if value is not None]
     return ":".join(parts)

@@ -22,6 +22,7 @@ from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.settings import RescueSettings
 from policy.victims import Guard, Search, Size, size_of
+from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World, order_key
 
 
@@ -99,11 +100,11 @@ class Rescue:
         )
 
     def room_for(
-        self, job: Job, allowed: int, victims: Iterable[tuple[Run, Size]], guard: Guard | None
+        self, job: Job, allowed: int, victims: Iterable[tuple[Run, Size]], guard: Guard | None, closed: Closed
     ) -> tuple[tuple[Run, Placement] | None, bool]:
         """The first of the runs whose cores, with the idle ones, hold the job, and where, or None; and whether only
         the reserved job was in the way of some."""
-        search = Search(self._world, job, allowed, guard)
+        search = Search(self._world, job, allowed, guard, closed)
         for run, size in victims:
             if search.may_gain_enough(size):
                 room = search.alone(run)
@@ -123,9 +124,10 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
     asked = {preempt.id for preempt in draft.preempts}
     victims = [sized for sized in chance.victims() if sized[0].id not in asked] if eligible else []
     draft.next_s = min(draft.next_s, chance.next_s)
-    hopeless: set[tuple[Request, str]] = set()
+    hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
     for job in eligible if victims else ():
-        if (job.request, job.queue) in hopeless:
+        closed = _closed_to(job, scene)
+        if (job.request, job.queue, closed.key) in hopeless:
             continue
         region = draft.regions[job.queue]
         head = region.reservation
@@ -135,9 +137,9 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
         if head is not None and guards and scene.gates.shut_beside(job, head.head) is not None:
             continue
         guard = head.guard(end_s, job.request) if head is not None and guards else None
-        found, blocked_by_head = chance.room_for(job, allowed, victims, guard)
+        found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed)
         if found is None and not blocked_by_head:
-            hopeless.add((job.request, job.queue))
+            hopeless.add((job.request, job.queue, closed.key))
         if found is not None:
             victim, placement = found
             if head is not None and guards:
@@ -146,14 +148,13 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
                 region.reservation = None
             draft.leave_no_more(job)
             holds.begin(job, placement, [Victim(victim, None)], RESCUE)
-            _fill_the_hole(world, draft, holds, estimates, short, victim)
+            _fill_the_hole(scene, draft, holds, short, victim)
             return
 
 
-def _fill_the_hole(
-    world: World, draft: Draft, holds: Holds, estimates: Estimates, short: Sequence[Job], victim: Run
-) -> None:
+def _fill_the_hole(scene: Scene, draft: Draft, holds: Holds, short: Sequence[Job], victim: Run) -> None:
     """Give what the victim lets go beyond what the rescued job takes to further short jobs, shortest first."""
+    world, estimates = scene.world, scene.estimates
     free = world.capacity.copy()
     free.give(victim.placement.shares(free.directory), victim.job.request)
     for pending in draft.pending:
@@ -164,7 +165,9 @@ def _fill_the_hole(
         head = region.reservation
         if job.id in draft.holds or job.id not in world.jobs or (head is not None and head.head.id == job.id):
             continue
-        placement = fit(free, job.request, world.vnodes_of(job.queue))
+        closed = _closed_to(job, scene)
+        with closed.applied_to(free):
+            placement = fit(free, job.request, world.vnodes_of(job.queue) & ~closed.vnodes)
         if placement is None:
             continue
         if head is not None and not head.admits(
@@ -174,6 +177,12 @@ def _fill_the_hole(
         free.take(placement.shares(free.directory), job.request)
         draft.leave_no_more(job)
         holds.also(job, placement, victim, RESCUE)
+
+
+def _closed_to(job: Job, scene: Scene) -> Closed:
+    """What windows close to a job that starts once somebody has made room."""
+    windows = scene.windows
+    return NOTHING_CLOSED if windows is None else windows.closed_to(job, scene.now_s, windows.slack_s)
 
 
 def _tested_end_s(job: Job, head: Reservation | None, estimates: Estimates, now_s: float) -> float:

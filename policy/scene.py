@@ -19,6 +19,7 @@ from policy.preemption import Preemption
 from policy.quotas import Quotas
 from policy.settings import Settings
 from policy.snapshot import Snapshot
+from policy.windows import Windows, windows_of
 
 
 class Scene:
@@ -26,7 +27,7 @@ class Scene:
 
     ``classes`` is None where no queue has priorities, ``preemption`` where neither rule A nor rule B is on.
     ``shrinks`` tells whether jobs are tested with shrunk estimates, ``plain`` whether the site lays out and ranks
-    nothing by itself.
+    nothing by itself. ``windows`` is None where nothing is ever closed.
     """
 
     gates: Gates
@@ -45,6 +46,10 @@ class Scene:
         self.now_s = snapshot.time_s
         self.world = world = snapshot.world()
         self.capacity = world.capacity
+        self.windows: Windows | None = None
+        if world.has_windows:
+            slack_s = settings.schedule.interval_s + settings.checkpoint.grace_s
+            self.windows = windows_of(world, self.now_s, slack_s)
         self.shrinks = settings.backfill.kind == "checkpoint"
         self.plain = settings.stripe.layout == "none" and settings.ranking.mode == "none"
         if not world.has_priorities:

@@ -8,7 +8,7 @@ Quotas and priorities of a real cluster live in PBS, not here; ``queues`` descri
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
@@ -21,6 +21,10 @@ BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
+SAVE_METHODS = ("requeue", "signal", "checkpoint")
+CHECKPOINT_ACTION_S = 40
+"""How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
+SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
 
 _MOST = 1e15
 """Far beyond every sensible number; what is larger, infinite or no number is refused."""
@@ -97,7 +101,10 @@ class CheckpointSettings:
 
     A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus so much per
     core. One that cannot save repeats its work; it may be cut for a promise if that is at most ``repeat_at_most_s``.
-    On a real server the request to save goes out ``grace_s`` before the promised time.
+    On a real server the request to save goes out ``grace_s`` before the promised time, and whoever has not let go
+    ``grace_s`` after it is requeued. How a job is asked that says nothing itself, nor its queue, is the ``method``:
+    ``requeue`` asks nothing, ``signal`` sends it ``signal``, ``checkpoint`` has PBS's own action end it. A job that
+    ends with ``exit_status`` because it was asked is queued again, not over.
     """
 
     saves: bool = _flag(False)
@@ -107,6 +114,9 @@ class CheckpointSettings:
     restart_per_core_s: float = _number(0, 0, unit="seconds per core")
     grace_s: float = _number(0, 0, unit="seconds")
     repeat_at_most_s: float = _number(0, 0, unit="seconds")
+    method: str = _choice("requeue", SAVE_METHODS)
+    signal: str = _choice("USR2", SIGNALS)
+    exit_status: int = _whole(85, 1, 255)
 
     def charge_s(self, cores: int) -> float:
         """What one cut adds to what a job of so many cores has to run: saving and restarting."""
@@ -247,14 +257,13 @@ class Settings:
         for key in data:
             if key not in allowed:
                 problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
-        if not problems and tables["rescue"].enabled and tables["backfill"].kind == "none":
-            problems.append(
-                f"{where}: rescue.enabled = True with backfill.kind = 'none', where jobs start strictly in order;"
-                " allowed is backfill.kind easy or checkpoint"
-            )
         if problems:
             raise SettingsError(problems)
-        return cls(**tables)
+        settings = cls(**tables)
+        conflicts = [f"{where}: {conflict}" for conflict in find_conflicts(settings)]
+        if conflicts:
+            raise SettingsError(conflicts)
+        return settings
 
     def to_data(self) -> dict[str, Any]:
         """As plain data that :meth:`from_data` reads back; what is at its default is left out."""
@@ -297,6 +306,26 @@ def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str])
             problems.append(f"{where}: {name}.{key} = {value!r}; allowed is {known[key].metadata['allowed']}")
         values[key] = kept
     return kind(**values)
+
+
+def find_conflicts(settings: Settings) -> Iterator[str]:
+    """What is allowed for each key, but not together: one line for each such pair."""
+    backfill, quota, checkpoint = settings.backfill, settings.quota, settings.checkpoint
+    if settings.rescue.enabled and backfill.kind == "none":
+        yield (
+            "rescue.enabled = True with backfill.kind = 'none', where jobs start strictly in order;"
+            " allowed is backfill.kind easy or checkpoint"
+        )
+    if checkpoint.grace_s >= quota.give_up_s:
+        yield (
+            f"checkpoint.grace_s = {checkpoint.grace_s:g} with quota.give_up_s = {quota.give_up_s:g}, by when a"
+            f" preemption is given up; allowed is a number less than {quota.give_up_s:g} (seconds)"
+        )
+    if checkpoint.method == "checkpoint" and checkpoint.grace_s <= CHECKPOINT_ACTION_S:
+        yield (
+            f"checkpoint.grace_s = {checkpoint.grace_s:g} with checkpoint.method = 'checkpoint', for which a MoM has"
+            f" {CHECKPOINT_ACTION_S} s; allowed is a number greater than {CHECKPOINT_ACTION_S} (seconds)"
+        )
 
 
 def _queues(data: Any, where: str, problems: list[str]) -> tuple[QueueSettings, ...]:

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from policy.capacity import each_bit, lowest
 from policy.cluster import Job
-from policy.masks import indices_of, mask_of
-from policy.placement import Directory, Placement, count_vnodes
+from policy.masks import count_vnodes, each_bit, indices_of, lowest, mask_of
+from policy.node_sizes import Size, Sizes, fewest_nodes, sort_sizes
+from policy.placement import Directory, Placement
 from policy.ranked_fit import Order
 from policy.request import Request
 from policy.settings import StripeSettings
 from policy.world import World
-
-Size = tuple[tuple[tuple[str, int], ...], ...]
-"""What a node has in all: the amounts of each of its vnodes."""
 
 
 def touched(placement: Placement, directory: Directory) -> int:
@@ -46,7 +43,7 @@ class StripeNodes:
         self._hosts: list[int] | None = None
         self._largest = 0
         self._applications: dict[str, int] | None = None
-        self._sizes: dict[int, list[tuple[Size, int]]] = {}
+        self._sizes: dict[int, Sizes] = {}
         self._fewest: dict[tuple[Request, int], int] = {}
         self._counts: dict[int, int] = {}
         bits = capacity.directory.bits
@@ -77,7 +74,7 @@ class StripeNodes:
     @property
     def single(self) -> bool:
         """True where each node is one vnode."""
-        return self._capacity.one_vnode_per_host
+        return self._capacity.inventory.one_vnode_per_host
 
     def node_of(self, bit: int) -> int:
         """All vnodes of the node that a vnode belongs to."""
@@ -85,7 +82,7 @@ class StripeNodes:
             return bit
         if self._hosts is None:
             self._hosts = [0] * len(self._capacity.directory.names)
-            for host in self._capacity.hosts():
+            for host in self._capacity.inventory.hosts():
                 for each in each_bit(host):
                     self._hosts[each.bit_length() - 1] = host
         return self._hosts[bit.bit_length() - 1]
@@ -94,7 +91,7 @@ class StripeNodes:
     def largest(self) -> int:
         """How many vnodes the node of most vnodes has."""
         if not self._largest:
-            self._largest = max(map(count_vnodes, self._capacity.hosts()), default=1)
+            self._largest = max(map(count_vnodes, self._capacity.inventory.hosts()), default=1)
         return self._largest
 
     def whole(self, mask: int) -> int:
@@ -123,7 +120,7 @@ class StripeNodes:
         key = (request, allowed)
         fewest = self._fewest.get(key)
         if fewest is None:
-            fewest = self._fewest[key] = self._count_fewest(request, allowed)
+            fewest = self._fewest[key] = fewest_nodes(request, self._sizes_of(self._wanted(request, allowed)))
         return fewest
 
     def most(self, request: Request, allowed: int) -> int:
@@ -136,31 +133,15 @@ class StripeNodes:
 
     def _wanted(self, request: Request, allowed: int) -> int:
         for chunk in request.chunks:
-            allowed &= self._capacity.matching(chunk)
+            allowed &= self._capacity.inventory.matching(chunk)
         return allowed & self._capacity.usable
 
-    def _count_fewest(self, request: Request, allowed: int) -> int:
-        """Fills the nodes one after the other, those with the most cores first, all of one size at once."""
-        left = [chunk.pieces for chunk in request.chunks]
-        nodes = 0
-        for size, count in self._sizes_of(self._wanted(request, allowed)):
-            unused = count
-            while unused and any(left):
-                held = _hold(request, left, size)
-                if not any(held):
-                    break
-                times = min([unused, *(pieces // each for pieces, each in zip(left, held) if each)])
-                left = [pieces - each * times for pieces, each in zip(left, held)]
-                unused -= times
-                nodes += times
-        return 0 if any(left) else nodes
-
-    def _sizes_of(self, allowed: int) -> list[tuple[Size, int]]:
+    def _sizes_of(self, allowed: int) -> Sizes:
         sizes = self._sizes.get(allowed)
         if sizes is None:
             counts: dict[Size, int] = {}
             if self.single:
-                here = ((kind, count_vnodes(mask & allowed)) for kind, mask in self._capacity.kinds())
+                here = ((kind, count_vnodes(mask & allowed)) for kind, mask in self._capacity.inventory.kinds())
                 counts = {(kind,): count for kind, count in here if count}
                 allowed_one_by_one = 0
             else:
@@ -173,8 +154,7 @@ class StripeNodes:
             for parts in nodes.values():
                 size = tuple(sorted(parts))
                 counts[size] = counts.get(size, 0) + 1
-            sizes = sorted(counts.items(), key=lambda item: (-_cores(item[0]), item[0]))
-            self._sizes[allowed] = sizes
+            sizes = self._sizes[allowed] = sort_sizes([*counts.items()])
         return sizes
 
     # What is preferred
@@ -256,21 +236,3 @@ class StripeNodes:
         return {
             name: at_s for name, at_s in self._starts.items() if not (bits[name] & self._idle and self._cooled(name))
         }
-
-
-def _cores(size: Size) -> int:
-    return sum(amount for vnode in size for name, amount in vnode if name == "ncpus")
-
-
-def _hold(request: Request, left: list[int], size: Size) -> list[int]:
-    """How many of the pieces left one node of a size holds with nothing else on it, chunk after chunk."""
-    held = [0] * len(left)
-    for has in size:
-        free = dict(has)
-        for index, chunk in enumerate(request.chunks):
-            room = [free.get(name, 0) // amount for name, amount in chunk.amounts]
-            pieces = min([left[index] - held[index], *room])
-            held[index] += pieces
-            for name, amount in chunk.amounts:
-                free[name] = free.get(name, 0) - amount * pieces
-    return held

@@ -12,8 +12,9 @@ from functools import lru_cache
 from math import ceil, gcd
 from typing import Callable, NamedTuple
 
-from policy.capacity import Capacity, each_bit
-from policy.placement import Placement, Share, count_vnodes
+from policy.capacity import Capacity
+from policy.masks import count_vnodes, each_bit
+from policy.placement import Placement, Share
 from policy.ranked_fit import Order
 from policy.request import Chunk, Request
 
@@ -104,7 +105,7 @@ def able(capacity: Capacity, request: Request, load: Load, allowed: int) -> int:
     """Those of the allowed vnodes that have room for the load and are what its chunks want."""
     for chunk, pieces in zip(request.chunks, load):
         if pieces:
-            allowed &= capacity.matching(chunk)
+            allowed &= capacity.inventory.matching(chunk)
     wanted = needs(request, load)
     cores = wanted.pop("ncpus", 0)
     room = 0
@@ -115,7 +116,7 @@ def able(capacity: Capacity, request: Request, load: Load, allowed: int) -> int:
     for resource, amount in wanted.items():
         if not allowed:
             break
-        allowed &= capacity.at_least(resource, amount)
+        allowed &= capacity.others.at_least(resource, amount)
     return allowed
 
 
@@ -209,7 +210,7 @@ def spread_within(capacity: Capacity, request: Request, load: Load, node: int) -
     free = [{name: capacity.free_on(bit, name) for name in needs(request, load)} for bit in bits]
     given: list[list[int]] = [[] for _ in bits]
     for chunk, pieces in zip(request.chunks, load):
-        wanted = capacity.matching(chunk)
+        wanted = capacity.inventory.matching(chunk)
         room = [
             min((has[name] // amount for name, amount in chunk.amounts), default=pieces) if bit & wanted else 0
             for bit, has in zip(bits, free)

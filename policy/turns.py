@@ -18,11 +18,14 @@ from policy.holds import CLASS, PROMISE, QUOTA, Holds
 from policy.ledger import Backfilled
 from policy.placement import Placement
 from policy.preemption import Victim
-from policy.promise import cut_for, cut_order
-from policy.reasons import Reason
+from policy.promise import NO_PROMISE, Promise, cut_for, cut_order
+from policy.reasons import Number, Reason
 from policy.refusals import Refusals
-from policy.reservation import NO_PROMISE, Promise, Reservation, reserve
+from policy.reservation import Reservation
+from policy.reserved_time import reserve
 from policy.scene import Scene
+from policy.spanning import ever_holds
+from policy.windows import NOTHING_CLOSED, Closed
 
 _NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
 
@@ -79,6 +82,8 @@ class Turns:
         """No head yet: start, preempt, or become the head."""
         left: Job | None = job
         allowed = self._world.vnodes_of(job.queue)
+        closed = NOTHING_CLOSED if self._scene.windows is None else self._closed_to(job)
+        in_the_way: Reason | None = None
         draft = self._draft
         while left is not None:
             job = left
@@ -87,11 +92,12 @@ class Turns:
                 return
             if job.request.only_cores and job.request.cores > region.idle:
                 break
-            placement = self._place(job, allowed)
+            placement = self._place(job, allowed, closed)
             if isinstance(placement, Reason):
                 draft.leave(job, placement)
                 return
             if placement is None:
+                in_the_way = self._window_in_the_way(job, allowed, closed) if closed.key else None
                 break
             left = self._left_in_class(job, draft.start(job, placement))
             reason = self._scene.gates.shut(left) if left is not None else None
@@ -107,29 +113,62 @@ class Turns:
             tried = self._preempt(job, allowed, region)
             if tried is None:
                 return
-            reason = self._become_head(job, allowed, region, tried)
+            reason = self._become_head(job, allowed, region, tried, in_the_way)
         draft.leave(job, reason)
 
-    def _place(self, job: Job, allowed: int) -> Placement | Reason | None:
-        """Where the job can start now; a reason where it would fit but is not to start (P4, P5)."""
-        scene = self._scene
-        if scene.plain and job.layout is None and job.rank is None:
-            return fit(scene.capacity, job.request, allowed)
-        return scene.placer.place(job, allowed)
+    def _closed_to(self, job: Job, *, late: bool = False) -> Closed:
+        """What windows close to the job if it starts now, or, where others have to make room first, somewhat late."""
+        windows = self._scene.windows
+        if windows is None:
+            return NOTHING_CLOSED
+        return windows.closed_to(job, self._now_s, windows.slack_s if late else 0.0)
 
-    def _become_head(self, job: Job, allowed: int, region: Region, tried: tuple[Reason, ...]) -> Reason:
+    def _window_in_the_way(self, job: Job, allowed: int, closed: Closed) -> Reason | None:
+        """The window but for which the job would fit now; None where there is none."""
+        windows = self._scene.windows
+        if windows is None or not closed.key:
+            return None
+        placement = fit(self._scene.capacity, job.request, allowed)
+        return None if placement is None else windows.why(job, self._now_s, placement)
+
+    def _place(self, job: Job, allowed: int, closed: Closed) -> Placement | Reason | None:
+        """Where the job can start now; a reason where it would fit but is not to start (P4, P5)."""
+        if closed is NOTHING_CLOSED:
+            return self._place_on(job, allowed)
+        with closed.applied_to(self._scene.capacity):
+            return self._place_on(job, allowed & ~closed.vnodes)
+
+    def _place_on(self, job: Job, vnodes: int) -> Placement | Reason | None:
+        scene = self._scene
+        if job.pinned or (scene.plain and job.layout is None and job.rank is None):
+            return fit(scene.capacity, job.request, vnodes)
+        return scene.placer.place(job, vnodes)
+
+    def _become_head(
+        self, job: Job, allowed: int, region: Region, tried: tuple[Reason, ...], in_the_way: Reason | None
+    ) -> Reason:
         promise = NO_PROMISE
         if self._shrinks:
             at_s = self._ledger.promises.get(job.id, UNLIMITED_S)
             if at_s != UNLIMITED_S:
                 promise = Promise(at_s, lambda: cut_order(self._world, self._draft.backfilled(), allowed))
         expected = self._expected_ends() if self._shrinks else _NOTHING_EXPECTED
-        reservation = reserve(self._world, job, allowed, self._now_s, self._draft.pending, expected, promise)
+        windows = self._scene.windows
+        reservation = reserve(self._world, job, allowed, self._now_s, self._draft.pending, expected, promise, windows)
         if reservation is None:
+            if in_the_way is not None:
+                return in_the_way._replace(tried=tried)
             return Reason("never-arranged", (("queue", job.queue),), tried)
         reservation.until_s = min(reservation.at_s, self._ledger.promises.get(job.id, UNLIMITED_S))
         region.reservation = reservation
-        return Reason("reserved", (("idle", region.idle), ("at_s", reservation.at_s)), tried)
+        numbers: tuple[tuple[str, Number], ...] = (("idle", region.idle), ("at_s", reservation.at_s))
+        over = None if windows is None else windows.ending_at(reservation.at_s)
+        if over is not None:
+            numbers = (*numbers, ("over", over))
+        if in_the_way is not None:
+            numbers = (*numbers, ("in_the_way", in_the_way.number("window")))
+            tried = (in_the_way, *tried)
+        return Reason("reserved", numbers, (_pinned(job), *tried) if job.pinned else tried)
 
     def _expected_ends(self) -> Mapping[str, float]:
         """The ends of backfilled runs that are expected before their full estimates: those that have not outlived the
@@ -150,7 +189,7 @@ class Turns:
         promised_s = self._ledger.promises.get(job.id, UNLIMITED_S)
         if self._now_s < promised_s - self._settings.checkpoint.grace_s:
             return False
-        room = cut_for(self._world, job, allowed, self._draft.backfilled())
+        room = cut_for(self._world, job, allowed, self._draft.backfilled(), self._closed_to(job, late=True))
         if room is None:
             return False
         self.holds.begin(job, room.placement, [Victim(run, None) for run in room.runs], PROMISE)
@@ -204,12 +243,16 @@ class Turns:
     def _backfill(self, job: Job, region: Region, reservation: Reservation) -> Placed | Left:
         """Start the job beside the head or inside its window; else why not."""
         allowed = self._world.vnodes_of(job.queue)
+        closed = self._closed_to(job)
         if self._settings.backfill.kind == "none":
             behind = Reason("behind-head", (("head", reservation.head.id),))
             fits = self._preemption is not None and fit(self._world.capacity, job.request, allowed) is None
             return Left(behind, final=not fits)
         if self.refusals.lacks_room(job, allowed):
-            return Left(self.refusals.fragmented(region))
+            return Left(_pinned(job) if job.pinned else self.refusals.fragmented(region))
+        in_the_way = self.refusals.window_in_the_way(job, closed)
+        if in_the_way is not None:
+            return Left(in_the_way)
         reason = self._scene.gates.shut(job)
         if reason is not None:
             return Left(reason, final=True)
@@ -217,10 +260,10 @@ class Turns:
         if self._shrinks:
             left_s, cuttable = self._scene.estimates.tested(job, reservation.until_s)
         end_s = self._now_s + left_s
-        if reservation.counts_out(job, end_s, allowed):
+        if reservation.counts_out(job, end_s, allowed & ~closed.vnodes):
             return Left(self._window_reason(reservation))
         passes = end_s > reservation.until_s
-        if passes and self.refusals.delays_head(job):
+        if passes and self.refusals.delays_head(job, closed):
             return Left(self._window_reason(reservation))
         if self._now_s + job.left_s > reservation.until_s:
             # Whoever is cut then still holds its limits and licences when the head is asked for its own.
@@ -229,16 +272,20 @@ class Turns:
                 return Left(reason, final=True)
         if len(self._draft.starts) >= self._settings.schedule.max_starts:
             return Left(Reason("limit-of-pass", (("limit", len(self._draft.starts)),)), final=True)
-        placement = self._place(job, allowed)
+        placement = self._place(job, allowed, closed)
         if placement is None:
+            in_the_way = self._window_in_the_way(job, allowed, closed)
+            if in_the_way is not None:
+                self.refusals.note_window(job, closed, in_the_way)
+                return Left(in_the_way)
             self.refusals.note_lack(job)
-            return Left(self.refusals.fragmented(region))
+            return Left(_pinned(job) if job.pinned else self.refusals.fragmented(region))
         if not isinstance(placement, Reason) and not reservation.admits(placement, end_s, job.request):
-            placement = self._place(job, allowed & ~reservation.head_vnodes())
+            placement = self._place(job, allowed & ~reservation.head_vnodes(), closed)
             if placement is None or (
                 isinstance(placement, Placement) and not reservation.admits(placement, end_s, job.request)
             ):
-                self.refusals.note_delay(job)
+                self.refusals.note_delay(job, closed)
                 return Left(self._window_reason(reservation))
         if isinstance(placement, Reason):
             return Left(placement, final=True)
@@ -259,7 +306,9 @@ class Turns:
         if self.refusals.is_holdable(job):
             return None
         for chunk in request.chunks:
-            possible = capacity.ever_holds(chunk, allowed & capacity.usable)
+            possible = ever_holds(capacity, chunk, allowed & capacity.usable, request.place)
+            if possible < chunk.pieces and job.pinned:
+                return _pinned(job)
             if possible < chunk.pieces:
                 numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
                 return Reason("never-fits", numbers)
@@ -277,7 +326,7 @@ class Turns:
         reservation = region.reservation
         end_s = self._now_s + job.left_s
         guard = None if reservation is None else reservation.guard(end_s, job.request)
-        found = preemption.find(job, rights, allowed, guard)
+        found = preemption.find(job, rights, allowed, guard, self._closed_to(job, late=True))
         if isinstance(found, Reason):
             return (*refused, found)
         preemption.take(found)
@@ -329,3 +378,8 @@ class Turns:
             return left
         self.set_aside.append(left)
         return None
+
+
+def _pinned(job: Job) -> Reason:
+    """Why a job that PBS's own checkpoint keeps to its vnodes waits."""
+    return Reason("pinned", (("vnodes", ", ".join(job.pinned)),))

@@ -7,6 +7,7 @@ of these is refused with the text and what would be allowed (PBS Professional Re
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 _SIZE = re.compile(r"^([0-9]+)([kmgtp]?)([bw]?)$", re.IGNORECASE)
 _KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
@@ -68,9 +69,9 @@ def parse_resource(name: str, text: str) -> int | None:
     return amount + (float(text) > amount)
 
 
-def show_resource(name: str, amount: int) -> str:
-    """``name=amount`` as PBS reads it."""
-    return f"{name}={amount}kb" if name in SIZES else f"{name}={amount}"
+def show_resource(name: str, amount: int, sizes: Collection[str] = SIZES) -> str:
+    """``name=amount`` as PBS reads it; ``sizes`` are the resources that it takes for sizes."""
+    return f"{name}={amount}kb" if name in sizes else f"{name}={amount}"
 
 
 def show_duration(seconds: float) -> str:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from policy.capacity import Capacity, each_bit
+from policy.capacity import Capacity
 from policy.cluster import Job, Run
 from policy.fitting import fit
-from policy.placement import Directory, Placement, count_vnodes
+from policy.masks import count_vnodes, each_bit
+from policy.placement import Directory, Placement
 from policy.request import Amounts, Chunk, Request
+from policy.spanning import may_span
+from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
 
 
@@ -53,7 +56,7 @@ class Size(NamedTuple):
 def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Sequence[int]) -> Size:
     """The size of a run with so many cores on the usable vnodes, of each of which ``idle`` has the idle cores."""
     everywhere = most = 0
-    for mask, amounts, chunks in run.placement.shares(directory):
+    for mask, amounts, chunks, _ in run.placement.shares(directory):
         held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
         everywhere |= mask
         here = mask & usable
@@ -66,7 +69,7 @@ def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Seque
 
 def add_idle(idle: list[int], run: Run, usable: int, directory: Directory) -> None:
     """Count the cores of a run as idle on its vnodes."""
-    for mask, amounts, chunks in run.placement.shares(directory):
+    for mask, amounts, chunks, _ in run.placement.shares(directory):
         held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
         here = mask & usable
         while here:
@@ -75,31 +78,40 @@ def add_idle(idle: list[int], run: Run, usable: int, directory: Directory) -> No
             here ^= 1 << index
 
 
-def countable(request: Request) -> Chunk | None:
-    """The chunk of a request for equal pieces anywhere on shared vnodes: whether they fit is a matter of counting."""
+def countable(request: Request, capacity: Capacity) -> Chunk | None:
+    """The chunk of a request for equal pieces anywhere on single, shared vnodes: whether they fit is a matter of
+    counting vnode by vnode."""
     if len(request.chunks) == 1 and request.place == "free" and request.group is None and not request.exclusive:
-        return request.chunks[0]
+        chunk = request.chunks[0]
+        return None if may_span(capacity, chunk) else chunk
     return None
 
 
 class Search:
-    """One job's search, with a guard where somebody else is reserved. ``blocked_by_head`` counts the times that only
-    the reserved job was in the way."""
+    """One job's search, with a guard where somebody else is reserved, and without what is closed to the job's run.
+    ``blocked_by_head`` counts the times that only the reserved job was in the way."""
 
-    def __init__(self, world: World, job: Job, allowed: int, guard: Guard | None = None) -> None:
+    def __init__(
+        self, world: World, job: Job, allowed: int, guard: Guard | None = None, closed: Closed = NOTHING_CLOSED
+    ) -> None:
         self._capacity: Capacity = world.capacity.copy()
+        self._capacity.take_amounts(closed.shares)
+        allowed &= ~closed.vnodes
         self._job = job
         self._allowed = allowed
         self._guard = guard
         self._gone: dict[str, Run] = {}
         self._placement: Placement | None = None
-        self._by_cores = not self._capacity.exclusive and not self._capacity.has_lone_vnodes
+        self._by_cores = not self._capacity.exclusive and not self._capacity.sharing.has_lone_vnodes
         self._idle = self._capacity.idle(allowed)
         self._usable = allowed & self._capacity.usable
-        self._smallest = min(chunk.cores for chunk in job.request.chunks)
+        # The cores of the smallest piece that has to be on one vnode; none where pieces may be parted.
+        self._smallest = min(
+            0 if may_span(self._capacity, chunk, job.request.place) else chunk.cores for chunk in job.request.chunks
+        )
         self.blocked_by_head = 0
-        self._chunk: Chunk | None = countable(job.request) if self._by_cores else None
-        self._open = self._usable & self._capacity.matching(self._chunk) if self._chunk is not None else 0
+        self._chunk: Chunk | None = countable(job.request, self._capacity) if self._by_cores else None
+        self._open = self._usable & self._capacity.inventory.matching(self._chunk) if self._chunk is not None else 0
         self.lacking = (
             self._chunk.pieces - self._capacity.pieces(self._chunk, self._open, self._chunk.pieces)
             if self._chunk is not None
@@ -113,7 +125,7 @@ class Search:
         """Whether a run of this size alone could be enough, as far as its size tells."""
         cores, vnodes, most = size
         piece = self._smallest
-        return cores >= self.short and most >= piece and cores + vnodes * (piece - 1) >= self.lacking * piece
+        return cores >= self.short and most >= piece and cores + vnodes * max(0, piece - 1) >= self.lacking * piece
 
     def alone(self, run: Run) -> Room | None:
         """Room by letting just this run go."""
@@ -174,7 +186,7 @@ class Search:
         ``free`` is what is free of each resource on the vnodes looked at so far; it is kept in step.
         """
         gain = 0
-        for mask, held, chunks in run.placement.shares(self._capacity.directory):
+        for mask, held, chunks, _ in run.placement.shares(self._capacity.directory):
             amounts_held = dict(held)
             for bit in each_bit(mask & self._open):
                 here = free.get(bit)
@@ -214,7 +226,7 @@ class Search:
     def _could_help(self, run: Run) -> bool:
         """Whether the run holds cores on a vnode that would then hold a piece of the job; no if certainly not."""
         capacity = self._capacity
-        for mask, amounts, chunks in run.placement.shares(capacity.directory):
+        for mask, amounts, chunks, _ in run.placement.shares(capacity.directory):
             held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
             if capacity.reaches(mask & self._allowed, self._smallest - held):
                 return True

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from policy.capacity import Capacity
-from policy.cluster import Job, Queue, Reading, Run, Server, Vnode
+from policy.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.limits import ALL, EntityKey
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class World:
 
     __slots__ = (
         "_capacity",
+        "_closed_kinds",
         "_counted",
         "_held_back",
         "_partitions",
@@ -53,6 +54,7 @@ class World:
         "ends",
         "has_priorities",
         "has_quotas",
+        "has_windows",
         "jobs",
         "order",
         "queues",
@@ -89,7 +91,9 @@ class World:
         self._regions: dict[str, int] | None = None
         self._partitions: tuple[tuple[int, tuple[str, ...], int], ...] | None = None
         self._note_limits()
+        self._note_windows()
         self._plain_queues: frozenset[str] | None = None
+        self._closed_kinds: tuple[tuple[tuple[Window, ...], int], ...] | None = None
         self._capacity: Capacity | None = None
         self._use: dict[tuple[str, str], dict[EntityKey, int]] | None = None
         self._use_scopes: dict[str, list[tuple[str, str]]] = {}
@@ -175,7 +179,11 @@ class World:
         if old is None or vnode is None or self._capacity is None or not self._capacity.replace(old, vnode):
             self._capacity = None
             self._forget_regions()
+            self._closed_kinds = None
         self._partitions = None
+        if (old is not None and old.closed) or (vnode is not None and vnode.closed):
+            self._closed_kinds = None
+            self._note_windows()
         return old
 
     def _set_queue(self, key: str, queue: Queue | None) -> Queue | None:
@@ -185,12 +193,18 @@ class World:
         self._forget_regions()
         self._forget_use()
         self._note_limits()
+        self._note_windows()
         return old
 
     def _note_limits(self) -> None:
         """Whether some queue has soft quotas, whether some has priorities."""
         self.has_quotas = any(queue.quotas for queue in self.queues.values())
         self.has_priorities = any(queue.priorities for queue in self.queues.values())
+
+    def _note_windows(self) -> None:
+        """Whether anything is ever closed."""
+        closed = any(queue.closed for queue in self.queues.values())
+        self.has_windows = closed or any(vnode.closed for vnode in self.vnodes.values())
 
     def _set_reading(self, key: str, reading: Reading | None) -> Reading | None:
         old = self.readings.pop(key, None)
@@ -252,7 +266,7 @@ class World:
                 queues.setdefault(mask, []).append(queue)
             capacity = self.capacity
             self._partitions = tuple(
-                (mask, tuple(names), capacity.total(mask & capacity.usable)) for mask, names in queues.items()
+                (mask, tuple(names), capacity.inventory.total(mask & capacity.usable)) for mask, names in queues.items()
             )
         return self._partitions
 
@@ -261,11 +275,31 @@ class World:
         self._regions = None
         self._partitions = None
 
+    def closed_kinds(self) -> tuple[tuple[tuple[Window, ...], int], ...]:
+        """The vnodes that have windows, by these: a reservation gives all its vnodes the same ones."""
+        if self._closed_kinds is None:
+            bits = self.capacity.directory.bits
+            by_identity: dict[int, tuple[tuple[Window, ...], int]] = {}
+            for vnode in self.vnodes.values():
+                if vnode.closed:
+                    _, mask = by_identity.get(id(vnode.closed), (vnode.closed, 0))
+                    by_identity[id(vnode.closed)] = (vnode.closed, mask | bits[vnode.name])
+            kinds: dict[tuple[Window, ...], int] = {}
+            for windows, mask in by_identity.values():
+                kinds[windows] = kinds.get(windows, 0) | mask
+            self._closed_kinds = tuple(sorted(kinds.items(), key=lambda kind: kind[1]))
+        return self._closed_kinds
+
     def plain_queues(self) -> frozenset[str]:
-        """The managed and started queues without any hard limit, where the server has no consumables of its own."""
+        """The managed and started queues without any hard limit or window, where the server has no consumables of its
+        own."""
         if self._plain_queues is None:
             bound = bool(self.server.left or self.server.hard.by_resource())
-            plain = (q for q in self.queues.values() if q.managed and q.started and not q.hard.by_resource())
+            plain = (
+                queue
+                for queue in self.queues.values()
+                if queue.managed and queue.started and not queue.closed and not queue.hard.by_resource()
+            )
             self._plain_queues = frozenset(() if bound else (queue.name for queue in plain))
         return self._plain_queues
 
@@ -307,7 +341,7 @@ class World:
         job = run.job
         use = self._use
         for scope in self._scopes(job.queue):
-            amount = sign * (job.request.amount(scope[1]) if scope[1] else 1)
+            amount = sign * (job.amount(scope[1]) if scope[1] else 1)
             if use is not None and amount:
                 counts = use.setdefault(scope, {})
                 for entity in (("u", job.user), ("g", job.group), ("p", job.project), ALL):

@@ -92,8 +92,9 @@ SERVER: Table = _table(
 
 VNODE: Table = _table(
     (_TEXT, "Mom?"), (_NUMBER, "Port?"), (_TEXT, "pbs_version! ntype!"), (Kind.STATE, "state"), (_NUMBER, "pcpus!"),
-    (_NUMBER, "Priority"), (_TEXT, "jobs!"), (_NUMBER, "max_running"), (_TEXT, "resv!"),
-    (_RESOURCES, "resources_available resources_assigned!"), (_TEXT, "queue comment"), (_FLAG, "resv_enable"),
+    (_NUMBER, "Priority"), (_TEXT, "jobs!"), (_NUMBER, "max_running max_user_run max_group_run"), (_TEXT, "resv!"),
+    (_RESOURCES, "resources_available resources_assigned!"), (_TEXT, "queue comment"),
+    (_FLAG, "resv_enable no_multinode_jobs provision_enable"),
     (_TEXT, "sharing! license!"), (_TEXT, "partition"), (_NUMBER, "last_state_change_time! last_used_time!"),
 )  # fmt: skip
 
@@ -144,6 +145,8 @@ DURATIONS = frozenset({"cput", "walltime", "soft_walltime", "min_walltime", "max
 
 Resources = Mapping[str, tuple[str, str]]
 
+_PRIORITIES = range(-1024, 1024)
+
 _ENTRY = re.compile(r"\s*\[\s*\"?([^\]=\"]+)\"?\s*=\s*([^\]=]+?)\s*\]\s*(?:,|$)")
 _YES, _NO = ("true", "t", "1", "y", "yes"), ("false", "f", "0", "n", "no")
 
@@ -175,7 +178,10 @@ def check_value(attribute: Attribute, resource: str, text: str, resources: Resou
     if attribute.kind is Kind.FLAG:
         return _check_flag(text, about)
     if attribute.kind is Kind.NUMBER:
-        return _check_number(text, about)
+        number = _check_number(text, about)
+        if attribute.name == "Priority" and int(number) not in _PRIORITIES:
+            raise PbsError(BAD_VALUE, about)
+        return number
     if attribute.kind is Kind.LIMITS:
         return show_entries(read_entries(text, attribute.name))
     return text

@@ -101,7 +101,7 @@ class Contention:
         """
         shape = self._jobs[job_id]
         ranks: dict[str, int] = {}
-        for vnode, amounts, chunks in placement.spots:
+        for vnode, amounts, chunks, _ in placement.spots:
             cores = dict(amounts).get("ncpus", 0) * chunks
             if cores:
                 ranks[vnode] = ranks.get(vnode, 0) + cores

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,16 @@ from sim.attributes import split_key
 from sim.clock import Clock
 from sim.demo_load import Load
 from sim.demo_site import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
+from sim.demo_trace import Arrivals, furnish_for
 from sim.pbs_error import PbsError
-from sim.qmgr import Reply, run_line
+from sim.programs import run_program
+from sim.qmgr import Reply
 from sim.scheduler import Scheduler
+from sim.sensors import Sensors
+from sim.server import SimServer
 from sim.stand_in import HookSite
-from sim.status import Stat, stat_queues, stat_resources, stat_scheds, stat_server, stat_vnodes
+from sim.status import Stat, stat_jobs, stat_queues, stat_resources, stat_scheds, stat_server, stat_vnodes
+from sim.workload import Workload
 
 SPEEDS = (1.0, 1000.0)
 DEFAULT_SPEED = 10.0
@@ -51,12 +56,18 @@ BEGIN_S = 1_772_442_000.0
 """When the demo begins, in seconds since 1970: a Monday, at 9:00 UTC. The same each time, so that a seed is a story."""
 
 _SCHED_INTERVAL_S = 60.0
+_STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
+    "queue": stat_queues,
+    "vnode": stat_vnodes,
+    "job": stat_jobs,
+}
 
 
 class DemoCluster:
     """One demo cluster. `settings` are the hooks'; `jobs`, where given, is how many wait when it begins.
 
-    Begins some hours in, with running and waiting jobs, before the first pass. Call `close` when done with it.
+    Begins some hours in, with running and waiting jobs, before the first pass. With a `trace` it is the cluster that
+    this was recorded on, empty, and its jobs arrive as they did. Call `close` when done with it.
     """
 
     def __init__(
@@ -66,6 +77,7 @@ class DemoCluster:
         jobs: int | None = None,
         settings: Settings | None = None,
         speed: float = DEFAULT_SPEED,
+        trace: Workload | None = None,
     ) -> None:
         if vnodes < 16:
             raise ValueError(f"vnodes {vnodes}: must be 16 or more")
@@ -79,14 +91,8 @@ class DemoCluster:
         self._remove_home = weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
         self.set_speed(speed)
         clock = Clock(BEGIN_S)
-        self.server = furnish(clock, vnodes)
         self._clock = clock
-        self._load = Load(seed, cores_of(self.server, "workq"), cores_of(self.server, "gpu"))
-        self._crowd = Crowd(self.server, self._load)
-        warm_up(self.server, self._crowd)
-        break_vnodes(self.server)
-        if jobs is not None:
-            self._fill(jobs)
+        self.server = _server_with_people(clock, vnodes, seed, jobs) if trace is None else _server_with(clock, trace)
         self.state_folder = state_folder(str(home))
         self._state = State(self.state_folder)
         config = home / "pbsteer.json"
@@ -94,6 +100,7 @@ class DemoCluster:
         self._site = HookSite(self.server, {event: build(event) for event in EVENTS}, home, config)
         clock.after(self.settings.schedule.interval_s, self._pass)
         clock.after(_SCHED_INTERVAL_S, self._schedule)
+        Sensors(self.server, self.settings.ranking).start()
 
     # ---- time
 
@@ -158,16 +165,29 @@ class DemoCluster:
                 _view(stat_scheds(server), _SCHED_NAMES),
             )
 
-    def read_queue(self, queue: str) -> Mapping[str, str] | None:
-        """One queue's attributes, or None where there is no such queue."""
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One job's, vnode's or queue's attributes, or None where there is no such thing, or the job has ended; as
+        ``ended job`` a job from the history as well."""
         with self._lock, contextlib.suppress(PbsError):
-            return dict(stat_queues(self.server, queue)[0][1])
+            if kind == "ended job":
+                return dict(stat_jobs(self.server, name, "x")[0][1])
+            return dict(_STATS[kind](self.server, name)[0][1])
         return None
 
-    def qmgr(self, line: str) -> Reply:
-        """Run a qmgr line as a manager of the simulated server."""
+    def finished(self, window_s: float) -> dict[str, Mapping[str, str]]:
+        """The jobs of the history that ended in the last simulated seconds."""
         with self._lock:
-            return run_line(self.server, line)
+            since_s = self._clock.now_s - window_s
+            return {
+                job.id: job.texts
+                for job in self.server.jobs.values()
+                if job.state == "F" and float(job.texts["mtime"]) >= since_s
+            }
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Do what one of PBS's programs would, as a manager of the simulated server."""
+        with self._lock:
+            return run_program(self.server, argv)
 
     def journal(self, count: int = 50) -> list[dict[str, Any]]:
         """The last passes as the periodic hook wrote them down, oldest first."""
@@ -208,15 +228,6 @@ class DemoCluster:
             if scheduler.active:
                 scheduler.cycle()
 
-    def _fill(self, jobs: int) -> None:
-        """Submit until so many jobs wait, before there are any hooks."""
-        waiting = sum(job.state in "QB" for job in self.server.jobs.values())
-        number = 0
-        while waiting < jobs:
-            number += 1
-            job = self._crowd.submit(self._load.draw("gpu" if number % GPU_SHARE == 0 else "workq", self._clock.now_s))
-            waiting += job is not None and job.state == "Q"
-
     def _view_jobs(self) -> dict[str, Attributes]:
         """Jobs and arrays that have not ended, and running subjobs; views of what has not changed are used again."""
         jobs: dict[str, Attributes] = {}
@@ -236,6 +247,29 @@ class DemoCluster:
         if before is None or before[0] is not texts:
             self._views[key] = before = (texts, _choose(texts, names))
         return before[1]
+
+
+def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None) -> SimServer:
+    """The demo's own site, some hours in; where `jobs` is given, with so many waiting."""
+    server = furnish(clock, vnodes)
+    load = Load(seed, cores_of(server, "workq"), cores_of(server, "gpu"))
+    crowd = Crowd(server, load)
+    warm_up(server, crowd)
+    break_vnodes(server)
+    waiting, number = sum(job.state in "QB" for job in server.jobs.values()), 0
+    while jobs is not None and waiting < jobs:
+        number += 1
+        job = crowd.submit(load.draw("gpu" if number % GPU_SHARE == 0 else "workq", clock.now_s))
+        waiting += job is not None and job.state == "Q"
+    return server
+
+
+def _server_with(clock: Clock, trace: Workload) -> SimServer:
+    """The cluster that a trace was recorded on, whose jobs arrive from now on."""
+    server = furnish_for(clock, trace)
+    if trace.cluster is not None:
+        Arrivals(server, trace, trace.cluster).arrive()
+    return server
 
 
 _SERVER_NAMES = frozenset(SERVER_ATTRIBUTES)

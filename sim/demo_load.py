@@ -45,6 +45,12 @@ PEOPLE = (
     Person("ivan", "bio", 50, 60, 120, 150, ("alphafold", "msa", "relax")),
     Person("judy", "eng", 40, 40, 0, 0, ("abaqus_crash", "LS-DYNA", "topopt")),
 )
+WISHES: Mapping[str, Mapping[str, str]] = {
+    "erin": {"Resource_List.pbsteer_rank": "memory", "Resource_List.pbsteer_min_mem": "8gb"},
+    "frank": {"Resource_List.pbsteer_rank": "stability"},
+}
+"""Who wishes for what of the vnodes (docs/policies.md, P4): room in memory, or a cool one."""
+
 OTHERS_QUOTA = 20
 """The generic quota, in thousandths as well."""
 
@@ -92,6 +98,7 @@ class Load:
             "Resource_List.select": select,
             "Resource_List.place": "scatter" if "+" not in select and select.startswith("2:") else "free",
         }
+        attributes.update(WISHES.get(person.name, {}))
         if random.random() > 0.03:
             estimate_s = User(person.name, person.group, (*_ESTIMATES_S, 48 * 3600)).estimate_s(random, run_s)
             attributes["Resource_List.walltime"] = show_hours(estimate_s)

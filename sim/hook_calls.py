@@ -17,6 +17,9 @@ class Hooks(Protocol):
     def queuejob(self, user: str, attributes: dict[str, str]) -> None:
         """A job is being submitted. What the hook sets goes into `attributes`, in which nothing is defaulted yet."""
 
+    def modifyjob(self, user: str, job: SimJob, changes: dict[str, str]) -> None:
+        """A job is being altered; an empty text unsets. What the hook sets goes into `changes`."""
+
     def runjob(self, job: SimJob, exec_vnode: str) -> None:
         """A job is about to start there."""
 
@@ -26,6 +29,9 @@ class NoHooks:
 
     def queuejob(self, user: str, attributes: dict[str, str]) -> None:
         """Let every job in."""
+
+    def modifyjob(self, user: str, job: SimJob, changes: dict[str, str]) -> None:
+        """Let every job be altered."""
 
     def runjob(self, job: SimJob, exec_vnode: str) -> None:
         """Let every job start."""

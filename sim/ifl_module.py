@@ -17,7 +17,12 @@ from sim.server import SimServer
 from sim.status import Stat, stat_jobs, stat_queues, stat_resources, stat_scheds, stat_server, stat_vnodes
 
 _RESOURCE_FLAGS: tuple[str, ...] = ("type", "flag")
-_RESERVATION_ATTRIBUTES = frozenset({"queue", "reserve_state", "reserve_start", "reserve_end", "resv_nodes"})
+_RESERVATION_ATTRIBUTES = frozenset({
+    "Reserve_Name", "Reserve_Owner", "reserve_state", "reserve_substate", "reserve_start", "reserve_end",
+    "reserve_duration", "queue", "Resource_List", "resv_nodes", "Authorized_Users", "server", "ctime", "mtime",
+    "Variable_List", "reserve_standing", "reserve_rrule", "reserve_index", "reserve_count", "reserve_execvnodes",
+    "reserve_timezone", "partition",
+})  # fmt: skip
 
 
 class _Link:
@@ -180,7 +185,7 @@ def _job_calls(client: _Client) -> Mapping[str, object]:
         try:
             server.run_job(job_id, exec_vnode)
         except PbsError as error:
-            if error.code == HOOK_REJECTED:
+            if error.code == HOOK_REJECTED and server.look_up(job_id)[1] is None:
                 server.alter_job(job_id, {"comment": f"Not Running: PBS Error: {error.text}"})
         return 0
 

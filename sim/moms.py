@@ -18,8 +18,9 @@ WALLTIME_EXCEEDED = -29
 REQUEUED = -11
 """PBS's own exit statuses for a job that was killed at its walltime, and for one that was requeued (its `job.h`)."""
 
-_CPU_SHARE_PERCENT = 97
-_MEMORY_SHARE_PERCENT = 60
+CPU_SHARE_PERCENT = 97
+MEMORY_SHARE_PERCENT = 60
+"""How much a job uses of the cores and of the memory that it holds."""
 
 
 class Process(NamedTuple):
@@ -62,10 +63,10 @@ class Moms:
         if process is None:
             return {}
         ran_s = self._clock.now_s - process.begun_s
-        memory_kib = process.memory_kib * _MEMORY_SHARE_PERCENT // 100
+        memory_kib = process.memory_kib * MEMORY_SHARE_PERCENT // 100
         return {
-            "resources_used.cpupercent": str(process.cores * _CPU_SHARE_PERCENT),
-            "resources_used.cput": show_hours(ran_s * process.cores * _CPU_SHARE_PERCENT / 100),
+            "resources_used.cpupercent": str(process.cores * CPU_SHARE_PERCENT),
+            "resources_used.cput": show_hours(ran_s * process.cores * CPU_SHARE_PERCENT / 100),
             "resources_used.mem": f"{memory_kib}kb",
             "resources_used.ncpus": str(process.cores),
             "resources_used.vmem": f"{memory_kib}kb",

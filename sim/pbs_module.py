@@ -22,12 +22,14 @@ from sim.pbs_types import (
     pbs_int,
     pbs_resource,
     pbs_str,
+    place,
+    select,
     size,
 )
 from sim.server import SimServer
 from sim.status import stat_jobs
 
-QUEUEJOB, RUNJOB, PERIODIC = 0x1, 0x10, 0x8000
+QUEUEJOB, MODIFYJOB, RUNJOB, PERIODIC = 0x1, 0x2, 0x10, 0x8000
 """PBS's numbers of the events."""
 
 
@@ -120,7 +122,7 @@ def make_pbs(server: SimServer, event: Event, home: str, config: str | None) -> 
         server.log.append(f"{when};{level:04x};Server@{server.name};Hook;{event.hook_name};{message}")
 
     contents: Mapping[str, Any] = {
-        "QUEUEJOB": QUEUEJOB, "RUNJOB": RUNJOB, "PERIODIC": PERIODIC,
+        "QUEUEJOB": QUEUEJOB, "MODIFYJOB": MODIFYJOB, "RUNJOB": RUNJOB, "PERIODIC": PERIODIC,
         "LOG_ERROR": 0x7, "LOG_WARNING": 0x6, "LOG_DEBUG": 0x5,
         "EVENT_DEBUG": 0x80, "EVENT_ERROR": 0x1, "EVENT_SYSTEM": 0x2, "EVENT_JOB": 0x8,
         "ND_FREE": 0, "ND_OFFLINE": VNODE_STATES["offline"], "ND_DOWN": VNODE_STATES["down"],
@@ -129,7 +131,8 @@ def make_pbs(server: SimServer, event: Event, home: str, config: str | None) -> 
         "JOB_STATE_WAITING": JOB_STATES["W"], "JOB_STATE_RUNNING": JOB_STATES["R"],
         "JOB_STATE_EXITING": JOB_STATES["E"], "JOB_STATE_BEGUN": JOB_STATES["B"],
         "JOB_STATE_FINISHED": JOB_STATES["F"], "JOB_STATE_SUSPEND": JOB_STATES["S"],
-        "size": size, "duration": duration, "pbs_bool": pbs_bool, "pbs_int": pbs_int, "pbs_str": pbs_str,
+        "size": size, "duration": duration, "select": select, "place": place,
+        "pbs_bool": pbs_bool, "pbs_int": pbs_int, "pbs_str": pbs_str,
         "pbs_resource": pbs_resource, "job": _job, "vnode": _vnode, "queue": _queue,
         "event": lambda: event, "server": lambda: _server(server), "logmsg": log,
         "logjobmsg": lambda job_id, message: log(0x8, f"{job_id};{message}"),

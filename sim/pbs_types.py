@@ -90,8 +90,24 @@ class pbs_str(str):  # noqa: N801 - PBS's name
     __slots__ = ()
 
 
+class select(pbs_str):  # noqa: N801 - PBS's name
+    """Chunks."""
+
+    __slots__ = ()
+
+
+class place(pbs_str):  # noqa: N801 - PBS's name
+    """An arrangement of chunks."""
+
+    __slots__ = ()
+
+
+_OF_THEIR_OWN = {"select": select, "place": place}
+
+
 class pbs_resource:  # noqa: N801 - PBS's name
-    """The values of one attribute by resource, such as a job's `Resource_List`, written through to `texts`."""
+    """The values of one attribute by resource, such as a job's `Resource_List`, written through to `texts`. What is set
+    to None is an empty text then, as in PBS: it unsets."""
 
     def __init__(self, name: str, texts: MutableMapping[str, str], resources: Resources, *, limits: bool) -> None:
         self._name = name
@@ -101,16 +117,16 @@ class pbs_resource:  # noqa: N801 - PBS's name
 
     def __getitem__(self, resource: str) -> Any:
         text = self._texts.get(self._key(resource))
-        if text is None or self._limits:
+        if not text or self._limits:
             return text
         return read_resource(resource, self._resources[resource][0], text)
 
     def __setitem__(self, resource: str, value: object) -> None:
         key = self._key(resource)
-        if value is None:
-            self._texts.pop(key, None)
-        else:
-            self._texts[key] = str(value)
+        kind = _OF_THEIR_OWN.get(resource)
+        if kind is not None and value is not None and not isinstance(value, kind):
+            raise TypeError(f"value for class <pbs_resource> attribute <{resource}> must be 'None' or a {resource}")
+        self._texts[key] = "" if value is None else str(value)
 
     def keys(self) -> KeysView[str]:
         """The resources that have a value."""
@@ -186,4 +202,6 @@ def read_resource(resource: str, kind: str, text: str) -> Any:
         return pbs_int(text)
     if kind == "float":
         return float(text)
+    if resource in _OF_THEIR_OWN:
+        return _OF_THEIR_OWN[resource](text)
     return pbs_bool(text) if kind == "boolean" else pbs_str(text)

@@ -32,7 +32,9 @@ class Scheduler:
 
     def cycle(self) -> int:
         """Start what fits; returns how many were started."""
-        served = self._server.scheds[self._name].get("partition", _DEFAULT_PARTITION)
+        texts = self._server.scheds[self._name]
+        texts["state"] = "idle"
+        served = texts.get("partition", _DEFAULT_PARTITION)
         queues = {
             name for name, texts in self._server.queues.items()
             if texts.get("partition", _DEFAULT_PARTITION) == served and texts.get("started") == "True"
@@ -58,7 +60,7 @@ class Scheduler:
         try:
             self._server.run_job(job_id, exec_vnode)
         except PbsError as error:
-            self._server.alter_job(job_id, {"comment": f"Not Running: PBS Error: {error.text}"})
+            self._server.alter_job(job_id, {"comment": f"Not Running: PBS Error: {error.text}"}, "Scheduler")
             return 0
         return 1
 

@@ -46,7 +46,7 @@ from sim.sim_jobs import (
 HISTORY_S = 14 * 24 * 3600
 """How long PBS remembers ended jobs where `job_history_duration` does not say."""
 
-_OF_A_RUN = ("exec_host", "exec_vnode", "stime", "jobdir", "resources_used")
+_OF_A_RUN = ("exec_host", "exec_vnode", "jobdir", "resources_used")
 _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})
 
 
@@ -172,7 +172,7 @@ class SimServer(Inventory):
         """Put holds on a job: `u` its owner's, `o` an operator's, `s` the system's."""
         job, index = self.look_up(job_id)
         if index is not None or job.state == "F":
-            raise PbsError(BAD_STATE)
+            raise PbsError(BAD_STATE if index is None else INVALID_REQUEST)
         when = time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(self.clock.now_s))
         job.set({"Hold_Types": _change_holds(job, added=holds), "comment": f"Job held by root on {when}"})
         self._resettle(job)
@@ -181,8 +181,9 @@ class SimServer(Inventory):
         """Take holds off a job."""
         job, index = self.look_up(job_id)
         if index is not None or job.state == "F":
-            raise PbsError(BAD_STATE)
-        job.set({"Hold_Types": _change_holds(job, removed=holds)}, without=["comment"])
+            raise PbsError(BAD_STATE if index is None else INVALID_REQUEST)
+        left = _change_holds(job, removed=holds)
+        job.set({"Hold_Types": left}, without=["comment"] if left == "n" else [])
         self._resettle(job)
 
     def move_job(self, job_id: str, queue: str) -> None:
@@ -196,14 +197,25 @@ class SimServer(Inventory):
         job.set({"queue": queue, "qtime": str(int(self.clock.now_s))})
         self._count(job, 1)
 
-    def alter_job(self, job_id: str, changes: Mapping[str, str]) -> None:
-        """Change attributes of a job, as `qalter` does: all of them or, where one is refused, none."""
-        parent, index = self.look_up(job_id)
-        job = parent if index is None else parent.subjobs.get(index)
-        if job is None or job.state == "F":
-            raise PbsError(BAD_STATE if job is None else JOB_FINISHED)
+    def alter_job(self, job_id: str, changes: Mapping[str, str], by: str = "root") -> None:
+        """Change attributes of a job, as `qalter` does: all of them or, where one is refused, none.
+
+        An empty text unsets a resource. PBS's scheduler, `Scheduler`, is not asked by hooks.
+        """
+        job, index = self.look_up(job_id)
+        if index is not None:
+            raise PbsError(INVALID_REQUEST)
+        if job.state == "F":
+            raise PbsError(JOB_FINISHED)
+        wanted = dict(changes)
+        if by != "Scheduler":
+            try:
+                self.hooks.modifyjob(by, job, wanted)
+            except HookRejection as rejection:
+                raise PbsError(HOOK_REJECTED, text=str(rejection)) from rejection
         checked: dict[str, str] = {}
-        for name, text in changes.items():
+        unset: set[str] = set()
+        for name, text in wanted.items():
             attribute_name, _, resource = name.partition(".")
             attribute = find_attribute(JOB, attribute_name)
             if not attribute.writable:
@@ -212,11 +224,14 @@ class SimServer(Inventory):
                 raise PbsError(UNDEFINED_ATTRIBUTE)
             if attribute_name == "Resource_List" and job.state == "R" and resource in _FIXED_WHILE_RUNNING:
                 raise PbsError(MODIFIED_WHILE_RUNNING, name)
-            checked[name] = check_value(attribute, resource, text, self.resources)
-        merged = {**job.texts, **checked}
+            if resource and not text and resource in self.resources:
+                unset.add(name)
+            else:
+                checked[name] = check_value(attribute, resource, text, self.resources)
+        merged = {name: text for name, text in {**job.texts, **checked}.items() if name not in unset}
         if any(name in checked for name in ("Resource_List.select", "Resource_List.place")):
             checked.update(work_out_chunks(merged, self.resources, self.texts))
-        job.set({**checked, "mtime": str(int(self.clock.now_s))})
+        job.texts = {**merged, **checked, "mtime": str(int(self.clock.now_s))}
         self._resettle(job)
 
     # ---- vnodes that fail
@@ -271,7 +286,7 @@ class SimServer(Inventory):
             self._count(job, -1)
         job.placement, job.exclusive = placement, job.request(self.consumables).exclusive
         hosts = self._show_hosts(placement)
-        for vnode, amounts, chunks in placement.spots:
+        for vnode, amounts, chunks, _ in placement.spots:
             self.vnodes[vnode].hold(job.id, amounts, chunks, job.exclusive, now_s)
         job.set(
             {
@@ -294,7 +309,7 @@ class SimServer(Inventory):
     def _show_hosts(self, placement: Placement) -> str:
         """`exec_host`: for each chunk the host, the number of the job there, and the cores where they are several."""
         hosts = []
-        for vnode, amounts, chunks in placement.spots:
+        for vnode, amounts, chunks, _ in placement.spots:
             cores = dict(amounts).get("ncpus", 0)
             host = f"{vnode}/{len(self.vnodes[vnode].jobs)}" + (f"*{cores}" if cores > 1 else "")
             hosts += [host] * chunks
@@ -317,7 +332,7 @@ class SimServer(Inventory):
 
     def _free(self, job: SimJob) -> None:
         if job.placement is not None:
-            for vnode, amounts, chunks in job.placement.spots:
+            for vnode, amounts, chunks, _ in job.placement.spots:
                 self.vnodes[vnode].release(job.id, amounts, chunks, self.clock.now_s)
         job.placement = None
 
@@ -394,7 +409,8 @@ class SimServer(Inventory):
             job.set({"job_state": "B", "substate": "70"})
         else:
             etime = texts.get("etime", "") or str(int(self.clock.now_s))
-            job.set({"job_state": "Q", "substate": "10", "etime": etime})
+            # PBS keeps when the last run began as long as the job is held.
+            job.set({"job_state": "Q", "substate": "10", "etime": etime}, without=["stime"])
 
     def _resettle(self, job: SimJob) -> None:
         if job.state in "QHWB":

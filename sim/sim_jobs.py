@@ -21,6 +21,7 @@ NO_PROJECT = "_pbs_project_default"
 
 _ONLY_OF_ARRAYS = (
     "array", "array_state_count", "array_indices_submitted", "array_indices_remaining", "project", "Submit_Host",
+    "estimated",
 )  # fmt: skip
 QSUB_DEFAULTS = {
     "Job_Name": "STDIN", "Checkpoint": "u", "Join_Path": "n", "Keep_Files": "n", "Mail_Points": "a", "Priority": "0",
@@ -83,7 +84,7 @@ class SimJob:
 
     def waiting_subjob(self, index: int) -> dict[str, str]:
         """The attributes PBS shows for a subjob that has not started."""
-        shown = {name: text for name, text in self.texts.items() if name not in _ONLY_OF_ARRAYS}
+        shown = {name: text for name, text in self.texts.items() if name.partition(".")[0] not in _ONLY_OF_ARRAYS}
         return {**shown, "job_state": "Q", "substate": "10"}
 
     def count_subjobs(self) -> dict[str, str]:

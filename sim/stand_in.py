@@ -20,11 +20,11 @@ from typing import Any
 from sim.clock import Clock
 from sim.hook_calls import HookRejection
 from sim.ifl_module import make_pbs_ifl
-from sim.pbs_module import PERIODIC, QUEUEJOB, RUNJOB, Event, make_pbs, wrap_job, wrap_vnode
+from sim.pbs_module import MODIFYJOB, PERIODIC, QUEUEJOB, RUNJOB, Event, make_pbs, wrap_job, wrap_vnode
 from sim.server import SimServer
 from sim.sim_jobs import SimJob
 
-EVENTS: Mapping[str, int] = {"queuejob": QUEUEJOB, "runjob": RUNJOB, "periodic": PERIODIC}
+EVENTS: Mapping[str, int] = {"queuejob": QUEUEJOB, "modifyjob": MODIFYJOB, "runjob": RUNJOB, "periodic": PERIODIC}
 
 # A hook's own modules are in `sys.modules` while it runs, which is the whole process's.
 _ONE_AT_A_TIME = threading.RLock()
@@ -47,12 +47,21 @@ class HookSite:
             "time": make_time(server.clock),
         }
         server.hooks = self
+        _lay_out_schedulers(server, home)
 
     def queuejob(self, user: str, attributes: dict[str, str]) -> None:
         """A job is being submitted."""
         attributes.setdefault("queue", "")
         job = wrap_job(self._server, "", attributes)
         self._fire("queuejob", Event(QUEUEJOB, "pbsteer_queuejob", user, self._server.name, job=job))
+        for name in [name for name, text in attributes.items() if not text and name != "queue"]:
+            del attributes[name]
+
+    def modifyjob(self, user: str, job: SimJob, changes: dict[str, str]) -> None:
+        """A job is being altered."""
+        seen, before = (wrap_job(self._server, job.id, texts) for texts in (changes, {**job.texts}))
+        event = Event(MODIFYJOB, "pbsteer_modifyjob", user, self._server.name, job=seen, job_o=before)
+        self._fire("modifyjob", event)
 
     def runjob(self, job: SimJob, exec_vnode: str) -> None:
         """A job is about to start."""
@@ -126,6 +135,15 @@ class _Vnodes(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._server.vnodes)
+
+
+def _lay_out_schedulers(server: SimServer, home: Path) -> None:
+    """Give each scheduler its folder in PBS_HOME, with a ``sched_config`` that asks for nothing beside the defaults."""
+    for name, texts in server.scheds.items():
+        folder = home / ("sched_priv" if name == "default" else f"sched_priv_{name}")
+        folder.mkdir(exist_ok=True)
+        (folder / "sched_config").write_text("fair_share: false ALL\n", encoding="utf-8")
+        texts["sched_priv"] = str(folder)
 
 
 def make_time(clock: Clock) -> ModuleType:

@@ -16,5 +16,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         place, _, _ = report.nodeid.partition("::")
         if REAL_SERVER_TESTS in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
             reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    if reasons:
+        terminalreporter.write_sep("!", f"{sum(reasons.values())} tests of a real PBS server DID NOT RUN", yellow=True)
     for reason, count in reasons.items():
-        terminalreporter.write_line(f"real PBS server: {count} tests skipped: {reason}", yellow=True)
+        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)

@@ -11,8 +11,11 @@ from textual.app import App
 from textual.theme import Theme
 
 from tui.core.audit import Actor
+from tui.core.site import Site
 from tui.core.source import SimulatedSource, Source
 from tui.screen import MainScreen
+
+NO_SITE = Site()
 
 # Blue, orange and yellow stay apart for all common kinds of colour blindness (Okabe and Ito, "Color universal design",
 # 2008); words and glyphs carry the state in any case.
@@ -66,6 +69,7 @@ class Console(App[None]):
         interval_s: float = 5.0,
         ascii_only: bool = False,
         light: bool = False,
+        site: Site = NO_SITE,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -82,6 +86,7 @@ class Console(App[None]):
             interval_s=interval_s,
             ascii_only=ascii_only,
             simulation=simulation,
+            site=site,
             clock=clock,
             elapsed=elapsed,
         )

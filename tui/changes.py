@@ -1,84 +1,179 @@
-"""Changing quotas from the screen: dialog, preview, write and undo, the slow parts in worker threads.
+"""Deeds done from the screen: dialog, preview, the changes one by one and undo, the slow parts in worker threads.
 
-Everything a thread learns comes back as a message; the one change that can be undone is remembered here.
+Everything a thread learns comes back as a message. One deed is under way at a time; what can be undone is remembered
+here, the last deed on top.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from policy.limits import EntityKey
 from tui.core.audit import AuditLog
+from tui.core.change import Change, ChangeError, make_all
+from tui.core.confirm import asked_for
+from tui.core.deeds import Deed, foresee
 from tui.core.effects import effect_lines
-from tui.core.facts import limit_entry
 from tui.core.lines import Line
-from tui.core.quota_change import QuotaChange, QuotaError, change_of, check_queue, foresee, make
+from tui.core.site import Site
 from tui.core.source import Source
+from tui.core.unconfirmed import tell_unconfirmed
 from tui.core.world import World
-from tui.dialogs.quota import QuotaDialog
-from tui.news import Foreseen, Made
+from tui.dialogs.deed import DeedDialog, Question, Rules
+from tui.news import Foreseen, Made, Making
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+_REMEMBERED = 50
+_OFTEN_S = 0.5
+
 
 class Changes:
-    """The changes made from one screen."""
+    """The changes made from one screen. ``done`` has for each deed the changes that went well, the last deed last;
+    ``busy`` is the deed under way."""
 
-    def __init__(self, screen: Screen[None], source: Source, audit: AuditLog, unlocked: Callable[[], bool]) -> None:
-        self._screen, self._source, self._audit, self._unlocked = screen, source, audit, unlocked
-        self.last: QuotaChange | None = None
-
-    def open_dialog(
-        self, world: Callable[[], World], queue: str, entity: EntityKey, given: str, *, ascii_only: bool
+    def __init__(
+        self,
+        screen: Screen[None],
+        source: Source,
+        audit: AuditLog,
+        unlocked: Callable[[], bool],
+        unlock: Callable[[], object],
+        site: Site,
     ) -> None:
-        """Open the dialog on one quota; raises :class:`QuotaError` for a queue that the server has not."""
-        seen = world()
-        now = limit_entry(seen.picture.queues[check_queue(seen, queue)], seen.counted, entity)
-        dialog = QuotaDialog(
-            queue,
-            entity,
-            now,
-            lambda after: change_of(world(), queue, entity, after),
-            lambda change: self._foresee(world(), change),
-            unlocked=self._unlocked,
-            given=given,
-            ascii_only=ascii_only,
+        self._screen, self._source, self._audit = screen, source, audit
+        self._unlocked, self._unlock = unlocked, unlock
+        self._site = site
+        self._halted = threading.Event()
+        self.done: list[tuple[Deed, tuple[Change, ...]]] = []
+        self.busy: Deed | None = None
+
+    @property
+    def user(self) -> str:
+        """Who does it, as the audit file says."""
+        return self._audit.actor.user
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a last deed."""
+        return bool(self.done)
+
+    @property
+    def undoes_last(self) -> bool:
+        """Whether the last deed, or a part of it, can be taken back."""
+        return bool(self.done) and any(change.undo() for change in self.done[-1][1])
+
+    def why_not(self) -> str:
+        """Why nothing can be done just now; empty where something can."""
+        if self.busy is not None:
+            return f"still at it: {self.busy.title} (:halt stops it)"
+        return "" if self._unlocked() else "read-only: u unlocks"
+
+    def unlock(self) -> None:
+        """Unlock for a while, if it is locked."""
+        if not self._unlocked():
+            self._unlock()
+
+    def unconfirmed(self) -> str:
+        """What an earlier console sent and never saw confirmed, told once."""
+        return tell_unconfirmed(self._audit, time.time)
+
+    def ask(self, question: Question, world: Callable[[], World], *, ascii_only: bool) -> None:
+        """Open the dialog on a question; the deed that comes of it is done. Raises :class:`ChangeError` where the
+        question takes no value and nothing can be done."""
+        if not question.wanted:
+            question.prepare("")
+        rules = Rules(
+            lambda deed: self.foresee(world(), deed),
+            lambda deed: asked_for(deed, world().server_name or self._source.name, self._site),
+            self.why_not,
+            self.unlock,
         )
-        self._screen.app.push_screen(dialog, self._chosen)
+        self._screen.app.push_screen(DeedDialog(question, rules, ascii_only=ascii_only), self.chosen)
 
-    def undo(self) -> None:
-        """Take the last change back, if nobody changed the value since."""
-        if self.last is not None:
-            self._make(self.last.undo(), undone=True)
+    def chosen(self, deed: Deed | None) -> None:
+        """What somebody decided in a dialog: this deed, or nothing."""
+        if deed is not None and self.busy is None:
+            self._do(deed, undone=False)
 
-    def _chosen(self, change: QuotaChange | None) -> None:
-        if change is not None:
-            self._make(change, undone=False)
+    def undo(self) -> str:
+        """Take the last deed back, each of its changes where nobody changed the value since; says where it cannot be.
 
-    def _foresee(self, world: World, change: QuotaChange) -> None:
+        What cannot be taken back at all is passed over, so that asking again reaches the deed before it.
+        """
+        if self.busy is not None:
+            return self.why_not()
+        deed, changes = self.done[-1]
+        back = tuple(undo for undo in (change.undo() for change in reversed(changes)) if undo is not None)
+        if not back:
+            self.done.pop()
+            before = f"; z again takes back {self.done[-1][0].title}" if self.done else ""
+            return f"{deed.title} cannot be taken back{before}"
+        self._do(Deed(f"undo: {deed.title}", back, deed.edit), undone=True)
+        return ""
+
+    def halt(self) -> str:
+        """Stop the deed under way after the command that is being sent."""
+        if self.busy is None:
+            return "nothing is under way"
+        self._halted.set()
+        return f"stopping {self.busy.title} after this command"
+
+    def foresee(self, world: World, deed: Deed) -> None:
+        """Work out what the deed would do; it comes back as :class:`Foreseen`."""
+
         def work() -> None:
             lines: list[Line]
             try:
-                lines = effect_lines(foresee(world, change))
-            except QuotaError as error:
+                lines = effect_lines(foresee(world, deed))
+            except ChangeError as error:
                 lines = [((f"no preview: {error}", "warn"),)]
             except Exception as error:  # noqa: BLE001 - a preview that fails is a line on the screen, not the console's end
                 lines = [((f"no preview: {type(error).__name__}: {error}", "bad"),)]
-            self._screen.post_message(Foreseen(change, lines))
+            self._screen.post_message(Foreseen(deed, lines))
 
         self._screen.run_worker(work, thread=True, name="preview")
 
-    def _make(self, change: QuotaChange, *, undone: bool) -> None:
+    def _do(self, deed: Deed, *, undone: bool) -> None:
+        self.busy = deed
+        self._halted.clear()
+        told_s = time.monotonic()
+
+        def go_on(made: int) -> bool:
+            nonlocal told_s
+            if made and time.monotonic() - told_s > _OFTEN_S:
+                told_s = time.monotonic()
+                self._screen.post_message(Making(deed, made))
+            return not self._halted.is_set()
+
         def work() -> None:
-            outcome = make(self._source, change, self._audit, time.time)
-            self._screen.post_message(Made(outcome, undone=undone))
+            outcomes = make_all(self._source, deed.changes, self._audit, time.time, go_on)
+            self._screen.post_message(Made(deed, outcomes, undone=undone))
 
         self._screen.run_worker(work, thread=True, name="change")
 
-    def made(self, message: Made) -> None:
-        """Remember what can be undone."""
-        if message.outcome.ok:
-            self.last = None if message.undone else message.outcome.change
+    def made(self, message: Made) -> str:
+        """Remember what can be undone; gives the sentence for the screen, with what matters most in front.
+
+        Of an undo that was interrupted, what nobody tried or confirmed stays, to be undone once more.
+        """
+        self.busy = None
+        deed, outcomes = message.deed, message.outcomes
+        went_well = tuple(outcome.change for outcome in outcomes if outcome.ok)
+        if message.undone:
+            first, changes = self.done.pop()
+            left = {outcome.change.target for outcome in outcomes if outcome.lost}
+            still = tuple(change for change in changes if change.target in left and change.undo() is not None)
+            if still:
+                self.done.append((first, still))
+        elif went_well:
+            self.done = [*self.done[-_REMEMBERED + 1 :], (deed, went_well)]
+        undo = " · z undoes it" if went_well and not message.undone and self.undoes_last else ""
+        if len(outcomes) == 1:
+            return outcomes[0].text + undo
+        failed = [outcome.text for outcome in outcomes if not outcome.ok]
+        why = f" · first of {len(failed):,} that were not: {failed[0]}" if failed else ""
+        return f"{deed.title}: {len(went_well):,} of {len(outcomes):,} done{undo}{why}"

@@ -29,6 +29,8 @@ COMMANDS: Mapping[str, Part] = {
     "status": Part("tui.status_cli", "status", "One look at the cluster, then exit."),
     "explain": Part("tui.status_cli", "explain", "Why a job waits, and what would have to change."),
     "quota": Part("tui.quota_cli", "quota", "Show soft quotas beside use, or set one."),
+    "priority": Part("tui.quota_cli", "priority", "Set a user's priority in a queue."),
+    "do": Part("tui.do_cli", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."),
     "check": Part("tui.check_cli", "check", "Validate a policy file; every problem is listed."),
     "hooks": Part("tui.hooks_cli", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
     "simulate": Part("sim.cli", "simulate", "Replay a workload under one or more policies, and compare."),
@@ -74,6 +76,15 @@ def _version() -> str:
 @click.group(cls=Parts, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(_version(), prog_name="pbsteer")
 @click.option("--demo", is_flag=True, help="Open the console on a simulated cluster, also where there is a PBS.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --demo: its jobs are those of this trace (SWF, plain or gzipped).",
+)
+@click.option(
+    "--cluster", metavar="NODESxCORES", default="", help="With --trace: the cluster, where the trace does not say it."
+)
 @click.option("--server", metavar="HOST", default="", help="Look at this PBS server instead of the host's own.")
 @settings_option
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
@@ -85,6 +96,8 @@ def main(
     ctx: click.Context,
     *,
     demo: bool,
+    trace: Path | None,
+    cluster: str,
     server: str,
     settings_path: Path | None,
     ascii_only: bool,
@@ -101,11 +114,15 @@ def main(
         return
     if demo and server:
         raise click.UsageError("--demo and --server: give one of them, not both")
+    if (trace and not demo) or (cluster and not trace):
+        raise click.UsageError("--trace belongs to --demo, and --cluster to --trace")
     # Textual is loaded only where a screen is wanted.
     from tui.opened import run_console  # noqa: PLC0415
 
     run_console(
         demo=demo,
+        trace=trace,
+        size=cluster,
         server=server,
         settings_path=settings_path,
         ascii_only=ascii_only,

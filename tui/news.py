@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from textual.message import Message
 
+from tui.core.audit_trail import Record
+from tui.core.change import Outcome
+from tui.core.deeds import Deed
+from tui.core.job_lines import JobDetail
 from tui.core.lines import Line
 from tui.core.poller import News
-from tui.core.quota_change import Outcome, QuotaChange
 
 
 class FromPoller(Message):
@@ -17,17 +23,49 @@ class FromPoller(Message):
         self.news = news
 
 
-class Foreseen(Message):
-    """What a change would do, as lines."""
+class JobFound(Message):
+    """One job was looked up."""
 
-    def __init__(self, change: QuotaChange, lines: list[Line]) -> None:
+    def __init__(self, detail: JobDetail) -> None:
         super().__init__()
-        self.change, self.lines = change, lines
+        self.detail = detail
+
+
+class TrailRead(Message):
+    """The audit file was read, or why it cannot be."""
+
+    def __init__(self, records: tuple[Record, ...], problem: str) -> None:
+        super().__init__()
+        self.records, self.problem = records, problem
+
+
+class Loaded(Message):
+    """A trace was loaded, or ``problem`` says why it was not."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__()
+        self.path, self.problem = path, problem
+
+
+class Foreseen(Message):
+    """What a deed would do, as lines."""
+
+    def __init__(self, deed: Deed, lines: list[Line]) -> None:
+        super().__init__()
+        self.deed, self.lines = deed, lines
 
 
 class Made(Message):
-    """A change was made, refused or failed; ``undone`` where it took back an earlier one."""
+    """A deed was done, whole or in part; ``undone`` where it took back an earlier one."""
 
-    def __init__(self, outcome: Outcome, *, undone: bool) -> None:
+    def __init__(self, deed: Deed, outcomes: Sequence[Outcome], *, undone: bool) -> None:
         super().__init__()
-        self.outcome, self.undone = outcome, undone
+        self.deed, self.outcomes, self.undone = deed, outcomes, undone
+
+
+class Making(Message):
+    """A deed of several changes is under way, so many of them made."""
+
+    def __init__(self, deed: Deed, made: int) -> None:
+        super().__init__()
+        self.deed, self.made = deed, made

@@ -13,7 +13,8 @@ from tui.app import Console
 from tui.core.audit import Actor, audit_path
 from tui.core.opening import NoServerError, open_any, open_demo
 from tui.core.simulated import SimSource
-from tui.core.source import Source
+from tui.core.site import SiteError, console_files, read_site
+from tui.core.source import Source, SourceError
 
 _REAL_INTERVAL_S = 5.0
 _SIMULATED_INTERVAL_S = 1.0
@@ -22,6 +23,8 @@ _SIMULATED_INTERVAL_S = 1.0
 def run_console(
     *,
     demo: bool,
+    trace: Path | None,
+    size: str,
     server: str,
     settings_path: Path | None,
     ascii_only: bool,
@@ -35,11 +38,12 @@ def run_console(
     source: Source
     simulation: SimSource | None
     try:
+        site = read_site(console_files(os.environ))
         if demo:
-            source = simulation = open_demo()
+            source = simulation = open_demo(trace, size)
         else:
             source, simulation = open_any(os.environ, server, settings_path)
-    except (NoServerError, SettingsError) as error:
+    except (NoServerError, SettingsError, SiteError, SourceError) as error:
         raise click.ClickException(str(error)) from error
     if simulation is not None:
         simulation.start()
@@ -51,6 +55,7 @@ def run_console(
         interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),
         ascii_only=ascii_only or not _speaks_unicode(),
         light=light,
+        site=site,
     )
     console.run(mouse=mouse)
     if console.return_code:

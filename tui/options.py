@@ -57,7 +57,8 @@ def look(source: Any) -> Any:
     began_s = time.perf_counter()
     try:
         picture = source.poll()
-        world = see(picture, source.settings(), source.ledger(), time.perf_counter() - began_s)
+        poll_s = time.perf_counter() - began_s
+        world = see(picture, source.settings(), source.ledger(), poll_s, passes=source.journal.read())
     except SourceError as error:
         raise click.ClickException(str(error)) from error
     return world.decided(time.perf_counter)

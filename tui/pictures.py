@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from sim.demo import DemoCluster
 from tui.app import Console
 from tui.core.audit import Actor
-from tui.core.opening import DEMO_SEED
+from tui.core.opening import DEMO_SEED, cluster_of_trace
 from tui.core.simulated import SimSource
 
 SIZE = (120, 30)
@@ -33,6 +33,8 @@ PICTURES: dict[str, Sequence[str]] = {
     "quotas": ("6",),
     "quota-change": ("u", "6", "e", *"1400", "enter"),
     "plan": ("7",),
+    "pass": ("7", "left", "left", "left"),
+    "audit": ("8",),
 }
 """Each picture's name, and the keys that lead to it from the start."""
 
@@ -51,7 +53,7 @@ async def draw(folder: Path) -> list[Path]:
     files = []
     for name, keys in PICTURES.items():
         with tempfile.TemporaryDirectory() as state:
-            source = SimSource(warmed_up())
+            source = SimSource(warmed_up(), cluster_of_trace)
             console = Console(
                 source,
                 Path(state) / "audit.jsonl",

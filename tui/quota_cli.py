@@ -1,4 +1,4 @@
-"""``pbsteer quota show`` and ``pbsteer quota set``: the quotas view and the quota dialog, without a screen."""
+"""``pbsteer quota show``, ``quota set`` and ``priority``: the quotas view and its dialog, without a screen."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
+from hooks.resources import PRIORITY
+from tui.confirming import confirm_options, demand_confirmation
 from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.change import ChangeError, make
 from tui.core.columns import Sort, header, place, row
+from tui.core.deeds import foresee
 from tui.core.effects import effect_lines
 from tui.core.lines import plain, safe
 from tui.core.queue_rows import execution_queues
-from tui.core.quota_change import QuotaError, change_of, check_entity, check_queue, foresee, make, parse_quota
+from tui.core.quota_change import change_of, check_entity, check_queue, parse_quota
 from tui.core.quota_rows import quota_columns, quota_rows
 from tui.core.status import quota_data
 from tui.options import look, open_source, source_options
@@ -46,7 +51,7 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
         source.close()
     try:
         names = [check_queue(world, queue)] if queue else execution_queues(world)
-    except QuotaError as error:
+    except ChangeError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps({name: quota_data(world, name) for name in names}))
@@ -65,35 +70,65 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
 @click.argument("user")
 @click.argument("cores")
 @source_options
-@click.option("--preview", is_flag=True, help="Only say what it would do; change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before changing.")
-def set_(
-    *, queue: str, user: str, cores: str, demo: bool, server: str, settings_path: Path | None, preview: bool, yes: bool
-) -> None:
+@confirm_options
+def set_(*, queue: str, user: str, cores: str, **options: Any) -> None:
     """Set USER's soft quota in QUEUE to CORES, or to none.
 
     Shows the exact qmgr line and which jobs it would start or preempt, then asks. It is refused if somebody else
     changed the value meanwhile, is read back afterwards, and is written to the audit file. A group is g:NAME.
     """
+    _set(queue, user, cores, "quota", "", **options)
+
+
+@click.command()
+@click.argument("queue")
+@click.argument("user")
+@click.argument("number", metavar="N")
+@source_options
+@confirm_options
+def priority(*, queue: str, user: str, number: str, **options: Any) -> None:
+    """Set USER's priority in QUEUE to N, or to none: higher classes preempt lower ones.
+
+    Priorities live in PBS, on the queue, as max_run_res_soft.user_priority. Shows the exact qmgr line and which jobs it
+    would start or preempt, then asks, as quota set does. A group is g:NAME.
+    """
+    _set(queue, user, number, "priority", PRIORITY, **options)
+
+
+def _set(
+    queue: str,
+    user: str,
+    number: str,
+    what: str,
+    resource: str,
+    *,
+    demo: bool,
+    server: str,
+    settings_path: Path | None,
+    preview: bool,
+    yes: bool,
+    typed: str,
+) -> None:
     source = open_source(demo=demo, server=server, settings_path=settings_path)
     try:
         kind, colon, name = user.partition(":")
         entity = check_entity(kind, name) if colon and kind in "ugpo" else check_entity("u", user)
         world = look(source)
-        change = change_of(world, queue, entity, parse_quota(cores))
+        deed = change_of(world, queue, entity, parse_quota(number, what), resource)
+        (change,) = deed.changes
         click.echo(change.line)
         try:
-            for line in effect_lines(foresee(world, change)):
+            for line in effect_lines(foresee(world, deed)):
                 click.echo(safe(plain(line)))
-        except QuotaError as error:
+        except ChangeError as error:
             click.echo(f"no preview: {error}")
         if preview:
             return
-        if not yes:
-            click.confirm(f"change {change.title} in {queue} on {world.server_name or source.name}?", abort=True)
-        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), world.server_name or source.name)
+        server_name = world.server_name or source.name
+        demand_confirmation(deed, server_name, yes=yes, typed=typed, may_ask=True)
+        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), server_name)
         outcome = make(source, change, audit, time.time)
-    except QuotaError as error:
+    except ChangeError as error:
         raise click.ClickException(str(error)) from error
     finally:
         source.close()

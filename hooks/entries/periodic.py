@@ -1,27 +1,44 @@
-"""The pass: read the server, decide, carry out what the modes allow, and write down all of it.
+"""The pass: read the server, decide, put on disk what must not be forgotten, act as the modes allow, write it all down.
 
 It runs in a process of its own that dies with the pass; what must outlive it is on disk. The ledger is on disk before
-anything is done, so that a pass that is killed has done nothing that the next one does not know of.
+anything is done, so that a pass that is killed has done nothing that the next one does not know of. Passes that fail
+again and again hand the queues back to PBS's own scheduler.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from hooks.account import Timing, describe_pass
-from hooks.carry import Budget, carry_out
+from hooks.advise import (
+    Advice,
+    Priorities,
+    find_advice,
+    give_advice,
+    read_priorities,
+    with_own_priorities,
+    write_priorities,
+)
+from hooks.carry import Budget, Effects, Powers, carry_out
 from hooks.config import read_config
+from hooks.episodes import Episodes
+from hooks.errands import Errands
 from hooks.finished import find_finished, learns, note_runs
+from hooks.heeding import find_unheeded
+from hooks.hints import Hints, find_hints, give_hints
 from hooks.ifl import Connection
-from hooks.obstacles import find_obstacles, find_orphans, read_sched_files
+from hooks.obstacles import find_obstacles
 from hooks.picture import Picture
-from hooks.queues import read_consumables
+from hooks.sched_files import SchedFiles, read_sched_files
+from hooks.schedulers import Duties, Switched, nudge, share_out, switch
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
-from hooks.summary import summarize
+from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
+from hooks.trust import Trust, begin_pass, end_silence
 from policy.engine import decide
 from policy.ledger import Ledger
+from policy.plan import Plan
 from policy.settings import Settings
 from policy.snapshot import Changes
 
@@ -30,63 +47,155 @@ def handle(pbs: Any) -> str | None:
     """Run one pass. A pass that another one is still busy with is left to that."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    settings = read_config(pbs.hook_config_filename)
+    config = pbs.hook_config_filename
+    settings = _read_config_if_possible(config)
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
+    sentences: list[str] = []
     try:
         with state.locked():
-            for sentence in run_pass(pbs_ifl, settings, state):
-                pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {sentence}")
+            trust = begin_pass(pbs_ifl, state, settings, sentences)
+            sentences += run_pass(pbs_ifl, read_config(config), state, trust)
+            trust.ended().write(state)
     except SecondWriterError as error:
-        pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: no pass: {error}")
+        sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
+    except Exception:
+        sentences += end_silence(pbs_ifl, state, settings, time.time())
+        raise
+    finally:
+        for sentence in sentences:
+            pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {sentence}")
     return None
 
 
-def run_pass(pbs_ifl: Any, settings: Settings, state: State) -> list[str]:
+def _read_config_if_possible(path: str | None) -> Settings:
+    """The settings, or the built-in ones: a pass that will fail for want of them must be counted all the same."""
+    try:
+        return read_config(path)
+    except Exception:  # noqa: BLE001 - the pass reads them again, and fails once it is counted
+        return Settings()
+
+
+class Sight(NamedTuple):
+    """What a pass has read: the server as it shows itself, and with the priorities that users gave; what the disk
+    remembers of priorities and switches."""
+
+    shown: Picture
+    picture: Picture
+    files: SchedFiles
+    priorities: Priorities
+    switched: Switched
+
+
+class Decision(NamedTuple):
+    """What a pass is going to do, and on what it was decided."""
+
+    translation: Translation
+    plan: Plan
+    duties: Duties
+    powers: Powers
+    advice: Advice
+    hints: Hints
+    notes: list[str]
+    warnings: list[str]
+
+
+def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust) -> list[str]:
     """One pass over the server that ``pbs_ifl`` speaks to; returns what belongs into the server's log."""
     budget = Budget(settings.schedule.budget_s)
     begun_s = time.monotonic()
     with Connection(pbs_ifl) as connection:
-        picture = connection.read_picture(time.time())
+        sight = _read(connection, settings, state)
         read_s = time.monotonic() - begun_s
-        translation = translate(picture, settings)
-        driven = {queue for queue, mode in translation.modes.items() if mode == "drive"}
-        obstacles = find_obstacles(picture, settings, translation.unread, read_sched_files(picture)) if driven else {}
-        queues = driven - obstacles.keys()
-        # What observing pretends to have done must not count as done once the queues are driven.
-        ledger_name = LEDGER if queues else OBSERVED_LEDGER
-        ledger, complaint = state.load_ledger(ledger_name)
-        if learns(settings):
-            translation = _with_finished(translation, picture, ledger, settings, state)
-        plan = decide(translation.snapshot, ledger, settings)
-        state.save_ledger(plan.ledger, ledger_name)
-        summary = summarize(
-            translation.snapshot,
-            translation.modes,
-            picture.server.get("default_queue", ""),
-            read_consumables(picture.resources),
-            plan.ledger,
-        )
-        state.publish(SUMMARY, summary, shared=False)
+        decision = _decide(sight, settings, state, trust)
         decide_s = time.monotonic() - begun_s - read_s
-        effects = carry_out(
-            plan,
-            picture,
-            queues,
-            pbs_ifl=pbs_ifl,
-            connection=connection,
-            budget=budget,
-            release=state.release_lock,
-        )
+        effects = _act(decision, sight, settings, state, pbs_ifl, connection, budget)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
+    _record(decision, effects, timing, settings, state)
+    return [*decision.warnings, *effects.failures]
+
+
+def _read(connection: Connection, settings: Settings, state: State) -> Sight:
+    shown = connection.read_picture(time.time())
+    priorities = read_priorities(state)
+    picture = with_own_priorities(shown, priorities)
+    return Sight(shown, picture, read_sched_files(shown), priorities, Switched.read(state))
+
+
+def _decide(sight: Sight, settings: Settings, state: State, trust: Trust) -> Decision:
+    """Decide, and put the outcome on disk."""
+    picture = sight.picture
+    translation = translate(picture, settings, sight.files)
+    obstacles = find_obstacles(picture, translation.modes, translation.unread, sight.files)
+    if trust.missing:
+        told = f"passes had failed; pbsteer drives again after {trust.missing} more without a failure"
+        obstacles = {queue: told for queue, mode in translation.modes.items() if mode == "drive"}
+    duties = share_out(picture, translation.modes, obstacles, sight.switched)
+    advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
+    deaf = find_unheeded(picture, advised, sight.files)
+    powers = Powers(duties.driven, duties.driven | (advised - deaf.keys()))
+    # What observing pretends to have done must not count as done once the queues are driven.
+    ledger_name = LEDGER if powers.preempt else OBSERVED_LEDGER
+    ledger, complaint = state.load_ledger(ledger_name)
+    if learns(settings):
+        translation = _with_finished(translation, picture, ledger, settings, state)
+    plan = decide(translation.snapshot, ledger, settings)
+    state.save_ledger(plan.ledger, ledger_name)
+    summary = summarize(translation.snapshot, translation.modes, picture, plan, powers.start)
+    state.publish(SUMMARY, summary, shared=False)
+    advice = find_advice(plan, translation, sight.shown, sight.priorities, powers.preempt - powers.start)
+    if advice.memory != sight.priorities:
+        write_priorities(state, advice.memory)
+    hints = find_hints(translation, picture, read_summary(str(state.path.parent)), settings)
     notes = [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
-    notes += find_orphans(picture, settings)
-    notes += filter(None, (complaint, state.find_group_problem()))
-    entry = describe_pass(plan, translation, effects, timing, notes)
-    day = time.strftime("%Y-%m-%d", time.localtime(picture.time_s))
+    notes += [f"queue {queue}: {why}; nobody is preempted there" for queue, why in sorted(deaf.items())]
+    warnings = [complaint] if complaint else []
+    notes += [*duties.notes, *warnings, *filter(None, [state.find_group_problem()])]
+    return Decision(translation, plan, duties, powers, advice, hints, notes, warnings)
+
+
+def _act(
+    decision: Decision,
+    sight: Sight,
+    settings: Settings,
+    state: State,
+    pbs_ifl: Any,
+    connection: Connection,
+    budget: Budget,
+) -> Effects:
+    """Switch schedulers, advise them, and carry the plan out."""
+    plan, picture = decision.plan, sight.picture
+    errands = Errands(budget)
+    failures = switch(connection, decision.duties, sight.switched, state)
+    above = give_advice(connection, decision.advice, errands)
+    give_hints(connection, decision.hints, errands)
+    effects = carry_out(
+        plan,
+        picture,
+        decision.powers._replace(not_for=decision.advice.above - above),
+        settings,
+        pbs_ifl=pbs_ifl,
+        connection=connection,
+        budget=budget,
+        release=state.release_lock,
+    )
+    # Their cores are free, and PBS's scheduler may not have noticed.
+    coming = above & {start.job.id for start in plan.starts}
+    failures += nudge(connection, picture, {picture.jobs[job_id]["queue"] for job_id in coming})
+    return effects._replace(
+        failures=[*failures, *errands.failures, *effects.failures], put_off=effects.put_off + errands.put_off
+    )
+
+
+def _record(decision: Decision, effects: Effects, timing: Timing, settings: Settings, state: State) -> None:
+    """The journal's line, and the same for the console."""
+    plan, powers, modes = decision.plan, decision.powers, decision.translation.modes
+    episodes = Episodes.read(state, plan.time_s).seen(plan, modes, powers.start, powers.preempt)
+    episodes.write(state)
+    entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, decision.notes)
+    day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     state.write_journal(entry, day, settings.server.journal_days)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
-    return [*([complaint] if complaint else []), *effects.failures]
 
 
 def _with_finished(

@@ -1,24 +1,45 @@
 """A job is about to start: refuse where a vnode would get more than it has, whoever asked for the start.
 
-Jobs in reservations are left to PBS, which has set their vnodes aside. In ``observe``, and before the first pass has
-told the modes, nothing is refused.
+Where PBS's scheduler or a pass asked, the vnodes must also take jobs, have what the job requires of them, and have seen
+no other stripe start a moment ago; a start that an administrator asks for by hand is spared these. Jobs in reservations
+are left to PBS, which has set their vnodes aside. In ``observe``, and before the first pass has told the modes, nothing
+is refused.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.guard import Room, refuse_overcommit
+from hooks.asked import read_asked, without_empty
+from hooks.config import read_config
+from hooks.guard import Room, refuse_overcommit, refuse_unavailable
 from hooks.queues import is_reservation_queue
-from hooks.summary import read_summary
+from hooks.requirements import has_requirements, refuse_unmet
+from hooks.resources import READING
+from hooks.stagger import is_stripe, note_start, read_starts, refuse_too_soon
+from hooks.summary import Summary, read_summary
 from policy.placement import PlacementError, parse_exec_vnode
+from policy.settings import RankingSettings, Settings
+
+_SCHEDULER = "Scheduler"
+_RANKED_BY = ("ncpus", "mem", "host", "speed", READING)
+_AWAY = {
+    "offline": "ND_OFFLINE", "down": "ND_DOWN", "stale": "ND_STALE", "sleeping": "ND_SLEEP",
+    "being provisioned": "ND_PROV", "about to be provisioned": "ND_WAIT_PROV", "in maintenance": "ND_STATE_MAINTENANCE",
+    "in an unknown state": "ND_STATE_UNKNOWN",
+}  # fmt: skip
 
 
 def handle(pbs: Any) -> str | None:
     """Judge the start of this event."""
-    job = pbs.event().job
+    event = pbs.event()
+    job = event.job
     queue = str(job.queue) if job.queue else ""
-    if read_summary(pbs.pbs_conf["PBS_HOME"]).mode(queue) == "observe" or is_reservation_queue(queue):
+    home = pbs.pbs_conf["PBS_HOME"]
+    summary = read_summary(home)
+    if summary.mode(queue) == "observe" or is_reservation_queue(queue):
         return None
     try:
         placement = parse_exec_vnode(str(job.exec_vnode or ""))
@@ -26,28 +47,81 @@ def handle(pbs: Any) -> str | None:
         return None
     server = pbs.server()
     resources = sorted({name for spot in placement.spots for name, _ in spot.amounts} | {"ncpus"})
-    rooms = {}
-    for name in placement.vnodes:
-        vnode = server.vnode(name)
-        if vnode is not None:
-            rooms[name] = _read_room(pbs, vnode, resources)
-    return refuse_overcommit(placement, rooms, lambda job_id: _read_placement(pbs, server, job_id))
+    away = {word: getattr(pbs, name, 0) for word, name in _AWAY.items()}
+    found = ((name, server.vnode(name)) for name in placement.vnodes)
+    vnodes = {name: vnode for name, vnode in found if vnode is not None}
+    rooms = {name: _read_room(pbs, vnode, resources, away) for name, vnode in vnodes.items()}
+    refusal = refuse_overcommit(placement, rooms, lambda job_id: _read_placement(pbs, server, job_id))
+    if refusal:
+        return refusal
+    striped = summary.starting.get(str(job.id))
+    by_hand = striped is None and str(event.requestor) != _SCHEDULER
+    settings = read_config(pbs.hook_config_filename)
+    if not by_hand:
+        refusal = refuse_unavailable(rooms) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)
+    return refusal or _stagger(home, job, rooms, settings, striped, by_hand=by_hand)
 
 
-def _read_room(pbs: Any, vnode: Any, resources: list[str]) -> Room:
-    alone = int(vnode.state or 0) & (pbs.ND_JOB_EXCLUSIVE | pbs.ND_RESV_EXCLUSIVE)
+def _judge_requirements(
+    pbs: Any, job: Any, vnodes: Mapping[str, Any], summary: Summary, ranking: RankingSettings
+) -> str | None:
+    asked = without_empty(read_asked(job.Resource_List))
+    if not has_requirements(asked, ranking):
+        return None
+    texts = {
+        name: {
+            f"{kind}.{resource}": text
+            for kind, amounts in (
+                ("resources_available", vnode.resources_available),
+                ("resources_assigned", vnode.resources_assigned),
+            )
+            for resource, text in _read_texts(amounts, _RANKED_BY).items()
+        }
+        for name, vnode in vnodes.items()
+    }
+    return refuse_unmet(asked, texts, summary.consumables, summary.several, time.time(), ranking)
+
+
+def _stagger(
+    home: str, job: Any, rooms: Mapping[str, Room], settings: Settings, striped: bool | None, *, by_hand: bool
+) -> str | None:
+    """Refuse a stripe that starts too soon after another, or note its start; ``striped`` is what the pass says that
+    starts it."""
+    stagger_s, now_s = settings.stripe.stagger_s, time.time()
+    nodes = {room.host or name for name, room in rooms.items()}
+    if not stagger_s or striped is False:
+        return None
+    if striped is None and not is_stripe(without_empty(read_asked(job.Resource_List)), len(nodes), settings.stripe):
+        return None
+    starts = read_starts(home)
+    # A pass counts from when it decided, and acts up to its budget later.
+    leeway_s = settings.schedule.budget_s if striped else 0.0
+    refusal = None if by_hand else refuse_too_soon(nodes, starts, now_s, stagger_s - leeway_s)
+    if refusal is None:
+        note_start(home, nodes, starts, now_s, stagger_s)
+    return refusal
+
+
+def _read_room(pbs: Any, vnode: Any, resources: list[str], away: Mapping[str, int]) -> Room:
+    state = int(vnode.state or 0)
+    available = vnode.resources_available
     return Room(
-        _read_texts(vnode.resources_available, resources),
+        _read_texts(available, resources),
         _read_texts(vnode.resources_assigned, resources),
         str(vnode.jobs or ""),
-        alone=bool(alone),
+        alone=bool(state & (pbs.ND_JOB_EXCLUSIVE | pbs.ND_RESV_EXCLUSIVE)),
+        away=", ".join(word for word, bit in away.items() if state & bit) if state else "",
+        host=str(available["host"] or ""),
     )
 
 
-def _read_texts(amounts: Any, resources: list[str]) -> dict[str, str]:
+def _read_texts(amounts: Any, resources: Sequence[str]) -> dict[str, str]:
     texts = {}
     for resource in resources:
-        value = amounts[resource]
+        try:
+            value = amounts[resource]
+        except Exception:  # noqa: BLE001, S112 - how PBS says that it does not know a resource differs by version
+            continue
         if value is not None:
             texts[resource] = str(value)
     return texts

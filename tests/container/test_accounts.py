@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from container.accounts import FIRST_ID, Account, AccountFiles, add_users, find_account
+from container.accounts import FIRST_ID, Account, AccountFiles, add_users, find_account, make_homes
 from container.spec import USERS, User
 
 BARE = AccountFiles("root:x:0:0:root:/root:/bin/sh\n", "root:x:0:\n", "root:*:1:0:99999:7:::\n")
@@ -65,3 +68,19 @@ def test_lines_of_other_kinds_are_passed_over_and_kept() -> None:
     machine = AccountFiles(BARE.passwd + "# note\n+@staff::::::\n", BARE.group, BARE.shadow)
     files = add_users(machine, USERS, "/homes")
     assert files.passwd.startswith(machine.passwd)
+
+
+def test_homes_are_made_once_and_only_where_they_are_the_testbeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: dict[str, tuple[int, int]] = {}
+    monkeypatch.setattr("os.chown", lambda path, uid, gid: owners.__setitem__(Path(path).name, (uid, gid)))
+    machine = AccountFiles(BARE.passwd + f"alice:x:1000:1000::{tmp_path}/old/alice:/bin/sh\n", BARE.group, BARE.shadow)
+    passwd = add_users(machine, USERS, str(tmp_path)).passwd
+    for _ in range(2):
+        make_homes(passwd, USERS, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bob", "carol", "dave"]
+    assert (tmp_path / "bob").stat().st_mode & 0o777 == 0o700
+    bob = find_account(passwd, "bob")
+    assert bob is not None
+    assert owners["bob"] == (bob.uid, bob.gid)

@@ -74,3 +74,45 @@ def test_an_unknown_engine_is_refused_with_the_known_ones() -> None:
     result = invoke("up", "--engine", "tents")
     assert result.exit_code == 2
     assert "'netns'" in result.output
+
+
+def test_every_option_of_up_is_in_the_testbeds_page() -> None:
+    page = (Path(cli.__file__).parents[1] / "docs" / "testbed.md").read_text()
+    for option in cli.up_command.params:
+        assert f"| `{option.opts[0]}" in page
+
+
+def test_up_with_an_engine_that_is_not_installed_says_what_brings_it(
+    state: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path_factory.mktemp("pbs")
+    (installed / "sbin").mkdir()
+    (installed / "sbin" / "pbs_server.bin").touch()
+    monkeypatch.setenv("PATH", str(installed))
+    result = invoke("up", "--engine", "podman", "--pbs-exec", str(installed), "--state", str(state))
+    assert result.exit_code == 1
+    assert "no program 'podman'" in result.output
+    assert list(state.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("record", "is_held_up"),
+    [('{"users": [], "engine": "netns"}', False), ('{"users": [], "engine": "podman"}', True), ("{", True)],
+)
+def test_a_podman_that_does_not_work_holds_up_only_what_may_be_its_own(
+    state: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    record: str,
+    is_held_up: bool,
+) -> None:
+    program = tmp_path_factory.mktemp("bin") / "podman"
+    program.write_text("#!/bin/sh\necho 'Error: no storage' >&2\nexit 125\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    folder = state / "pbsteer-testbed" / "t"
+    folder.mkdir(parents=True)
+    (folder / "spec.json").write_text(record)
+    result = invoke("down", "--state", str(state), "--name", "t")
+    assert (result.exit_code, "no storage" in result.output) == ((1, True) if is_held_up else (0, False))
+    assert folder.exists() == is_held_up

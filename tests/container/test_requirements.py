@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from container import requirements
-from container.requirements import SERVER_PROGRAM, check_programs, check_root, find_pbs_exec, find_shortcomings
+from container.requirements import (
+    SERVER_PROGRAM,
+    check_host,
+    check_podman,
+    check_root,
+    find_pbs_exec,
+    find_shortcomings,
+)
 from container.spec import TestbedError
 
 
@@ -62,20 +69,38 @@ def test_somebody_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert "needs root" in (find_shortcomings(None, {}) or "")
 
 
-@pytest.mark.parametrize(("program", "package"), [("ip", "iproute2"), ("nsenter", "util-linux")])
-def test_a_missing_program_is_named_with_its_debian_package(
-    monkeypatch: pytest.MonkeyPatch, program: str, package: str
-) -> None:
-    def find_all_but_one(name: str, path: str) -> str | None:
-        return None if name == program else f"{path}/{name}"
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """The root folder of a host that has all that PBS and the testbed call on it."""
+    programs = tmp_path / "host" / "usr" / "bin"
+    programs.mkdir(parents=True)
+    for program in requirements.PACKAGES:
+        (programs / program).symlink_to(f"/nowhere/{program}")
+    (tmp_path / "host" / "etc").mkdir()
+    (tmp_path / "host" / "etc" / "passwd").write_text("postgres:x:100:102::/var/lib/postgresql:/bin/bash\n")
+    return tmp_path / "host"
 
-    monkeypatch.setattr("shutil.which", find_all_but_one)
-    with pytest.raises(TestbedError, match=f"no program '{program}'.*package {package}"):
-        check_programs()
+
+def test_a_host_with_everything_will_do_though_its_links_lead_elsewhere_on_the_machine(host: Path) -> None:
+    check_host(host, "host t")
 
 
-def test_a_machine_without_the_data_stores_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name, path: f"{path}/{name}")
-    monkeypatch.setattr(requirements, "DATA_SERVICE_USER", "nobody-of-this-name")
-    with pytest.raises(TestbedError, match="no user 'nobody-of-this-name'"):
-        check_programs()
+@pytest.mark.parametrize(
+    ("program", "package"), [("ip", "iproute2"), ("nsenter", "util-linux"), ("psql", "postgresql")]
+)
+def test_a_missing_program_is_named_with_its_debian_package(host: Path, program: str, package: str) -> None:
+    (host / "usr" / "bin" / program).unlink()
+    with pytest.raises(TestbedError, match=f"host t has no program '{program}'.*package {package}"):
+        check_host(host, "host t")
+
+
+def test_a_host_without_the_data_stores_user_is_told(host: Path) -> None:
+    (host / "etc" / "passwd").write_text("root:x:0:0::/root:/bin/sh\n")
+    with pytest.raises(TestbedError, match=r"host t has no user 'postgres'.*package postgresql"):
+        check_host(host, "host t")
+
+
+def test_a_machine_without_podman_is_told_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TestbedError, match=rf"no program 'podman' in {tmp_path}; .*packages podman, runc, netavark"):
+        check_podman()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,10 +68,29 @@ def test_a_path_that_a_shell_would_take_apart_is_refused(path: str) -> None:
 
 
 def test_an_engine_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(TestbedError, match="'tents' is not known; there is netns"):
+    with pytest.raises(TestbedError, match="'tents' is not known; there is netns, podman"):
         TestbedSpec(engine="tents")
 
 
 def test_a_host_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(TestbedError, match="no host 'm3'; it has server, m1, m2"):
         TestbedSpec(moms=2).find_host("m3")
+
+
+@pytest.mark.parametrize("setting", [{"image": "debian"}, {"pbs_in_image": True}, {"shares": ("/srv",)}])
+def test_what_only_containers_have_is_refused_of_namespaces(setting: dict[str, Any]) -> None:
+    TestbedSpec(engine="podman", **setting)
+    with pytest.raises(TestbedError, match="engine 'netns' takes no image and no shared folders"):
+        TestbedSpec(engine="netns", **setting)
+
+
+@pytest.mark.parametrize("image", ["--privileged", "a b", "-v", "debian\n", "$(x)"])
+def test_an_image_name_that_podman_would_take_for_an_option_is_refused(image: str) -> None:
+    with pytest.raises(TestbedError, match="not a name that podman takes"):
+        TestbedSpec(engine="podman", image=image)
+
+
+@given(name=names)
+def test_no_testbed_has_addresses_that_podman_gives_its_own_networks(name: str) -> None:
+    second_octet = int(TestbedSpec(name=name).server.address.split(".")[1])
+    assert second_octet < 88

@@ -2,8 +2,8 @@
 
 A file says it in lines that read aloud. A vnode: ``v1 8 mem=16gb state=down``. A job: ``3 bob 4 est=100 sub=20``,
 that is id, user, select, and what is not as usual. A run: ``1 alice v1=4 since=0 est=100``, with vnode and cores, or an
-exec_vnode. The plan is told in the same way, each reason by its sentence. A story may go on in steps: what happened
-since, and the plan of the next pass.
+exec_vnode. A window of a vnode: ``closed='reservation R12 from 300 to 900 with ncpus=2'``. The plan is told in the same
+way, each reason by its sentence. A story may go on in steps: what happened since, and the plan of the next pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.classes import BASE
-from policy.cluster import UNLIMITED_S, HardLimits, Server
+from policy.cluster import UNLIMITED_S, HardLimits, Server, Window
 from policy.ledger import Backfilled, History, Hold, Tally
 from policy.units import parse_amount
 from policy.wishes import Layout, Needs, RankWish
@@ -122,6 +122,7 @@ def _vnode(line: str) -> Vnode:
     for resource in [word for word in more if word in ("mem", "ngpus")]:
         available[resource] = parse_amount(more.pop(resource)) or 0
     state = more.pop("state", "free")
+    closed = tuple(map(_window, filter(None, more.pop("closed", "").split("; "))))
     return Vnode(
         name,
         available,
@@ -131,7 +132,16 @@ def _vnode(line: str) -> Vnode:
         partition=more.pop("partition", None),
         sharing=more.pop("sharing", "default_shared"),
         attributes=more,
+        closed=closed,
     )
+
+
+def _window(text: str) -> Window:
+    """``reservation R12 from 300 to 900``, and where it keeps only a part: ``with ncpus=2 mem=1gb``."""
+    whole, _, part = text.partition(" with ")
+    name, start_s, end_s = re.fullmatch(r"(.*) from (\S+) to (\S+)", whole).groups()  # type: ignore[union-attr]
+    amounts = {name: parse_amount(amount) or 0 for name, _, amount in (word.partition("=") for word in part.split())}
+    return Window(float(start_s), float(end_s), name, tuple(sorted(amounts.items())) or None)
 
 
 def _reading(line: str) -> tuple[str, Reading]:
@@ -152,6 +162,7 @@ def _queue(table: Mapping[str, Any]) -> Queue:
     hard = HardLimits(quotas(table.get("max_run", "")), {"ncpus": quotas(table.get("max_run_res", ""))})
     plain = {key: table[key] for key in ("started", "managed", "partition", "deferrable") if key in table}
     limits = [quotas(table.get(name, "")) for name in ("quotas", "priorities")]
+    plain["closed"] = tuple(map(_window, table.get("closed", ())))
     return Queue(table.get("name", QUEUE), hard=hard, quotas=limits[0], priorities=limits[1], **plain)
 
 
@@ -185,6 +196,8 @@ def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
             changes[key] = Layout(kind, *map(int, width))
         elif key == "licences":
             changes["job_wide"] = ((key, int(value)),)
+        elif key == "pinned":
+            changes[key] = tuple(value.split(","))
         else:
             assert key in ("queue", "group", "project", "blocked", "application"), f"{asked.id}: {key}"
             changes[key] = value

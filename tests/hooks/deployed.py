@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.deploy import Deployment, Reply
+from hooks.deploy import Deployment
+from hooks.installed import Reply
 from hooks.state import LAST_PASS, State, state_folder
 from policy.settings import PassSettings, ServerSettings, Settings
 from tests.pbs.cluster import PbsCluster
@@ -24,7 +25,11 @@ def make_deployment(pbs: PbsCluster) -> Deployment:
         done = pbs.run(["qmgr", "-c", line])
         return Reply(done.status, done.stdout, done.stderr)
 
-    return Deployment(str(pbs.server_home), qmgr)
+    def programs(argv: Sequence[str]) -> Reply:
+        done = pbs.run(argv)
+        return Reply(done.status, done.stdout, done.stderr)
+
+    return Deployment(str(pbs.server_home), qmgr, programs)
 
 
 def deploy(pbs: PbsCluster, settings: Settings) -> Deployment:
@@ -51,7 +56,22 @@ def wait_for_pass(pbs: PbsCluster) -> None:
     pbs.wait_until(lambda: last_pass(pbs)["time_s"] > begun_s, 30.0, "one more pass")
 
 
-def drive(pbs: PbsCluster, queue: str = "workq") -> None:
-    """Let pbsteer start the queue's jobs, and nobody else."""
-    pbs.qmgr("set server scheduling = False", f"set queue {queue} resources_available.pbsteer_mode = drive")
-    pbs.wait_until(lambda: queue in last_pass(pbs).get("acted", ()), 30.0, f"a pass that drives {queue}")
+def set_mode(pbs: PbsCluster, mode: str, *queues: str) -> None:
+    """Set the mode of queues (workq where none is named): one value each, and nothing else."""
+    pbs.qmgr(*(f"set queue {queue} resources_available.pbsteer_mode = {mode}" for queue in queues or ("workq",)))
+
+
+def drive(pbs: PbsCluster, *queues: str) -> None:
+    """Let pbsteer start the queues' jobs, and nobody else."""
+    set_mode(pbs, "drive", *queues)
+    wanted = set(queues or ("workq",))
+    pbs.wait_until(lambda: wanted <= set(last_pass(pbs).get("acted", ())), 30.0, f"a pass that drives {wanted}")
+
+
+def is_scheduling(pbs: PbsCluster, scheduler: str = "default") -> bool:
+    return pbs.qmgr(f"list sched {scheduler} scheduling").strip().endswith("True")
+
+
+def notes(pbs: PbsCluster) -> str:
+    """What the last pass has to tell the administrator."""
+    return "\n".join(last_pass(pbs)["notes"])

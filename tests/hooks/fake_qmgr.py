@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hooks.deploy import Reply
+from hooks.installed import Reply
 
-_HOOK_DEFAULTS = {"type": "site", "enabled": "true", "user": "pbsadmin", "alarm": "30", "order": "1"}
+_HOOK_DEFAULTS = {
+    "type": "site", "enabled": "true", "user": "pbsadmin", "alarm": "30", "order": "1", "debug": "false",
+    "fail_action": "none",
+}  # fmt: skip
 _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 
 
 class FakeQmgr:
     """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once. ``busy``: resources
-    that jobs ask for."""
+    that jobs ask for; ``jobs``: those that a vnode runs, as PBS lists them."""
 
     def __init__(self, home: Path) -> None:
         self.files = home / "server_priv" / "hooks"
@@ -22,6 +25,9 @@ class FakeQmgr:
         self.resources: dict[str, str] = {"licences": "type=long,flag=q"}
         self.settings: list[str] = ["set server flatuid = True", "set queue workq started = True"]
         self.scheduling = {"default": "True"}
+        self.objects = {"queue": ["workq", "gpu"], "node": ["n1", "n2"]}
+        self.partitions = {"sched default": "pbs-default"}
+        self.jobs: dict[str, str] = {}
         self.lines: list[str] = []
         self.refuse = ""
         self.busy: set[str] = set()
@@ -43,7 +49,7 @@ class FakeQmgr:
     def everything(self) -> object:
         """All that the server has, to be compared."""
         files = {path.name: path.read_text() for path in self.files.iterdir()}
-        return self.hooks, self.resources, self.settings, self.scheduling, files
+        return self.hooks, self.resources, self.settings, self.scheduling, self.partitions, files
 
     def _change(self, line: str) -> None:
         verb, kind, rest = line.split(" ", 2)
@@ -67,8 +73,20 @@ class FakeQmgr:
         elif (verb, kind) == ("set", "hook"):
             attribute, _, value = what.partition(" = ")
             self.hooks[name][attribute] = value
+        elif what.startswith("partition"):
+            assert name in self.scheduling or name in self.objects.get(kind, ())
+            assert kind != "node" or name not in self.jobs, "PBS refuses this"
+            self.partitions.pop(f"{kind} {name}", "")
+            if verb == "set":
+                self.partitions[f"{kind} {name}"] = what.partition(" = ")[2]
         elif (verb, kind) == ("set", "sched"):
             self.scheduling[name] = what.partition(" = ")[2]
+        elif (verb, kind) == ("create", "sched"):
+            assert name not in self.scheduling
+            self.scheduling[name] = "False"
+        elif (verb, kind) == ("delete", "sched"):
+            del self.scheduling[name]
+            self.partitions.pop(f"sched {name}", "")
         elif verb == "set":
             self.settings.append(line)
         elif verb == "unset":
@@ -88,8 +106,16 @@ class FakeQmgr:
                 for name, what in self.resources.items()
             )
             return f"#\n# Create resources and set their properties.\n#\n{lines}"
+        words = line.split()
         if line == "list sched":
-            return "\n".join(f"Sched {name}\n    scheduling = {value}" for name, value in self.scheduling.items())
+            return "\n".join(self._show_part("sched", name, scheduling=now) for name, now in self.scheduling.items())
+        if words[0] == "list" and words[1] in self.objects:
+            names = self.objects[words[1]] if words[2] == "@default" else [words[2]]
+            return "\n".join(self._show_part(words[1], name, jobs=self.jobs.get(name, "")) for name in names)
         if line == "print server":
             return "#\n# Set server attributes.\n#\n" + "\n".join(self.settings)
         raise AssertionError(f"a question that this server does not know: {line}")
+
+    def _show_part(self, kind: str, name: str, **texts: str) -> str:
+        texts["partition"] = self.partitions.get(f"{kind} {name}", "")
+        return f"{kind.title()} {name}\n" + "".join(f"    {key} = {text}\n" for key, text in texts.items() if text)

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from hooks.account import Timing, describe_pass
-from hooks.carry import Effects
+from hooks.carry import Effects, Powers
+from hooks.episodes import Episodes
 from hooks.picture import Picture
 from hooks.translate import translate
 from policy.engine import decide
@@ -21,7 +22,8 @@ def entry_of(seen: Picture) -> dict[str, Any]:
     """The line of a pass over the picture, as it comes back from the journal."""
     translation = translate(seen, Settings())
     plan = decide(translation.snapshot, Ledger(), Settings())
-    line: dict[str, Any] = json.loads(json.dumps(describe_pass(plan, translation, Effects(), TIMING, [])))
+    described = describe_pass(plan, translation, Powers(), Effects(), Episodes(seen.time_s, {}), TIMING, [])
+    line: dict[str, Any] = json.loads(json.dumps(described))
     return line
 
 

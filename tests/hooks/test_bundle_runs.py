@@ -17,15 +17,33 @@ from typing import Any
 import pytest
 
 from hooks.bundle import build, source_digest
+from hooks.host_reading import parse_reading
 from hooks.state import SUMMARY, State
+from hooks.telemetry import load_counts
+from policy.ledger import Ledger
 from tests.hooks.pictures import job, picture, queue, running, vnode
 
 RUNNER = Path(__file__).parent / "stand_in" / "run_hook.py"
 HALF = {"backfill": {"shrink_factor": 0.5}}
 SUMMARY_DATA = {
-    "queues": {"workq": {"mode": "advise", "together": {"ncpus": 16}, "largest": {"ncpus": 8}}},
+    "queues": {
+        "workq": {
+            "mode": "advise",
+            "together": {"ncpus": 16},
+            "largest": {"ncpus": 8},
+            "hosts": 2,
+            "vnodes": 2,
+            "nodes": [[[[["ncpus", 8]]], 2]],
+            "place": "",
+            "chunk": {},
+        }
+    },
     "default_queue": "workq",
     "consumables": ["ncpus", "mem"],
+    "names": ["v1", "v2"],
+    "past": Ledger().to_data(),
+    "starting": {"7.s": True, "8.s": False},
+    "several": [],
 }
 
 
@@ -106,6 +124,68 @@ def test_queuejob_refuses_a_wish_that_makes_no_sense_and_says_what_is_allowed(ho
     assert answer["verdicts"] == [f"pbsteer: {refusal}", None]
 
 
+STRIPED = {
+    "select": "2:ncpus=2:mpiprocs=2:ompthreads=1",
+    "place": "scatter",
+    "pbsteer_asked": "1:ncpus=4:mpiprocs=4",
+}
+
+
+def test_queuejob_stripes_in_the_select_and_again_changes_nothing_more(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    settings = {"stripe": {"layout": "stripe"}}
+    events = [submit(select="1:ncpus=4:mpiprocs=4"), submit(**STRIPED), submit(select="1:ncpus=4", place="pack")]
+    answer = hook.run("queuejob", events=events, settings=settings)
+    resources = [event["resources"] for event in answer["events"]]
+    assert resources == [STRIPED, STRIPED, {"select": "1:ncpus=4", "place": "pack"}]
+    unset = hook.run("queuejob", events=[submit(**STRIPED)])["events"][0]["resources"]
+    assert unset == {"select": "1:ncpus=4:mpiprocs=4", "place": "free", "pbsteer_asked": ""}
+
+
+def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: str) -> dict[str, Any]:
+    job_o = {"queue": "workq", "job_state": state, "euser": "alice", "Resource_List": before}
+    return {"Resource_List": changes, "job_o": job_o, **more}
+
+
+def test_modifyjob_refuses_what_could_not_be_submitted_but_not_to_operators(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    before = {"select": "1:ncpus=4", "walltime": "10:00:00"}
+    events = [
+        alter(before, {"select": "1:ncpus=9"}),
+        alter(before, {"pbsteer_layout": "wide"}),
+        alter(before, {"select": "1:ncpus=8"}),
+        alter(before, {"select": "1:ncpus=9"}, requestor="olga"),
+    ]
+    refused = [verdict is not None for verdict in hook.run("modifyjob", events=events)["verdicts"]]
+    assert refused == [True, True, False, False]
+
+
+def test_modifyjob_keeps_the_estimate_and_the_stripe_right(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    settings = {**HALF, "stripe": {"layout": "stripe"}}
+    before = {**STRIPED, "walltime": "10:00:00", "soft_walltime": "05:00:00"}
+    events = [
+        alter(before, {"walltime": "04:00:00"}),
+        alter(before, {"walltime": "00:10:00"}),
+        alter(before, {"select": "1:ncpus=2:mpiprocs=2"}),
+        alter(before, {"place": "pack"}),
+        alter(before, {"walltime": "04:00:00"}, state=4),
+        alter({**before}, {}),
+    ]
+    answer = hook.run("modifyjob", events=events, settings=settings)
+    assert answer["verdicts"] == [None] * len(events)
+    own = {"select": "1:ncpus=4:mpiprocs=4", "pbsteer_asked": ""}
+    two = {"select": "2:ncpus=1:mpiprocs=1", "place": "scatter", "pbsteer_asked": "1:ncpus=2:mpiprocs=2"}
+    assert [event["resources"] for event in answer["events"]] == [
+        {"walltime": "04:00:00", "soft_walltime": "02:00:00"},
+        {"walltime": "00:10:00", "soft_walltime": ""},
+        two,
+        {**own, "place": "pack"},
+        {"walltime": "04:00:00", "soft_walltime": "02:00:00"},
+        {},
+    ]
+
+
 def test_queuejob_predicts_from_what_the_passes_have_learned(hook: Hook) -> None:
     settings = {"backfill": {"predictor": "last-two", "shrink_threshold_s": 60}}
     queues = {"workq": queue("advise")}
@@ -142,6 +222,59 @@ def test_runjob_refuses_what_does_not_fit(hook: Hook) -> None:
     ]
 
 
+def test_runjob_keeps_stripes_apart_and_starts_off_vnodes_that_take_no_jobs(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    settings = {"stripe": {"stagger_s": 100}, "schedule": {"budget_s": 5}}
+    idle = {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}
+    vnodes = {"v1": idle, "v2": idle, "v3": {**idle, "state": 1}}
+
+    def start(job_id: str, requestor: str, place: str, **wishes: str) -> dict[str, Any]:
+        return {"id": job_id, "requestor": requestor, "queue": "workq", "exec_vnode": place, "Resource_List": wishes}
+
+    both, stripe = "(v1:ncpus=1)+(v2:ncpus=1)", {"pbsteer_asked": "1:ncpus=2:mpiprocs=2"}
+    events = [
+        start("1.s", "Scheduler", both, **stripe),
+        start("2.s", "Scheduler", both, **stripe),
+        start("7.s", "root", both),
+        start("8.s", "root", both, **stripe),
+        start("2.s", "root", both, **stripe),
+        start("3.s", "Scheduler", both),
+        start("4.s", "Scheduler", "(v1:ncpus=1)", **stripe),
+        start("5.s", "Scheduler", "(v3:ncpus=1)"),
+        start("5.s", "root", "(v3:ncpus=1)"),
+    ]
+    verdicts = hook.run("runjob", events=events, vnodes=vnodes, settings=settings)["verdicts"]
+    assert [verdict is None for verdict in verdicts] == [True, False, False, True, True, True, True, False, True]
+    assert "two of them start 100 s apart there" in verdicts[1]
+    assert verdicts[7] == "pbsteer: vnode v3 is offline"
+
+
+def test_runjob_refuses_vnodes_that_no_longer_meet_the_requirements_but_not_to_administrators(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    now_s = int(time.time())
+    readings = {"v1": f"t={now_s};mem=9000/9000;temp=40", "v2": f"t={now_s};mem=500/9000;temp=40", "v3": ""}
+    vnodes = {
+        name: {"resources_available": {"ncpus": 8, "pbsteer_reading": text}, "resources_assigned": {"ncpus": 0}}
+        for name, text in readings.items()
+    }
+
+    def start(vnode: str, requestor: str = "Scheduler", **needs: str) -> dict[str, Any]:
+        place = f"({vnode}:ncpus=1)"
+        return {"requestor": requestor, "queue": "workq", "exec_vnode": place, "Resource_List": needs}
+
+    events = [
+        start("v1", pbsteer_min_mem="1gb", pbsteer_max_temp="60"),
+        start("v2", pbsteer_min_mem="1gb"),
+        start("v1", pbsteer_max_temp="30"),
+        start("v3", pbsteer_min_mem="1gb"),
+        start("v3"),
+        start("v2", "root", pbsteer_min_mem="1gb"),
+    ]
+    answer = hook.run("runjob", events=events, vnodes=vnodes)
+    assert [verdict is None for verdict in answer["verdicts"]] == [True, False, False, False, True, True]
+    assert answer["logged"] == []
+
+
 def test_runjob_counts_starts_that_are_under_way(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {}, "jobs": "9.s/0, 9.s/1, 9.s/2"}}
@@ -152,6 +285,11 @@ def test_runjob_counts_starts_that_are_under_way(hook: Hook) -> None:
 
 
 def run_pass(hook: Hook, mode: str, **parts: Any) -> Any:
+    if "scheds" in parts:
+        folder = hook.state.path.parent / "sched_priv"
+        folder.mkdir(exist_ok=True)
+        (folder / "sched_config").write_text("fair_share: false ALL\n")
+        parts["scheds"] = {name: {**texts, "sched_priv": str(folder)} for name, texts in parts["scheds"].items()}
     world = picture({"1.s": job()}, queues={"workq": queue(mode)}, **parts).to_data()
     answer = hook.run("periodic", world=world)
     assert answer["verdicts"] == [None]
@@ -159,7 +297,7 @@ def run_pass(hook: Hook, mode: str, **parts: Any) -> Any:
 
 
 def acts_of(answer: Any) -> list[list[str]]:
-    return [call for call in answer["calls"] if call[0] in ("start", "requeue", "alter")]
+    return [call for call in answer["calls"] if call[0] in ("start", "requeue", "alter", "scheduling")]
 
 
 def test_a_pass_in_drive_starts_the_job_where_it_fits(hook: Hook) -> None:
@@ -192,7 +330,10 @@ def test_a_pass_cuts_a_striped_job_into_its_pieces_before_it_starts_it(hook: Hoo
     striped = job(cores=4, Resource_List__select="1:ncpus=4:mpiprocs=4", Resource_List__pbsteer_layout="stripe")
     answer = hook.run("periodic", world=picture({"1.s": striped}, queues={"workq": queue("drive")}).to_data())
     assert acts_of(answer) == [
-        ["alter", "1.s", "Resource_List.select", "4:ncpus=1:mpiprocs=1"],
+        [
+            *["alter", "1.s", "Resource_List.select", "4:ncpus=1:mpiprocs=1"],
+            *["Resource_List.pbsteer_asked", "1:ncpus=4:mpiprocs=4"],
+        ],
         ["start", "1.s", "(v1:ncpus=1)+(v1:ncpus=1)+(v2:ncpus=1)+(v2:ncpus=1)"],
     ]
 
@@ -216,11 +357,68 @@ def test_a_pass_in_other_modes_only_writes_down_what_it_would_do(hook: Hook, mod
     assert not (hook.state.path / "ledger.json").exists()
 
 
-def test_a_pass_does_not_drive_beside_a_scheduler_that_schedules(hook: Hook) -> None:
-    answer = run_pass(hook, "drive", scheds={"default": {"scheduling": "True", "partition": "pbs-default"}})
-    assert acts_of(answer) == []
-    (entry,) = hook.state.read_journal(9)
-    assert "queue workq is not driven: scheduler default starts jobs too" in entry["notes"][0]
+SCHEDULING = {"default": {"scheduling": "True", "partition": "pbs-default", "state": "idle"}}
+SWITCHED_OFF = {"default": {**SCHEDULING["default"], "scheduling": "False"}}
+CYCLING = {"default": {**SWITCHED_OFF["default"], "state": "scheduling"}}
+
+
+def test_a_pass_switches_the_scheduler_off_and_starts_jobs_only_once_it_has_seen_it_off(hook: Hook) -> None:
+    first = run_pass(hook, "drive", scheds=SCHEDULING)
+    assert acts_of(first) == [["scheduling", "default", "False"]]
+    assert acts_of(run_pass(hook, "drive", scheds=CYCLING)) == []
+    assert acts_of(run_pass(hook, "drive", scheds=SWITCHED_OFF)) == [["start", "1.s", "(v1:ncpus=2)"]]
+    told = [" ".join(entry["notes"]) for entry in hook.state.read_journal(9)]
+    assert ["being switched off" in told[0], "ending its last cycle" in told[1], told[2]] == [True, True, ""]
+
+
+@pytest.mark.parametrize("mode", ["observe", "advise"])
+def test_a_pass_that_finds_another_mode_switches_the_scheduler_on_again(hook: Hook, mode: str) -> None:
+    run_pass(hook, "drive", scheds=SCHEDULING)
+    assert acts_of(run_pass(hook, mode, scheds=SWITCHED_OFF)) == [["scheduling", "default", "True"]]
+    assert acts_of(run_pass(hook, mode, scheds=SWITCHED_OFF)) == []
+
+
+def test_three_passes_that_fail_hand_the_queues_back_and_it_takes_ten_good_ones_to_drive_again(hook: Hook) -> None:
+    run_pass(hook, "drive", scheds=SCHEDULING)
+    (hook.state.path / ".summary.json.new").symlink_to(".summary.json.new")
+    for _ in range(3):
+        assert acts_of(run_pass(hook, "drive", scheds=SWITCHED_OFF)) == []
+    answer = run_pass(hook, "drive", scheds=SWITCHED_OFF)
+    assert acts_of(answer) == [["scheduling", "default", "True"]]
+    assert "3 passes in a row have failed: scheduler default is switched on again" in " ".join(answer["logged"])
+    (hook.state.path / ".summary.json.new").unlink()
+    acts = [acts_of(run_pass(hook, "drive", scheds=SCHEDULING)) for _ in range(11)]
+    assert acts == [[["scheduling", "default", "True"]], *[[]] * 9, [["scheduling", "default", "False"]]]
+    assert "drives again after 1 more" in " ".join(hook.state.read_journal(2)[0]["notes"])
+
+
+def test_passes_that_fail_leave_no_victim_held(hook: Hook) -> None:
+    mark = "pbsteer for=2.s how=requeue asked=1795207200 until=1795207200 held"
+    held = {"1.s": job("H", Hold_Types="s", estimated__site=mark), "2.s": job(cores=99)}
+    world = picture(held, queues={"workq": queue("advise")}, scheds=SCHEDULING).to_data()
+    (hook.state.path / ".summary.json.new").symlink_to(".summary.json.new")
+    for _ in range(3):
+        assert acts_of(hook.run("periodic", world=world)) == []
+    answer = hook.run("periodic", world=world)
+    assert [call[:3] for call in answer["calls"] if call[1:2] == ["1.s"]] == [
+        ["release", "1.s", "s"], ["alter", "1.s", "estimated.site"],
+    ]  # fmt: skip
+    assert "job 1.s is held no longer" in " ".join(answer["logged"])
+
+
+def test_settings_that_cannot_be_read_count_as_failed_passes(hook: Hook) -> None:
+    run_pass(hook, "drive", scheds=SCHEDULING)
+    world = picture({"1.s": job()}, queues={"workq": queue("drive")}, scheds=SWITCHED_OFF).to_data()
+    acts = [acts_of(hook.run("periodic", world=world, settings={"no": "such table"})) for _ in range(4)]
+    assert acts == [[], [], [], [["scheduling", "default", "True"]]]
+
+
+def test_what_would_be_done_is_counted_by_episode(hook: Hook) -> None:
+    for _ in range(3):
+        run_pass(hook, "observe")
+    hook.run("periodic", world=picture({}, queues={"workq": queue("observe")}).to_data())
+    run_pass(hook, "observe")
+    assert [entry["would"]["starts"] for entry in hook.state.read_journal(9)] == [1, 1, 1, 1, 2]
 
 
 def test_a_pass_tells_the_other_hooks_the_modes(hook: Hook) -> None:
@@ -244,10 +442,11 @@ def test_a_pass_starts_anew_with_a_ledger_that_cannot_be_read_and_says_so(hook: 
 
 
 def test_a_pass_that_cannot_remember_does_nothing(hook: Hook) -> None:
-    (hook.state.path / ".ledger.json.new").mkdir()
-    answer = run_pass(hook, "drive")
-    assert acts_of(answer) == []
-    assert "IsADirectoryError" in answer["logged"][0]
+    full = build("periodic").replace("file.write(text)", "raise OSError(28, 'No space left on device')", 1)
+    world = picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", text=full, world=world)
+    assert (answer["verdicts"], acts_of(answer)) == ([None], [])
+    assert "No space left on device" in answer["logged"][0]
 
 
 def test_no_name_of_a_job_disturbs_a_pass(hook: Hook) -> None:
@@ -301,3 +500,28 @@ def test_an_update_meets_nothing_of_the_version_before(hook: Hook) -> None:
     answer = hook.run("queuejob", text=first + build("queuejob"))
     assert answer["verdicts"] == [None]
     assert {name.split(".")[0] for name in answer["modules"]} == {f"pbsteer_{source_digest()}"}
+
+
+def test_a_mom_s_run_reports_this_host_once_and_keeps_its_counts_where_pbs_clears_up(hook: Hook) -> None:
+    (hook.home / "tmp").mkdir()
+    vnodes: dict[str, Any] = {name: {"resources_available": {}, "resources_assigned": {}} for name in ("v1", "v2")}
+    answer = hook.run("exechost_periodic", events=[{}, {}], vnodes=vnodes)
+    assert (answer["verdicts"], answer["logged"]) == ([None, None], [])
+    assert answer["vnodes"]["v2"] == {}
+    (text,) = answer["vnodes"]["v1"].values()
+    reading = parse_reading(text)
+    assert reading is not None
+    assert abs(reading.time_s - time.time()) < 60
+    assert reading.memory_mib is not None
+    assert load_counts(hook.home / "tmp" / "pbsteer_counts.json") is not None
+
+
+def test_a_mom_s_run_that_cannot_keep_its_counts_reports_what_needs_none(hook: Hook) -> None:
+    answer = hook.run("exechost_periodic", vnodes={"v1": {"resources_available": {}, "resources_assigned": {}}})
+    assert ";mem=" in answer["vnodes"]["v1"]["pbsteer_reading"]
+    assert "load and network are not reported" in "".join(answer["logged"])
+
+
+def test_a_mom_s_run_for_a_host_that_has_no_vnode_of_its_name_does_nothing(hook: Hook) -> None:
+    answer = hook.run("exechost_periodic", vnodes={"v2": {"resources_available": {}, "resources_assigned": {}}})
+    assert (answer["vnodes"], answer["logged"], answer["verdicts"]) == ({"v2": {}}, [], [None])

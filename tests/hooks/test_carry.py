@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
-from hooks.carry import Budget, Effects, carry_out
+from hooks.carry import Budget, Effects, Powers, carry_out
 from hooks.ifl import Connection
+from hooks.marks import MARK_KEY, Mark, show_marks
 from hooks.picture import Picture
+from hooks.starting import find_new_chunks
 from hooks.translate import snapshot_of
 from policy.ledger import Ledger
 from policy.placement import parse_exec_vnode
 from policy.plan import Plan, Preempt, Start, Waits
 from policy.reasons import Reason
-from policy.settings import Settings
+from policy.settings import CheckpointSettings, Settings
 from tests.hooks.pictures import NOW_S, job, picture, queue, running
 from tests.hooks.stand_in import pbs_ifl
 
+PLAIN = Settings()
 IDLE_4 = Reason("too-few-idle", (("idle", 4),))
 PREEMPTED = Reason(
     "preempted-quota", (("beneficiary", "2.s"), ("entity", "alice"), ("used", 8), ("limit", 4), ("queue", "w"))
@@ -47,12 +50,18 @@ def make_plan(seen: Picture, starts: Any = (), preempts: Any = (), waits: Any = 
     )
 
 
-def carry(plan: Plan, seen: Picture, queues: tuple[str, ...] = ("workq",), seconds: float = 10) -> Effects:
+DRIVING = Powers(frozenset({"workq"}), frozenset({"workq"}))
+
+
+def carry(
+    plan: Plan, seen: Picture, powers: Powers = DRIVING, seconds: float = 10, settings: Settings = PLAIN
+) -> Effects:
     with Connection(pbs_ifl) as connection:
         return carry_out(
             plan,
             seen,
-            queues,
+            powers,
+            settings,
             pbs_ifl=pbs_ifl,
             connection=connection,
             budget=Budget(seconds),
@@ -81,9 +90,43 @@ def test_a_job_that_is_cut_into_pieces_asks_for_these_before_it_starts() -> None
     place = "(v1:mem=1048576kb:ncpus=1)+" * 2 + "(v2:mem=1048576kb:ncpus=1)+" * 2
     carry(make_plan(seen, [("2.s", place.rstrip("+"))]), seen)
     assert done() == [
-        ["alter", "2.s", "Resource_List.select", "4:mem=1048576kb:ncpus=1:mpiprocs=1"],
+        [
+            *["alter", "2.s", "Resource_List.select", "4:mem=1048576kb:ncpus=1:mpiprocs=1"],
+            *["Resource_List.pbsteer_asked", "1:mem=4194304kb:ncpus=4:mpiprocs=4"],
+        ],
         ["start", "2.s", place.rstrip("+")],
     ]
+
+
+CUT = {
+    "Resource_List.select": "4:ncpus=1:mpiprocs=1",
+    "schedselect": "4:ncpus=1:mpiprocs=1",
+    "Resource_List.pbsteer_asked": "1:ncpus=4:mpiprocs=4",
+}
+STRIPED = {**CUT, "Resource_List.select": "2:ncpus=2:mpiprocs=2:ompthreads=1", "Resource_List.place": "scatter:shared"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "place", "changes"),
+    [
+        (CUT, "(v1:ncpus=4)", {"select": "1:ncpus=4:mpiprocs=4", "place": "free", "pbsteer_asked": ""}),
+        (CUT, "(v1:ncpus=1)+" * 3 + "(v2:ncpus=1)", {}),
+        (STRIPED, "(v1:ncpus=4)", {"select": "1:ncpus=4:mpiprocs=4", "place": "free:shared", "pbsteer_asked": ""}),
+        (
+            STRIPED,
+            "(v1:ncpus=1)+" * 3 + "(v2:ncpus=1)",
+            {"select": "4:ncpus=1:mpiprocs=1", "place": "free:shared", "pbsteer_asked": "1:ncpus=4:mpiprocs=4"},
+        ),
+    ],
+    ids=["cut-then-packed", "cut-again", "striped-then-packed", "striped-then-cut"],
+)
+def test_a_job_that_was_cut_before_starts_in_the_chunks_that_it_is_placed_in(
+    texts: dict[str, str], place: str, changes: dict[str, str]
+) -> None:
+    seen = picture({"2.s": {**job(cores=4), **texts}})
+    plan = make_plan(seen, [("2.s", place.rstrip("+"))])
+    assert plan.starts[0].job.request.select == "1:ncpus=4:mpiprocs=4"
+    assert find_new_chunks(plan.starts[0], seen.jobs["2.s"]) == changes
 
 
 def test_an_array_is_cut_into_pieces_once_for_all_its_subjobs() -> None:
@@ -110,7 +153,7 @@ def test_a_job_that_may_not_ask_for_other_chunks_is_not_started() -> None:
     seen = picture({"2.s": job(cores=2, Resource_List__select="1:ncpus=2:mpiprocs=2")})
     effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=1)+(v2:ncpus=1)")]), seen)
     assert (effects.started, [call[0] for call in done()]) == ([], ["alter"])
-    assert "cannot set the select of 2.s" in effects.failures[0]
+    assert "cannot set the select and pbsteer_asked of 2.s" in effects.failures[0]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +183,23 @@ def test_other_queues_are_left_alone() -> None:
 
 def test_without_queues_nothing_is_done() -> None:
     seen = picture({"2.s": job()})
-    assert carry(make_plan(seen, [("2.s", "(v2:ncpus=2)")], [], [(IDLE_4, ["2.s"])]), seen, ()) == Effects()
+    assert carry(make_plan(seen, [("2.s", "(v2:ncpus=2)")], [], [(IDLE_4, ["2.s"])]), seen, Powers()) == Effects()
+    assert done() == []
+
+
+def test_where_only_preemption_is_ours_nothing_is_started_and_no_comment_written() -> None:
+    seen = picture({"1.s": running(), "2.s": job(), "3.s": job()})
+    plan = make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")], [(IDLE_4, ["2.s"])])
+    effects = carry(plan, seen, Powers(preempt=frozenset({"workq"})))
+    assert [call[:3] for call in done()] == [
+        ["alter", "1.s", "estimated.site"], ["alter", "1.s", "Hold_Types"], ["requeue", "1.s"],
+    ]  # fmt: skip
+    assert (effects.started, effects.requeued, effects.comments) == ([], ["1.s"], 0)
+
+
+def test_nobody_is_preempted_for_those_who_would_not_get_the_cores() -> None:
+    seen = picture({"1.s": running(), "2.s": job()})
+    carry(make_plan(seen, [], [("1.s", "2.s")]), seen, DRIVING._replace(not_for=frozenset({"2.s"})))
     assert done() == []
 
 
@@ -194,3 +253,30 @@ def test_a_comment_that_says_something_else_is_replaced(old: str) -> None:
     seen = picture({"3.s": job(comment=old)})
     carry(make_plan(seen, waits=[(IDLE_4, ["3.s"])]), seen)
     assert len(comments()) == 1
+
+
+SAVING = Settings(checkpoint=CheckpointSettings(method="signal", grace_s=60))
+
+
+def test_a_victim_is_marked_before_it_is_asked() -> None:
+    seen = picture({"1.s": running(), "2.s": job()})
+    effects = carry(make_plan(seen, [], [("1.s", "2.s")]), seen, settings=SAVING)
+    assert [call[:3] for call in done()] == [["alter", "1.s", MARK_KEY], ["signal", "1.s", "USR2"]]
+    assert (effects.asked, effects.requeued) == (["1.s"], [])
+
+
+def test_nobody_is_asked_who_could_not_be_marked() -> None:
+    seen = picture({"1.s": running(), "2.s": job()})
+    pbs_ifl.REFUSALS["1.s"] = "no"
+    effects = carry(make_plan(seen, [], [("1.s", "2.s")]), seen, settings=SAVING)
+    assert [call[0] for call in done()] == ["alter"]
+    assert (effects.asked, len(effects.failures)) == ([], 1)
+
+
+@pytest.mark.parametrize("powers", [DRIVING, Powers(preempt=DRIVING.preempt), Powers()])
+def test_a_held_victim_is_let_go_in_every_mode(powers: Powers) -> None:
+    mark = Mark("2.s", "requeue", int(NOW_S), int(NOW_S), held=True)
+    held = job("H", Hold_Types="s") | {MARK_KEY: show_marks({None: mark})}
+    seen = picture({"1.s": held, "2.s": running()})
+    assert list(carry(make_plan(seen), seen, powers).released) == ["1.s"]
+    assert done()[:2] == [["release", "1.s", "s"], ["alter", "1.s", MARK_KEY, ""]]

@@ -64,3 +64,19 @@ def test_no_order_of_starts_gets_a_vnode_more_than_it_has(jobs: list[tuple[int, 
     placements = {f"{number}.s": f"(v1:ncpus={cores})" for number, (cores, _) in enumerate(jobs)}
     refused = refuse(f"(v1:ncpus={asked})", {"v1": room(counted, listed)}, placements) is not None
     assert refused is (sum(cores for cores, _ in jobs) + asked > 8)
+
+
+def test_what_another_vnode_counts_is_no_reason_to_refuse() -> None:
+    """PBS lets a vnode's resource point at another's (``lic=@v2``), and counts it there."""
+    here = Room({"ncpus": "8", "lic": "@v2"}, {"ncpus": "0", "lic": "@v2"}, "", alone=False)
+    assert refuse("(v1:ncpus=8:lic=1)", {"v1": here}) is None
+    assert refuse("(v1:ncpus=9:lic=1)", {"v1": here})
+
+
+def test_the_unit_is_the_resources() -> None:
+    bytes_there = Room({"mem": "1048576"}, {}, "", alone=False)
+    assert refuse("(v1:mem=2gb)", {"v1": bytes_there}) is not None
+    licences = Room({"lic": "1.0"}, {}, "", alone=False)
+    assert refuse("(v1:lic=2)", {"v1": licences}) == (
+        "vnode v1 has lic=1.0, of which 0 are in use: there is no room for 2 more"
+    )

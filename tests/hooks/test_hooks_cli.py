@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -86,5 +87,104 @@ def test_the_last_pass_is_told_with_what_stands_in_the_way() -> None:
     assert "\x1b" not in told
 
 
+def test_what_passes_would_have_done_is_told_once_there_is_something() -> None:
+    would = {"since_s": 100.0, "starts": 3, "preempts": 1}
+    told = "\n".join(hooks_cli._describe_last_pass({**ENTRY, "would": would}, 107.0))
+    assert "it would have started 3 jobs and preempted 1" in told
+    for entry in (ENTRY, {**ENTRY, "would": {**would, "starts": 0, "preempts": 0}}):
+        assert "would have" not in "\n".join(hooks_cli._describe_last_pass(entry, 107.0))
+
+
 def test_before_the_first_pass_that_is_told() -> None:
     assert hooks_cli._describe_last_pass({}, 107.0) == ["last pass: none has been seen"]
+
+
+class FakeBin:
+    """A PBS_EXEC whose qmgr prints a server with nothing of ours; what it is told to change is refused."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "bin").mkdir(parents=True)
+        texts = {
+            "list hook @default": "", "list resource": "", "print server": "set server scheduling = True",
+            "list sched": "Sched default\n    scheduling = True", "list queue @default partition": "Queue workq",
+            "list node @default partition": "Node n1", "list queue workq": "Queue workq",
+            "list node n1": "Node n1", "list node n1 jobs,resv": "Node n1\n    jobs = 7.s/0",
+        }  # fmt: skip
+        cases = "".join(f"  {line!r}) printf '%b\\n' {text!r};;\n" for line, text in texts.items())
+        for name in ("qmgr", "qselect"):
+            program = folder / "bin" / name
+            program.write_text(f'#!/bin/sh\n[ {name} = qselect ] && exit 0\ncase "$2" in\n{cases}  *) exit 3;;\nesac\n')
+            program.chmod(0o755)
+
+
+def test_the_plan_as_json_has_every_group_with_its_reason_and_steps(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    shown = run("plan", "--pbs-conf", str(conf)).output
+    told = json.loads(run("plan", "--json", "--pbs-conf", str(conf)).output)
+    assert [line[2:] for line in shown.splitlines() if line.startswith("# ")] == [
+        group["why"] for group in told["groups"]
+    ]
+    steps = [step for group in told["groups"] for step in group["steps"]]
+    assert {step["do"] for step in steps} == {"write", "qmgr"}
+    assert f'qmgr -c "{next(step["line"] for step in steps if "line" in step)}"' in shown
+    assert json.loads(run("remove", "--plan", "--json", "--pbs-conf", str(conf)).output)["groups"] == []
+
+
+def test_json_alone_is_refused_and_nothing_is_removed(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    (tmp_path / "pbsteer").mkdir()
+    result = run("remove", "--json", "--pbs-conf", str(conf))
+    assert result.exit_code == 2
+    assert "remove --plan --json" in result.output
+    told = json.loads(run("remove", "--plan", "--json", "--pbs-conf", str(conf)).output)
+    assert [step["do"] for group in told["groups"] for step in group["steps"]] == ["remove"]
+    assert (tmp_path / "pbsteer").exists()
+
+
+def test_status_of_a_server_without_hooks_ends_with_1_and_says_what_is_missing(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    result = run("status", "--pbs-conf", str(conf))
+    assert result.exit_code == 1
+    assert "needs attention:\n  pbsteer_queuejob: is not there" in result.output
+    told = json.loads(run("status", "--json", "--pbs-conf", str(conf)).output)
+    assert (told["well"], told["last_pass"]) == (False, None)
+
+
+def test_a_partition_whose_vnode_runs_a_job_is_told_before_anything_is_done(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    for command in ("plan", "apply"):
+        result = run(command, "--partition", "p", "--queue", "workq", "--vnode", "n1", "--pbs-conf", str(conf))
+        assert result.exit_code == 1
+        assert "n1 (7.s)" in result.output
+    assert not (tmp_path / "pbsteer").exists()
+
+
+@pytest.mark.parametrize("words", [("--queue", "q"), ("--vnode", "v")])
+def test_a_part_without_a_partition_is_a_wrong_use(conf: Path, tmp_path: Path, words: tuple[str, str]) -> None:
+    FakeBin(tmp_path / "exec")
+    result = run("plan", *words, "--pbs-conf", str(conf))
+    assert result.exit_code == 2
+    assert "belong to --partition" in result.output
+
+
+@pytest.mark.parametrize(("options", "words"), [((), "save"), (("--criu", "/opt/criu/criu"), "dump")])
+def test_the_scripts_are_written_with_the_lines_that_a_mom_needs(
+    conf: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    folder = tmp_path / "etc" / "pbsteer"
+    for _ in range(2):
+        result = run("scripts", "--to", str(folder), *options, "--pbs-conf", str(conf))
+        assert result.exit_code == 0
+    assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == {
+        "checkpoint.py": 0o755,
+        "profile.sh": 0o644,
+    }
+    program = f"!{tmp_path}/exec/bin/pbs_python {folder}/checkpoint.py {words} %jobid %sid %taskid %path"
+    assert " ".join((f"$action checkpoint_abort 40 {program}", *options[1:])) in result.output.splitlines()
+
+
+def test_a_folder_that_a_mom_could_not_read_from_its_configuration_is_refused(conf: Path, tmp_path: Path) -> None:
+    result = run("scripts", "--to", str(tmp_path / "a b"), "--pbs-conf", str(conf))
+    assert result.exit_code == 1
+    assert "a path without blanks" in result.output
+    assert not (tmp_path / "a b").exists()

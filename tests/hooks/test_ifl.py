@@ -11,11 +11,14 @@ import pytest
 from hooks import reader
 from hooks.ifl import Connection, IflError
 from hooks.picture import Picture
-from hooks.requeue import Requeues
+from hooks.requeue import Departures
+from hooks.saving import CHECKPOINT, REQUEUE, SIGNAL, LetGo
 from hooks.translate import snapshot_of
 from policy.settings import Settings
 from tests.hooks.pictures import NOW_S, job, picture, running
 from tests.hooks.stand_in import pbs_ifl
+
+VICTIMS = (LetGo("12.server", REQUEUE), LetGo("8[2].server", REQUEUE))
 
 
 @pytest.fixture(autouse=True)
@@ -97,23 +100,39 @@ def test_a_server_that_is_away_is_named() -> None:
 
 def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
     pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
-    requeues = Requeues(pbs_ifl, ["12.server", "8[2].server"], lambda: None)
-    requeues.wait(0)
+    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
+    departures.wait(0)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
         ["requeue", "12.server"],
         ["requeue", "8[2].server"],
     ]
-    assert list(requeues.failures) == ["8[2].server"]
-    assert "not rerunable" in requeues.failures["8[2].server"]
+    assert list(departures.failures) == ["8[2].server"]
+    assert "not rerunable" in departures.failures["8[2].server"]
 
 
 def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
     pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
-    requeues = Requeues(pbs_ifl, ["12.server", "8[2].server"], lambda: None)
-    requeues.wait(30)
+    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
+    departures.wait(30)
     assert pbs_ifl.CALLS == []
-    assert list(requeues.failures) == ["8[2].server"]
+    assert list(departures.failures) == ["8[2].server"]
+
+
+def test_each_victim_is_asked_by_its_method() -> None:
+    requests = [
+        LetGo("1.server", SIGNAL, "USR2"),
+        LetGo("2.server", CHECKPOINT, holds="s"),
+        LetGo("8[2].server", REQUEUE, holds="su"),
+    ]
+    Departures(pbs_ifl, requests, lambda: None).wait(0)
+    assert pbs_ifl.CALLS[1:-1] == [
+        ["signal", "1.server", "USR2"],
+        ["alter", "2.server", "Hold_Types", "s"],
+        ["hold", "2.server", "s"],
+        ["alter", "8[].server", "Hold_Types", "su"],
+        ["requeue", "8[2].server"],
+    ]
 
 
 def test_the_reader_answers_line_by_line() -> None:

@@ -1,72 +1,110 @@
-"""Nothing is started where somebody else schedules, or where something holds that pbsteer would not honour."""
+"""Nothing is started where something holds that pbsteer would not honour, and no queue without the others."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from hooks.obstacles import find_obstacles, find_orphans, read_sched_files
+from hooks.obstacles import find_obstacles
+from hooks.queues import read_modes
 from policy.settings import Settings
-from tests.hooks.pictures import picture, queue
+from tests.hooks.pictures import picture, queue, vnode
 
-SETTINGS = Settings()
 SERVER = {"name": "server", "scheduling": "False"}
 DEDICATED = "# month/day/year\n01/01/2020 10:00 01/01/2020 12:00\n"
 
 
-def find(files: dict[str, dict[str, str]] | None = None, unread: dict[str, str] | None = None, **parts: Any) -> str:
-    parts.setdefault("queues", {"workq": queue("drive"), "idle": queue("observe")})
-    return find_obstacles(picture(**parts), SETTINGS, unread or {}, files or {}).get("workq", "")
+def find_all(
+    files: Mapping[str, Mapping[str, str]] | None = None, unread: Mapping[str, str] | None = None, **parts: Any
+) -> dict[str, str]:
+    seen = picture(**parts)
+    return find_obstacles(seen, read_modes(seen, Settings()), unread or {}, files or {})
 
 
-def test_a_queue_that_nobody_else_schedules_is_driven() -> None:
-    assert (
-        find({"default": {"sched_config": "fair_share: false ALL\n#fair_share: true", "dedicated_time": DEDICATED}})
-        == ""
-    )
+def find(**parts: Any) -> str:
+    parts.setdefault("queues", {"workq": queue("drive")})
+    return find_all(**parts).get("workq", "")
+
+
+def config(text: str) -> Mapping[str, Mapping[str, str]]:
+    return {"default": {"sched_config": text}}
+
+
+def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not() -> None:
+    files = {"default": {"sched_config": "fair_share: false ALL\n#fair_share: true", "dedicated_time": DEDICATED}}
+    for scheduling in ("True", "False"):
+        assert find(files=files, scheds={"default": {"scheduling": scheduling, "partition": "pbs-default"}}) == ""
+    assert find(files=files, scheds={}) == ""
 
 
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"scheds": {"default": {"scheduling": "True", "partition": "pbs-default"}}}, "set sched default scheduling"),
-        ({"server": {"name": "s", "scheduling": "True"}, "scheds": {}}, "starts jobs too"),
         ({"server": {**SERVER, "node_group_enable": "True", "node_group_key": "switch"}}, "placement sets .* switch"),
         ({"server": {**SERVER, "job_sort_formula": "ncpus*2"}}, r"job_sort_formula is set \(ncpus\*2\)"),
-        ({"files": {"default": {"sched_config": "fair_share: True\tALL\n"}}}, "fair_share is true"),
-        ({"files": {"default": {"dedicated_time": "01/01/2090 10:00 01/01/2090 12:00"}}}, "dedicated time"),
-        ({"files": {"default": {"dedicated_time": "tomorrow"}}}, "dedicated time .tomorrow"),
+        ({"files": config("fair_share: True\tALL\n")}, "fair_share is true"),
+        ({"files": config("fair_share: false prime\nfair_share: true non_prime\n")}, "fair_share is true"),
+        ({"files": config("backfill_prime:\ttrue ALL\n")}, "backfill_prime is true"),
+        ({"files": config('server_dyn_res: "floatlic !/usr/bin/lic"\n')}, "server_dyn_res is set .floatlic"),
+        ({"files": config('peer_queue: "workq workq@other"\n')}, "peer_queue is set"),
+        ({"files": config("primetime_prefix: work\n")}, "queue workq is a queue of prime time"),
+        ({"files": {"default": {"dedicated_time": "tomorrow"}}}, "dedicated_time .* cannot be read: 'tomorrow'"),
+        ({"vnodes": {"v1": vnode(max_user_run="1")}}, "vnode v1 has max_user_run = 1"),
+        ({"vnodes": {"v1": vnode(no_multinode_jobs="True")}}, "vnode v1 has no_multinode_jobs"),
+        ({"vnodes": {"v1": vnode(provision_enable="True")}}, "vnode v1 has provision_enable"),
         ({"unread": {"workq": "queue workq: max_run: ..."}}, "max_run"),
         ({"unread": {"": "server: max_run: ..."}}, "server: max_run"),
         ({"queues": {"workq": queue("drive", partition="P9")}}, "no scheduler serves partition P9"),
     ],
 )
 def test_what_stands_in_the_way_is_named(parts: dict[str, Any], words: str) -> None:
-    import re
-
     assert re.search(words, find(**parts))
 
 
-def test_a_partition_is_its_own_schedulers_business() -> None:
+@pytest.mark.parametrize(("state", "stands"), [("idle", True), ("scheduling", True), ("down", False)])
+def test_a_scheduler_that_runs_by_a_config_nobody_can_read_is_an_obstacle(state: str, stands: bool) -> None:
+    scheds = {"default": {"scheduling": "False", "partition": "pbs-default", "state": state}}
+    assert ("cannot be read on this host" in find(scheds=scheds)) is stands
+    assert find(scheds=scheds, files=config("fair_share: false ALL")) == ""
+
+
+@pytest.mark.parametrize("name", ["p_fast", "np_night"])
+def test_the_usual_prefixes_hold_where_the_scheduler_names_none(name: str) -> None:
+    assert f"queue {name} is a queue of" in find_all(queues={name: queue("drive")})[name]
+
+
+def test_dedicated_time_and_its_queues_are_no_obstacle() -> None:
+    files = {
+        "default": {"sched_config": "dedicated_prefix: ded", "dedicated_time": "01/01/2090 10:00 01/01/2090 12:00"}
+    }
+    assert find_all(files, queues={"workq": queue("drive"), "dedq": queue("drive")}) == {}
+
+
+def test_vnodes_that_the_queue_does_not_use_are_no_obstacle() -> None:
+    vnodes = {"v1": vnode(), "v2": vnode(max_running="1", queue="other"), "v3": vnode(max_running="1", partition="P")}
+    assert find(vnodes=vnodes) == ""
+
+
+def test_an_obstacle_to_one_queue_keeps_the_others_of_its_scheduler_with_it() -> None:
     scheds = {
         "default": {"scheduling": "True", "partition": "pbs-default"},
         "second": {"scheduling": "False", "partition": "P1,P2"},
     }
-    queues = {"workq": queue("drive", partition="P2"), "other": queue("drive")}
-    found = find_obstacles(picture(queues=queues, scheds=scheds), SETTINGS, {}, {})
-    assert list(found) == ["other"]
+    queues = {
+        "workq": queue("drive", partition="P2"),
+        "free": queue("drive"),
+        "p_fast": queue("drive", partition="P1"),
+    }
+    found = find_all(queues=queues, scheds=scheds)
+    assert sorted(found) == ["p_fast", "workq"]
+    assert found["workq"] == (
+        "scheduler second also serves queue p_fast (cannot be driven): drive all its queues or none"
+    )
 
 
-def test_a_queue_that_nobody_schedules_is_noticed() -> None:
-    (sentence,) = find_orphans(picture(queues={"workq": queue("drive"), "idle": queue("observe")}), SETTINGS)
-    assert "queue idle is in observe" in sentence
-
-
-def test_the_schedulers_files_are_read_where_the_server_says_they_are(tmp_path: Path) -> None:
-    (tmp_path / "sched_config").write_bytes(b"fair_share: true ALL\n# \xff\n")
-    scheds = {"default": {"sched_priv": str(tmp_path)}, "away": {"sched_priv": "/no/such/folder"}, "bare": {}}
-    files = read_sched_files(picture(scheds=scheds))
-    assert list(files["default"]) == ["sched_config"]
-    assert files["away"] == files["bare"] == {}
+def test_a_queue_in_another_mode_is_named() -> None:
+    found = find_all(queues={"workq": queue("drive"), "idle": queue("observe"), "route": {"queue_type": "Route"}})
+    assert found == {"workq": "scheduler default also serves queue idle (in observe): drive all its queues or none"}

@@ -99,6 +99,31 @@ def test_a_ledger_of_bytes_is_put_aside(state: State) -> None:
     assert state.load_ledger()[0] == Ledger()
 
 
+@pytest.mark.parametrize("thing", ["folder", "link to nowhere"])
+@pytest.mark.parametrize(
+    "name", [LEDGER, "last-pass.json", "lock", f".{LEDGER}.new", ".last-pass.json.new", "journal-2026-11-20.1.jsonl"]
+)
+def test_what_stands_in_a_files_place_and_is_none_is_put_aside_again_and_again(
+    state: State, name: str, thing: str
+) -> None:
+    for _ in range(3):
+        path = state.path / name
+        path.unlink(missing_ok=True)
+        if thing == "folder":
+            (path / "not-empty").mkdir(parents=True)
+        else:
+            path.symlink_to("/nowhere/at/all")
+        with state.locked():
+            assert state.load_ledger()[0] == Ledger()
+            state.save_ledger(LEDGER_WITH_PROMISE)
+            state.write_journal({"pass": 1}, "2026-11-20", 14)
+            state.publish("last-pass.json", {"time_s": 1}, shared=True)
+        assert state.load_ledger() == (LEDGER_WITH_PROMISE, "")
+        assert state.read_journal(1) == [{"pass": 1}]
+        assert state.read_published("last-pass.json") == {"time_s": 1}
+        state.save_ledger(Ledger())
+
+
 @pytest.mark.parametrize("call", ["fsync", "fchmod"])
 def test_a_save_that_breaks_off_leaves_the_old_ledger(state: State, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     def fail(*_: object) -> None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import pytest
 
 from hooks.submission import find_impossible, find_nonsense, shrink_estimate
-from hooks.summary import QueueSummary
+from hooks.summary import QueueSummary, Summary
 from policy.estimates import Estimates
 from policy.ledger import History, Ledger
-from policy.settings import BackfillSettings, Settings
+from policy.settings import BackfillSettings, Settings, StripeSettings
 from tests.hooks.waiting import waiting_job
 
 CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})
-QUEUE = QueueSummary("drive", {"ncpus": 24, "mem": 96 << 20}, {"ncpus": 8, "mem": 32 << 20})
+NODE = ((("mem", 32 << 20), ("ncpus", 8)),)
+QUEUE = QueueSummary("drive", {"ncpus": 24, "mem": 96 << 20}, {"ncpus": 8, "mem": 32 << 20}, 3, 3, ((NODE, 3),))
+
+
+def summarized(queue: QueueSummary) -> Summary:
+    return Summary({"workq": queue}, "workq", CONSUMABLES, frozenset({"n1", "n2", "n3"}))
+
+
 HALF = Settings(backfill=BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600))
 LAST_TWO = Settings(backfill=BackfillSettings(predictor="last-two", shrink_threshold_s=3600))
 NOTHING_PAST = Ledger()
@@ -28,10 +35,15 @@ ALICES_PAST = Ledger(history={"alice": History((5000.0, 7000.0), 12_000.0, 72_00
         ({"select": "1:ncpus=1:mem=33gb"}, "one chunk asks for mem=34603008kb"),
         ({"select": "1:ncpus=1:ngpus=1"}, "ngpus=1, and all vnodes open to that queue have ngpus=0"),
         ({"select": "1:ncpus=8+1:ncpus=9"}, "one chunk asks for ncpus=9"),
+        ({"select": "3:ncpus=4", "place": "pack"}, "with place=pack one host has to have ncpus=12"),
+        ({"select": "4:ncpus=1", "place": "scatter:shared"}, "place=scatter it asks for 4 hosts, and 3 are open"),
+        ({"select": "4:ncpus=1", "place": "vscatter"}, "place=vscatter it asks for 4 vnodes, and 3 are open"),
+        ({"select": "1:ncpus=1:host=n4"}, "it asks for host=n4, and there is no such host"),
+        ({"select": "1:ncpus=1+1:ncpus=2:vnode=m[0]"}, "it asks for vnode=m[0], and there is no such vnode"),
     ],
 )
 def test_what_can_never_run_is_refused_with_the_numbers(asked: dict[str, str], words: str) -> None:
-    refusal = find_impossible(asked, "workq", QUEUE, CONSUMABLES)
+    refusal = find_impossible(asked, "workq", summarized(QUEUE), Settings())
     assert refusal is not None
     assert words in refusal
     assert "queue workq" in refusal
@@ -41,15 +53,28 @@ def test_what_can_never_run_is_refused_with_the_numbers(asked: dict[str, str], w
     "asked",
     [
         {}, {"walltime": "1:00:00"}, {"select": "3:ncpus=8"}, {"ncpus": "8"}, {"select": "what"}, {"ncpus": "many"},
-        {"select": "1:ncpus=1:nosuch=5"},
+        {"select": "1:ncpus=1:nosuch=5"}, {"select": "1:ncpus=1:host=N2"}, {"select": "2:ncpus=4", "place": "pack"},
+        {"select": "3:ncpus=8", "place": "scatter"}, {"select": "1:ncpus=1", "place": "nowhere"},
     ],
 )  # fmt: skip
 def test_what_may_come_to_fit_or_cannot_be_read_is_let_through(asked: dict[str, str]) -> None:
-    assert find_impossible(asked, "workq", QUEUE, CONSUMABLES) is None
+    assert find_impossible(asked, "workq", summarized(QUEUE), Settings()) is None
+
+
+@pytest.mark.parametrize("by", ["wish", "settings"])
+def test_a_chunk_that_no_host_holds_can_run_where_it_is_cut_for_a_stripe(by: str) -> None:
+    asked = {"select": "1:ncpus=16:mpiprocs=16"} | ({"pbsteer_layout": "stripe"} if by == "wish" else {})
+    settings = Settings(stripe=StripeSettings(layout="stripe" if by == "settings" else "none"))
+    assert find_impossible(asked, "workq", summarized(QUEUE), settings) is None
+    packed = {**asked, "pbsteer_layout": "pack"}
+    assert "one chunk asks for ncpus=16" in str(find_impossible(packed, "workq", summarized(QUEUE), settings))
+    whole = {**asked, "select": "1:ncpus=16:mpiprocs=1"}
+    assert "one chunk asks for ncpus=16" in str(find_impossible(whole, "workq", summarized(QUEUE), settings))
 
 
 def test_nothing_is_refused_while_no_vnodes_are_known() -> None:
-    assert find_impossible({"select": "99:ncpus=99"}, "workq", QueueSummary("drive", {}, {}), CONSUMABLES) is None
+    nothing = summarized(QueueSummary("drive", {}, {}, 0, 0))
+    assert find_impossible({"select": "99:ncpus=99"}, "workq", nothing, Settings()) is None
 
 
 def test_an_estimate_above_the_threshold_is_shrunk() -> None:

@@ -13,10 +13,12 @@ from hooks.jobs import read_indices
 from hooks.picture import Picture
 from hooks.translate import modes_of, problems_of, snapshot_of, translate
 from policy.cluster import Job, Run, Vnode
+from policy.engine import decide
+from policy.ledger import Ledger
 from policy.limits import ALL, Limits
 from policy.settings import ServerSettings, Settings
 from policy.wishes import Layout, Needs, RankWish
-from tests.hooks.pictures import NOW_S, job, picture, queue, running, vnode
+from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, queue, running, vnode
 
 SETTINGS = Settings()
 
@@ -195,14 +197,56 @@ def test_a_vnode_held_alone_by_a_job_nobody_sees_has_nothing_left() -> None:
     assert seen.elsewhere["ncpus"] == 8
 
 
+def test_a_vnode_whose_resource_another_counts_takes_the_jobs_that_do_not_ask_for_it() -> None:
+    seen = only_vnode(vnode(resources_available__ngpus="@v2", resources_assigned__ngpus="@v2"))
+    assert seen.usable
+    assert seen.available["ngpus"] == 0
+
+
 def test_a_vnode_whose_cores_cannot_be_read_takes_no_job_and_is_listed() -> None:
     seen = picture(vnodes={"v1": vnode(resources_available__ncpus="many")})
     assert not snapshot_of(seen, SETTINGS).vnodes["v1"].usable
     assert "'many'" in problems_of(seen, SETTINGS)[0]
 
 
-def test_a_vnode_with_a_reservation_takes_no_job() -> None:
-    assert not only_vnode(vnode(resv="R11.server")).usable
+def test_a_vnode_with_a_reservation_that_cannot_be_read_takes_no_job() -> None:
+    (window,) = only_vnode(vnode(resv="R11.server")).closed
+    assert (window.start_s, window.end_s, window.amounts) == (0, math.inf, None)
+
+
+def test_a_waiting_job_that_still_has_its_vnodes_is_pinned_to_them() -> None:
+    seen = only_job(job(exec_vnode="(v2:ncpus=2:mem=1048576kb)+(v2:ncpus=2:mem=1048576kb)+(v1:ncpus=1)"))
+    assert seen.pinned == ("v2", "v1")
+    assert [(c.pieces, c.amounts, c.wants) for c in seen.request.chunks] == [
+        (2, (("mem", 1 << 20), ("ncpus", 2)), (("vnode", "v2"),)),
+        (1, (("ncpus", 1),), (("vnode", "v1"),)),
+    ]
+    assert "exec_vnode" in only_job(job(exec_vnode="(v1")).blocked
+    assert only_job(job()).pinned == ()
+
+
+def test_a_run_is_not_pinned() -> None:
+    run = snapshot_of(picture({"12.server": running()}), SETTINGS).runs["12.server"]
+    assert (run.job.pinned, run.job.request.chunks[0].wants) == ((), ())
+
+
+@pytest.mark.parametrize("name", ["aoe", "eoe"])
+def test_a_job_that_wants_its_vnodes_provisioned_waits(name: str) -> None:
+    seen = only_job(job(schedselect=f"1:ncpus=1:{name}=debian"))
+    assert seen.blocked == f"it asks for {name}=debian, and pbsteer provisions no vnodes"
+
+
+def test_fractions_are_rounded_so_that_nothing_is_given_out_twice() -> None:
+    resources = {**RESOURCES, "tokens": {"type": "float", "flag": "q"}, "part": {"type": "float", "flag": "hn"}}
+    server = {"name": "server", "resources_available.tokens": "2.5", "resources_assigned.tokens": "0.5"}
+    parts = {"resources_available.part": "1.5", "resources_assigned.part": "0.5"}
+    asking = job(Resource_List__tokens="1.2", Resource_List__select="1:ncpus=1:part=0.5")
+    seen = snapshot_of(
+        picture({"1.s": asking}, vnodes={"v1": vnode() | parts}, server=server, resources=resources), SETTINGS
+    )
+    assert (seen.server.left["tokens"], seen.jobs["1.s"].job_wide) == (1, (("tokens", 2),))
+    assert (seen.vnodes["v1"].available["part"], seen.vnodes["v1"].elsewhere["part"]) == (1, 1)
+    assert seen.jobs["1.s"].request.amount("part") == 1
 
 
 def test_a_vnodes_other_resources_are_its_attributes() -> None:
@@ -243,14 +287,21 @@ def test_licences_of_the_server_are_counted() -> None:
     assert (seen["1.server"].job_wide, seen["1.server"].blocked) == ((("licences", 2),), "")
 
 
-@pytest.mark.parametrize(("asked", "blocked"), [("2", True), ("0", False), ("some", True)])
-def test_a_job_that_asks_for_licences_under_a_hard_limit_is_left_alone(asked: str, blocked: bool) -> None:
-    server = {"name": "server", "resources_available.licences": "10", "max_run_res.licences": "[u:PBS_GENERIC=3]"}
-    jobs = {"1.server": job(Resource_List__licences=asked), "2.server": job()}
-    seen = snapshot_of(picture(jobs, server=server), SETTINGS).jobs
-    assert (f"licences={asked} as a whole" in seen["1.server"].blocked) is blocked
-    assert seen["2.server"].blocked == ""
-    assert snapshot_of(picture(jobs), SETTINGS).jobs["1.server"].blocked == ""
+def test_licences_are_counted_for_those_who_hold_them() -> None:
+    server = {"name": "server", "max_run_res.licences": "[u:PBS_GENERIC=3]"}
+    jobs = {
+        "1.server": running(1, Resource_List__licences="2"),
+        "2.server": job(cores=1, Resource_List__licences="2"),
+        "3.server": job(cores=1, Resource_List__licences="1"),
+        "4.server": job(cores=1, user="bob", Resource_List__licences="3"),
+        "5.server": job(cores=1, user="bob", Resource_List__licences="some"),
+    }
+    snapshot = snapshot_of(picture(jobs, server=server), SETTINGS)
+    plan = decide(snapshot, Ledger(), SETTINGS)
+    assert [start.id for start in plan.starts] == ["3.server", "4.server"]
+    left = {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()}
+    assert left == {"2.server": "hard-limit", "5.server": "blocked"}
+    assert "licences=some as a whole" in snapshot.jobs["5.server"].blocked
 
 
 def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:

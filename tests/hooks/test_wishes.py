@@ -44,6 +44,15 @@ def test_the_list_can_go_down_to_sockets_and_cores(detail: str) -> None:
     assert read(list=detail).rank == (None if detail == "vnode" else RankWish("composite", Needs(), detail))
 
 
+@pytest.mark.parametrize(("save", "saves"), [("requeue", False), ("signal", True), ("checkpoint", True)])
+def test_every_way_to_save_can_be_asked_for(save: str, saves: bool) -> None:
+    assert (read(save=save).save, read(save=save).saves) == (save, saves)
+
+
+def test_a_way_to_save_that_there_is_not_is_named_with_those_there_are() -> None:
+    assert read(save="loudly").unread == ("pbsteer_save is 'loudly'; allowed is requeue, signal, checkpoint",)
+
+
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_every_layout_can_be_asked_for(kind: str) -> None:
     assert read(layout=kind).layout == Layout(kind)
@@ -83,4 +92,9 @@ def test_any_text_is_either_a_wish_or_is_named(asked: dict[str, str]) -> None:
 
 
 def test_users_can_ask_for_wishes_and_for_nothing_else() -> None:
-    assert {name for name in RESOURCES if name not in WISHES} == {"pbsteer_mode", "user_priority"}
+    assert {name for name in RESOURCES if name not in WISHES} == {
+        "pbsteer_mode",
+        "pbsteer_asked",
+        "user_priority",
+        "pbsteer_reading",
+    }

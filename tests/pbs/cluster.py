@@ -109,6 +109,12 @@ class PbsCluster:
         logs = sorted((self.server_home / "server_logs").iterdir())
         return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
 
+    def mom_log(self) -> str:
+        """All MoMs' logs since the testbed came up."""
+        homes = [self.testbed.pbs_home(host) for host in self.spec.mom_hosts]
+        logs = sorted(log for home in homes for log in (home / "mom_logs").iterdir())
+        return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
+
     def wait_until(self, predicate: Callable[[], object], timeout_s: float, what: str) -> None:
         """Return when ``predicate`` holds; an AssertionError that says ``what`` was awaited if it does not in time."""
         deadline = time.monotonic() + timeout_s
@@ -143,11 +149,14 @@ class PbsCluster:
         self.wait_until(self._is_idle, 60.0, "all vnodes free and without jobs")
 
     def _delete_jobs(self) -> None:
-        ids = self.run(["qselect", "-x"]).demand_success().stdout.split()
-        for first in range(0, len(ids), 100):
-            # A job may end between the two commands, and qdel then complains: the wait below is what counts.
-            self.run(["qdel", "-W", "force", "-x", *ids[first : first + 100]])
-        self.wait_until(lambda: not self.run(["qselect", "-x"]).stdout.strip(), 60.0, "no jobs left")
+        def are_gone() -> bool:
+            # A job that is just ending, or just starting, may refuse to be deleted: it is asked again.
+            ids = self.run(["qselect", "-x"]).demand_success().stdout.split()
+            for first in range(0, len(ids), 100):
+                self.run(["qdel", "-W", "force", "-x", *ids[first : first + 100]])
+            return not ids
+
+        self.wait_until(are_gone, 60.0, "no jobs left")
 
     def _delete_new(self, settings: list[str], kind: str) -> None:
         for line in settings:

@@ -1,27 +1,33 @@
 """Tests of a real PBS server: one private testbed for the session, and ``pbs``, the same one swept clean for each test.
 
-Where no testbed can run (not root, no installed PBS) every test in this folder is skipped, with the reason.
+Its engine is $PBSTEER_ENGINE, by default netns. Where no testbed can run (not root, no installed PBS) every test in
+this folder is skipped, with the reason; so is a test of an engine that cannot, unless the variable names that engine.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
 from container import testbed as testbeds
+from container.cli import list_own_folders
+from container.engine import ENGINES
 from container.requirements import find_pbs_exec, find_shortcomings
-from container.spec import TestbedSpec
+from container.spec import TestbedError, TestbedSpec
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent
+SESSION_ENGINE = os.environ.get("PBSTEER_ENGINE", "netns")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if HERE in item.path.parents]
-    shortcomings = find_shortcomings(None, os.environ) if ours else None
+    shortcomings = find_shortcomings(None, os.environ, SESSION_ENGINE) if ours else None
     if shortcomings is not None:
         for item in ours:
             item.add_marker(pytest.mark.skip(reason=shortcomings))
@@ -34,15 +40,47 @@ def pbs_exec() -> str:
 
 
 @pytest.fixture(scope="session")
-def testbed(pbs_exec: str) -> Iterator[PbsCluster]:
-    """A testbed with three MoMs of eight cores, named for this process so that test runs do not meet."""
+def testbed_of(pbs_exec: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], PbsCluster]]:
+    """Engine -> its testbed with three MoMs of eight cores, started when first asked for; or a skip with the reason.
+
+    It is named for this process so that test runs do not meet. Its hosts see the project and the tests' own folders.
+    """
     remove_orphans()
-    name = f"pbst-{os.getpid()}"
+    started: dict[str, PbsCluster] = {}
+    refused: dict[str, str] = {}
+    shares = (*list_own_folders(), str(tmp_path_factory.getbasetemp().resolve()))
+
+    def find(engine: str) -> PbsCluster:
+        if engine not in (*started, *refused):
+            spec = TestbedSpec(name=name_testbed(engine), pbs_exec=pbs_exec, engine=engine)
+            try:
+                ENGINES[engine].prepare(spec, lambda _: None)
+            except TestbedError as error:
+                if engine == os.environ.get("PBSTEER_ENGINE"):
+                    raise
+                refused[engine] = f"engine {engine}: {error}"
+            else:
+                built, _ = testbeds.up(replace(spec, shares=shares) if engine == "podman" else spec)
+                started[engine] = PbsCluster(built)
+        if engine in refused:
+            pytest.skip(refused[engine])
+        return started[engine]
+
     try:
-        built, _ = testbeds.up(TestbedSpec(name=name, pbs_exec=pbs_exec))
-        yield PbsCluster(built)
+        yield find
     finally:
-        testbeds.down(name)
+        for engine in ENGINES:
+            testbeds.down(name_testbed(engine))
+
+
+def name_testbed(engine: str) -> str:
+    return f"pbst-{os.getpid()}" + ("" if engine == "netns" else f"-{engine}")
+
+
+@pytest.fixture(scope="session")
+def testbed(testbed_of: Callable[[str], PbsCluster]) -> PbsCluster:
+    """The session's testbed, of the engine that the session is run with."""
+    return testbed_of(SESSION_ENGINE)
 
 
 @pytest.fixture

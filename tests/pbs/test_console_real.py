@@ -29,7 +29,7 @@ import json, os, pwd
 from tui.core.opening import open_real
 source = open_real(os.environ, "", None)
 os.setuid(pwd.getpwnam("alice").pw_uid)
-print(json.dumps(source.write("set queue workq max_run_res_soft.ncpus += [u:alice=99]")._asdict()))
+print(json.dumps(source.run(["qmgr", "-c", "set queue workq max_run_res_soft.ncpus += [u:alice=99]"])._asdict()))
 """
 
 

@@ -145,7 +145,11 @@ def test_pbs_ifl_answers_alike(pbs: PbsCluster) -> None:
     )
     simulated = normalize(said, Masks(server.name, jobs, vnodes))
     assert simulated.keys() == real.keys()
-    assert {label: (simulated[label], answer) for label, answer in real.items() if simulated[label] != answer} == {}
+    assert {
+        label: (simulated[label], answer)
+        for label, answer in real.items()
+        if _without_counts(simulated[label]) != _without_counts(answer)
+    } == {}
 
 
 LINES = (
@@ -293,3 +297,8 @@ def test_hooks_see_alike(probe: PbsCluster, tmp_path: Path) -> None:
             server.submit("alice", "chem", {"Job_Name": name}, 60.0)
         refused.append("qsub: " + error.value.text.replace("pbsteer_queuejob", "probe"))
     assert refused == refused_real
+
+
+def _without_counts(answer: object) -> str:
+    """An answer without ``state_count``, which PBS itself lets drift once jobs were deleted by force."""
+    return re.sub(r"state_count = [^']*", "", repr(answer))

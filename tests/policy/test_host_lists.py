@@ -69,3 +69,13 @@ def test_a_name_that_would_break_a_line_is_refused(host: str) -> None:
         node_file(place_of("a=1"), parse_request("1"), vnodes)
     with pytest.raises(ValueError, match="allowed in a host list"):
         ranked_list(place_of("a=1"), parse_request("1"), vnodes)
+
+
+def test_the_processes_of_a_chunk_over_several_vnodes_stay_on_its_host() -> None:
+    request = parse_request("1:ncpus=4:mpiprocs=4+1:ncpus=12:mpiprocs=3")
+    placed = place_of("(b:ncpus=4)+(a[0]:ncpus=8+a[1]:ncpus=4)")
+    assert node_file(placed, request, VNODES) == "n2\n" * 4 + "n1\n" * 3
+    assert [(entry.vnode, entry.processes) for entry in ranked_list(placed, request, VNODES)][1:] == [
+        ("a[0]", 2),
+        ("a[1]", 1),
+    ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policy.placement import Directory, Placement, PlacementError, Share, Spot, count_vnodes, parse_exec_vnode
+from policy.masks import count_vnodes
+from policy.placement import Directory, Placement, PlacementError, Share, Spot, parse_exec_vnode
 from tests.policy.clusters import place_of
 
 
@@ -15,11 +16,18 @@ def test_spots_in_the_order_of_the_chunks() -> None:
     assert (placement.cores, placement.total("mem"), placement.total("ngpus")) == (4, 1024, 0)
 
 
-def test_a_chunk_over_several_vnodes_of_a_host_becomes_spots_of_their_own() -> None:
-    assert parse_exec_vnode("(v1:ncpus=2+v2:ncpus=1)").spots == (
-        Spot("v1", (("ncpus", 2),), 1),
-        Spot("v2", (("ncpus", 1),), 1),
+def test_a_chunk_over_several_vnodes_of_a_host_is_joined_spots() -> None:
+    placement = parse_exec_vnode(
+        "(h[0]:ncpus=2+h[1]:ncpus=1)+(h[1]:ncpus=1)+(h[1]:ncpus=1)+(h[1]:ncpus=1+h[2]:ncpus=2)"
     )
+    assert placement.spots == (
+        Spot("h[0]", (("ncpus", 2),), 1),
+        Spot("h[1]", (("ncpus", 1),), 1, joined=True),
+        Spot("h[1]", (("ncpus", 1),), 2),
+        Spot("h[1]", (("ncpus", 1),), 1),
+        Spot("h[2]", (("ncpus", 2),), 1, joined=True),
+    )
+    assert (placement.chunks, placement.cores) == (4, 8)
 
 
 def test_string_resources_hold_nothing() -> None:

@@ -7,7 +7,8 @@ import pytest
 from policy import Job, Run, Snapshot, Vnode
 from policy.cluster import UNLIMITED_S
 from policy.fitting import fit
-from policy.reservation import Reservation, reserve
+from policy.reservation import Reservation
+from policy.reserved_time import reserve
 from tests.policy.clusters import cluster, job, run, vnode
 
 

@@ -41,7 +41,7 @@ def test_everything_said() -> None:
         "backfill": {"kind": "checkpoint", "order": "shortest-first", "shrink_factor": 0.5, "predictor": "ratio"},
         "quota": {"preempt": False, "victim_order": "newest", "exempt_s": 1.5, "urgent_priority": -3},
         "priority": {"preempt": False, "deferrable_first": True},
-        "checkpoint": {"saves": True, "cost_s": 60, "cost_per_core_s": 0.5, "grace_s": 30, "repeat_at_most_s": 600},
+        "checkpoint": {"saves": True, "cost_s": 60, "cost_per_core_s": 0.5, "grace_s": 30, "method": "signal"},
         "rescue": {"enabled": True, "short_s": 900, "left_least_s": 14400, "max_cuts": 2},
         "ranking": {"mode": "compute+memory", "interval_s": 30},
         "stripe": {"layout": "learn", "width_factor": 3, "stagger_s": 20},
@@ -56,7 +56,7 @@ def test_everything_said() -> None:
     assert settings.backfill == BackfillSettings("checkpoint", "shortest-first", 0.5, predictor="ratio")
     assert settings.quota == QuotaSettings(preempt=False, victim_order="newest", exempt_s=1.5, urgent_priority=-3)
     assert settings.priority == PrioritySettings(preempt=False, deferrable_first=True)
-    assert settings.checkpoint == CheckpointSettings(True, 60, 0.5, grace_s=30, repeat_at_most_s=600)
+    assert settings.checkpoint == CheckpointSettings(True, 60, 0.5, grace_s=30, method="signal")
     assert settings.rescue == RescueSettings(enabled=True, short_s=900, left_least_s=14400, max_cuts=2)
     assert settings.ranking == RankingSettings("compute+memory", 30)
     assert settings.stripe == StripeSettings("learn", 3, 20)
@@ -154,6 +154,23 @@ def test_a_rescue_where_jobs_start_strictly_in_order_is_refused() -> None:
         Settings.from_data({"rescue": {"enabled": True}, "backfill": {"kind": "none"}}, "test")
 
 
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [
+        ({"checkpoint": {"grace_s": 600}}, "policy.toml: checkpoint.grace_s = 600 with quota.give_up_s = 600"),
+        (
+            {"checkpoint": {"grace_s": 40, "method": "checkpoint"}},
+            "policy.toml: checkpoint.grace_s = 40 with checkpoint",
+        ),
+    ],
+)
+def test_a_time_to_save_that_cannot_work_is_refused(tables: dict[str, dict[str, object]], told: str) -> None:
+    (problem,) = problems(tables)
+    assert problem.startswith(told)
+    assert "allowed is a number" in problem
+    assert Settings.from_data({**tables, "checkpoint": {**tables["checkpoint"], "grace_s": 41}}, "policy.toml")
+
+
 @pytest.mark.parametrize("data", [{"queues": []}, {"Quota": {}}, {"policy": 1}])
 def test_an_unknown_table_is_named(data: dict[str, object]) -> None:
     (problem,) = problems(data)
@@ -211,4 +228,5 @@ def test_all_problems_are_told_at_once() -> None:
     [(1, 10 + 20 + 3 * 1), (64, 10 + 20 + 3 * 64)],
 )
 def test_a_cut_is_charged_for_saving_and_restarting_by_size(cores: int, charge_s: float) -> None:
-    assert CheckpointSettings(True, 10, 1, 20, 2).charge_s(cores) == charge_s
+    checkpoint = CheckpointSettings(cost_s=10, cost_per_core_s=1, restart_s=20, restart_per_core_s=2)
+    assert checkpoint.charge_s(cores) == charge_s

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Vnode, parse_request
-from policy.capacity import Capacity, lowest
+from policy.capacity import Capacity
+from policy.masks import lowest
 from policy.striping import cut, even_loads, policy_width, spread_within, stripe, widths
 from tests.policy.clusters import vnode
 

@@ -86,11 +86,16 @@ def _alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
         if kind == "ignore_excl":
             continue
         asks = sharing in ("excl", "exclhost")
-        if asks or kind == "force_excl" or (kind == "default_excl" and sharing != "shared"):
+        forced, default = kind.startswith("force_"), kind.startswith("default_excl")
+        if asks or forced or (default and sharing != "shared"):
             alone.add(name)
-        if asks and sharing == "exclhost":
+        if sharing == "exclhost" or (kind.endswith("exclhost") and (forced or not sharing)):
             alone |= {vnode.name for vnode in by_name.values() if host(vnode) == host(by_name[name])}
     return alone
+
+
+def _gives_host(vnode: Vnode, shares: bool) -> bool:
+    return vnode.sharing == "force_exclhost" or (vnode.sharing == "default_exclhost" and not shares)
 
 
 def host(vnode: Vnode) -> str:
@@ -103,9 +108,13 @@ def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, placement: Placem
     request = job.request
     problems = [f"{name} takes no jobs" for name in placement.vnodes if not by_name[name].usable]
     problems += [f"{n} is not the queue's" for n in placement.vnodes if by_name[n].partition != queue.partition]
-    pieces: Counter[tuple[tuple[str, int], ...]] = Counter()
-    for spot in placement.spots:
-        pieces[spot.amounts] += spot.chunks
+    whole = _chunks_of(placement)
+    pieces = Counter(amounts for _, amounts in whole)
+    for names, _ in whole:
+        if len({host(by_name[name]) for name in names}) > 1:
+            problems.append(f"one chunk on {names}")
+        if len(names) > 1 and request.place == "vscatter":
+            problems.append(f"a scattered chunk parted on {names}")
     asked: Counter[tuple[tuple[str, int], ...]] = Counter()
     for chunk in request.chunks:
         asked[chunk.amounts] += chunk.pieces
@@ -113,12 +122,13 @@ def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, placement: Placem
         problems.append(f"placed {dict(pieces)}, asked {dict(asked)}")
     if len({chunk.amounts for chunk in request.chunks}) == len(request.chunks):
         problems += [
-            f"{spot.vnode} is not {chunk.wants}"
+            f"{name} is not {chunk.wants}"
             for chunk in request.chunks
-            for spot in placement.spots
-            if spot.amounts == chunk.amounts and not _is_wanted(by_name[spot.vnode], chunk)
+            for names, amounts in whole
+            for name in names
+            if amounts == chunk.amounts and not _is_wanted(by_name[name], chunk)
         ]
-    spots = [name for spot in placement.spots for name in [spot.vnode] * spot.chunks]
+    spots = [names[0] for names, _ in whole]
     hosts = [host(by_name[name]) for name in spots]
     if request.place == "pack" and len(set(hosts)) > 1:
         problems.append(f"packed on {hosts}")
@@ -131,6 +141,18 @@ def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, placement: Placem
         if values and not set.intersection(*values) - {""}:
             problems.append(f"grouped by {request.group} on {spots}")
     return problems
+
+
+def _chunks_of(placement: Placement) -> list[tuple[tuple[str, ...], tuple[tuple[str, int], ...]]]:
+    """Each chunk with the vnodes that it is on and what it holds on all of them."""
+    chunks: list[tuple[tuple[str, ...], Counter[str]]] = []
+    for spot in placement.spots:
+        if spot.joined:
+            names, amounts = chunks.pop()
+            chunks.append(((*names, spot.vnode), amounts + Counter(dict(spot.amounts))))
+        else:
+            chunks += [((spot.vnode,), Counter(dict(spot.amounts)))] * spot.chunks
+    return [(names, tuple(sorted(amounts.items()))) for names, amounts in chunks]
 
 
 def _is_wanted(vnode: Vnode, chunk: Chunk) -> bool:
@@ -162,22 +184,26 @@ def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
 
 
 def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
-    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those who are there."""
+    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those who are there: on each
+    host as much as its vnodes hold together."""
     (chunk,) = job.request.chunks
     queue = next(queue for queue in parts.queues if queue.name == job.queue)
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
     closed = {name for resident in there for name in _alone_on(resident, by_name)}
     amounts = held(there)
-    possible = 0
+    room: dict[str, Counter[str]] = {}
     for vnode in parts.vnodes:
-        busy = any(amounts[vnode.name, resource] for resource in ("ncpus", "mem", "ngpus"))
-        lone = vnode.sharing == "force_excl" or (vnode.sharing == "default_excl" and job.request.sharing != "shared")
+        shares = job.request.sharing == "shared"
+        lone = vnode.sharing.startswith("force_") or (vnode.sharing.startswith("default_excl") and not shares)
+        near = [o.name for o in parts.vnodes if o is vnode or (host(o) == host(vnode) and _gives_host(vnode, shares))]
+        busy = any(amounts[name, resource] for name in near for resource in ("ncpus", "mem", "ngpus"))
         if not vnode.usable or vnode.partition != queue.partition or vnode.name in closed or (lone and busy):
             continue
         if _is_wanted(vnode, chunk):
-            left = {r: vnode.available.get(r, 0) - amounts[vnode.name, r] for r, _ in chunk.amounts}
-            possible += min((left[r] // amount for r, amount in chunk.amounts), default=chunk.pieces)
-    return possible >= chunk.pieces
+            left = {r: max(0, vnode.available.get(r, 0) - amounts[vnode.name, r]) for r, _ in chunk.amounts}
+            room.setdefault(host(vnode), Counter()).update(left)
+    each = [min((left[r] // amount for r, amount in chunk.amounts), default=chunk.pieces) for left in room.values()]
+    return sum(each) >= chunk.pieces
 
 
 def simple(request: Request) -> bool:

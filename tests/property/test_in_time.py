@@ -272,8 +272,10 @@ def test_nothing_changes_before_the_time_that_a_pass_names(lively: Lively, part:
     for _, before, plan in history.passes[:: max(1, len(history.passes) // 8)]:
         if plan.preempts or any(wait.reason.code == "passed-over" for wait in plan.waits):
             continue
-        # Who starts by a promise, and a subjob, is nobody's victim in that same pass, but may be in the next.
-        if any(start.subjob is not None or start.job.id in before.promises for start in plan.starts):
+        # Who starts by a promise or on kept cores, and a subjob, is nobody's victim in that same pass, but may be in
+        # the next.
+        kept = {*before.promises, *before.holds}
+        if any(start.subjob is not None or start.job.id in kept for start in plan.starts):
             continue
         last_s = plan.time_s + 300 if plan.next_s is None else plan.next_s
         between_s = plan.time_s + (last_s - plan.time_s) * part

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from policy import Job, Reading, Run, Snapshot, Vnode, parse_request
 from policy.fitting import fit
 from policy.formulas import FORMULAS
-from policy.placement import Placement, Spot, count_vnodes
+from policy.masks import count_vnodes
+from policy.placement import Placement, Spot
 from policy.ranked_fit import fit_ranked
 from policy.ranking import Ranking
 from policy.settings import RankingSettings

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from policy import Ledger, Settings, parse_request
 from policy.limits import Limits, parse_limits, show_limits
 from policy.placement import Placement, parse_exec_vnode
+from policy.settings import find_conflicts
 from tests.property.past_strategies import any_ledgers, placements
 from tests.property.site_strategies import any_limits, written_settings
 from tests.property.strategies import places, selects
@@ -20,7 +21,7 @@ def test_a_ledger_survives_json(ledger: Ledger) -> None:
     assert Ledger.from_data(json.loads(json.dumps(ledger.to_data()))) == ledger
 
 
-@given(written_settings().filter(lambda chosen: not chosen.rescue.enabled or chosen.backfill.kind != "none"))
+@given(written_settings().filter(lambda chosen: not list(find_conflicts(chosen))))
 def test_settings_survive_json(settings: Settings) -> None:
     assert Settings.from_data(json.loads(json.dumps(settings.to_data())), "test") == settings
 

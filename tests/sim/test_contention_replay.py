@@ -78,8 +78,8 @@ def test_a_job_without_an_application_is_taken_for_its_users() -> None:
 @pytest.mark.parametrize(
     ("checkpoint", "end_s", "charged_core_s", "lost_core_s"),
     [
-        (CheckpointSettings(True, cost_s=10), 100 + 60 * 1.8, 2 * 2 * 10, 0),
-        (CheckpointSettings(False), 100 + 100 * 1.8, 0, 2 * 2 * 50),
+        (CheckpointSettings(saves=True, cost_s=10), 100 + 60 * 1.8, 2 * 2 * 10, 0),
+        (CheckpointSettings(saves=False), 100 + 100 * 1.8, 0, 2 * 2 * 50),
     ],
 )
 def test_what_a_preempted_job_has_done_goes_by_its_pace(

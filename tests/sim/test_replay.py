@@ -120,11 +120,11 @@ def test_a_preempted_job_runs_again_from_its_beginning() -> None:
 @pytest.mark.parametrize(
     ("checkpoint", "charge_s"),
     [
-        (CheckpointSettings(True, cost_s=0), 0),
-        (CheckpointSettings(True, cost_s=10), 10),
-        (CheckpointSettings(True, cost_s=10, restart_s=5), 15),
-        (CheckpointSettings(True, cost_s=2, cost_per_core_s=3, restart_per_core_s=0.5), 2 + 4 * 3.5),
-        (CheckpointSettings(True, cost_s=60), 60),
+        (CheckpointSettings(saves=True, cost_s=0), 0),
+        (CheckpointSettings(saves=True, cost_s=10), 10),
+        (CheckpointSettings(saves=True, cost_s=10, restart_s=5), 15),
+        (CheckpointSettings(saves=True, cost_s=2, cost_per_core_s=3, restart_per_core_s=0.5), 2 + 4 * 3.5),
+        (CheckpointSettings(saves=True, cost_s=60), 60),
     ],
 )
 def test_a_preempted_job_that_saves_goes_on_where_it_was(checkpoint: CheckpointSettings, charge_s: float) -> None:
@@ -151,7 +151,7 @@ def test_each_cut_is_charged_and_only_what_is_left_runs_again() -> None:
         3          =
     """
     workload = trace(a(1, 0, 100, 4), a(2, 20, 5, 4, "bob"), a(3, 40, 5, 4, "bob"))
-    result = replay(workload, FOUR, saving({"alice": 0, "bob": 4}, CheckpointSettings(True, cost_s=10)))
+    result = replay(workload, FOUR, saving({"alice": 0, "bob": 4}, CheckpointSettings(saves=True, cost_s=10)))
     assert of(result, 1).segments == ((0, 20), (25, 40), (45, 45 + 65 + 20))
     assert (of(result, 1).preemptions, result.checkpoint_core_s) == (2, 2 * 10 * 4)
 
@@ -159,7 +159,7 @@ def test_each_cut_is_charged_and_only_what_is_left_runs_again() -> None:
 def test_a_job_cut_in_the_second_it_started_is_charged_nothing() -> None:
     """1 starts and is preempted at 40, in one moment: nothing was done that would be saved."""
     workload = trace(a(1, 40, 100, 4), a(2, 40, 50, 4, "bob"))
-    result = replay(workload, FOUR, saving({"alice": 0, "bob": 4}, CheckpointSettings(True, cost_s=10)))
+    result = replay(workload, FOUR, saving({"alice": 0, "bob": 4}, CheckpointSettings(saves=True, cost_s=10)))
     assert of(result, 1).segments[-1] == (90, 190)
     assert result.checkpoint_core_s == 0
 
@@ -178,7 +178,7 @@ def test_a_backfilled_job_is_cut_at_the_promised_time() -> None:
         2            =====
         3   =========     ======~
     """
-    result = replay(backfilled_and_cut(), FOUR, shrinking(CheckpointSettings(True, cost_s=7)))
+    result = replay(backfilled_and_cut(), FOUR, shrinking(CheckpointSettings(saves=True, cost_s=7)))
     assert segments(result) == {1: ((0, 100),), 2: ((100, 150),), 3: ((10, 100), (150, 150 + 60 + 7))}
     assert of(result, 2).head_delay_s == 0
     assert (result.checkpoint_core_s, result.lost_core_s) == (7 * 2, 0)
@@ -200,7 +200,7 @@ def test_one_that_would_have_too_much_to_repeat_is_not_let_in() -> None:
 def test_the_order_in_which_candidates_are_tried(order: str, starts: dict[int, float]) -> None:
     """Two cores beside 1 until 100, promised to 2; 3 and 4 both fit there, one at a time."""
     workload = trace(a(1, 0, 100, 2), a(2, 10, 50, 4, "b"), a(3, 10, 30, 2, "c"), a(4, 10, 20, 2, "d"))
-    result = replay(workload, FOUR, shrinking(CheckpointSettings(True), order=order))
+    result = replay(workload, FOUR, shrinking(CheckpointSettings(saves=True), order=order))
     assert {number: of(result, number).start_s for number in starts} == starts
 
 
@@ -215,7 +215,7 @@ def test_runs_that_have_ended_feed_the_predictor(predictor: str, start_s: float)
         a(4, 20, 80, 4, "bob"),
         a(5, 25, 10, 1, "carol", 1000),
     )
-    policy = shrinking(CheckpointSettings(True), predictor=predictor)
+    policy = shrinking(CheckpointSettings(saves=True), predictor=predictor)
     assert of(replay(workload, FOUR, policy), 5).start_s == start_s
 
 
@@ -229,7 +229,7 @@ def test_a_short_job_is_rescued_and_the_long_one_goes_on_after_it() -> None:
     """
     rescue = RescueSettings(enabled=True, short_s=100, exempt_s=500, left_least_s=500)
     workload = trace(a(1, 0, 2000, 4), a(2, 800, 100, 2, "bob"))
-    policy = shrinking(CheckpointSettings(True, cost_s=5), rescue, shrink_threshold_s=100)
+    policy = shrinking(CheckpointSettings(saves=True, cost_s=5), rescue, shrink_threshold_s=100)
     result = replay(workload, FOUR, policy)
     assert segments(result) == {1: ((0, 1000), (1100, 2105)), 2: ((1000, 1100),)}
     assert of(result, 2).head_delay_s == -1000

@@ -121,6 +121,21 @@ def test_nothing_is_checked_when_a_job_is_started(server: SimServer) -> None:
     assert vnode(server, "v1")["state"] == "job-busy"
 
 
+def test_a_chunk_over_several_vnodes_is_counted_on_each(server: SimServer) -> None:
+    job = server.submit("alice", "chem", {"Resource_List.select": "1:ncpus=6"}, 60.0)
+    server.run_job(job, "(v1:ncpus=4+v2:ncpus=2)")
+    assert texts(server, job)["exec_vnode"] == "(v1:ncpus=4+v2:ncpus=2)"
+    assert [vnode(server, name)["resources_assigned.ncpus"] for name in ("v1", "v2")] == ["4", "2"]
+    wait(server, 61)
+    assert [vnode(server, name)["resources_assigned.ncpus"] for name in ("v1", "v2")] == ["0", "0"]
+
+
+def test_a_vnode_that_is_named_without_resources_is_held_alone_too(server: SimServer) -> None:
+    alone = {"Resource_List.select": "1:ncpus=1", "Resource_List.place": "free:exclhost"}
+    server.run_job(server.submit("alice", "chem", alone, 60.0), "(v1:ncpus=1)+(v2)")
+    assert [vnode(server, name)["state"] for name in ("v1", "v2")] == ["job-exclusive", "job-exclusive"]
+
+
 def test_an_exclusive_job_shows_on_its_vnode(server: SimServer) -> None:
     job = server.submit("alice", "chem", {**ONE_CORE, "Resource_List.place": "free:excl"}, 60.0)
     server.run_job(job, "(v1:ncpus=1)")
@@ -267,6 +282,9 @@ class Refusing:
         if attributes["Job_Name"] == "unwanted":
             raise HookRejection("we do not want it")
         attributes["Resource_List.soft_walltime"] = "60"
+
+    def modifyjob(self, user: str, job: SimJob, changes: dict[str, str]) -> None:
+        raise HookRejection("not altered")
 
     def runjob(self, job: SimJob, exec_vnode: str) -> None:
         self.seen.append(exec_vnode)

@@ -167,3 +167,30 @@ def test_a_list_of_the_wrong_kind_is_an_error_as_with_swig(tmp_path: Path) -> No
     server.submit("alice", "chem", {}, 60.0)
     HookSite(server, {"periodic": source}, tmp_path).periodic()
     assert len(logged(server, "SAID ")) == 1
+
+
+def test_an_alteration_is_shown_with_what_was_before_and_may_be_refused_changed_or_unset(tmp_path: Path) -> None:
+    server = make_server()
+    source = (
+        "import pbs\ne = pbs.event()\nold, new = e.job_o.Resource_List, e.job.Resource_List\n"
+        "if new['walltime'] is not None and new['walltime'] > old['walltime']:\n    e.reject('no longer')\n"
+        "new['soft_walltime'] = None\nnew['select'] = pbs.select('2:ncpus=1')\n"
+    )
+    asked = {"Resource_List.walltime": "01:00:00", "Resource_List.soft_walltime": "00:30:00"}
+    job = server.submit("alice", "chem", asked, 60.0)
+    HookSite(server, {"modifyjob": source}, tmp_path)
+    with pytest.raises(PbsError, match="no longer"):
+        server.alter_job(job, {"Resource_List.walltime": "02:00:00"}, "alice")
+    server.alter_job(job, {"comment": "as PBS's scheduler writes it"}, "Scheduler")
+    assert stat_jobs(server, job)[0][1]["Resource_List.soft_walltime"] == "00:30:00"
+    server.alter_job(job, {"Resource_List.walltime": "00:20:00"}, "alice")
+    texts = stat_jobs(server, job)[0][1]
+    assert (texts["Resource_List.select"], texts["Resource_List.ncpus"]) == ("2:ncpus=1", "2")
+    assert "Resource_List.soft_walltime" not in texts
+
+
+def test_chunks_cannot_be_set_as_plain_text_as_in_pbs(tmp_path: Path) -> None:
+    server = make_server()
+    HookSite(server, {"queuejob": "import pbs\npbs.event().job.Resource_List['select'] = '2:ncpus=1'\n"}, tmp_path)
+    with pytest.raises(PbsError, match="encountered an exception"):
+        server.submit("alice", "chem", {}, 60.0)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from hooks.picture import NAME, Picture
 from policy import Ledger, Settings
+from tui.core.journal import JournalReader
 from tui.core.source import Reply, SourceError
 
 NOON_S = 1_790_000_000.0
@@ -22,6 +25,8 @@ HOSTILE_NAMES = (
     "\ud800half",
 )
 _SET = re.compile(r"set queue (\S+) max_run_res_soft\.(\w+) (\+=|-=) \[(\w:[^=]+)=(\d+)\]")
+_PLAIN_SET = re.compile(r"set queue (\S+) (\S+) = (\S+)")
+_NODE_SET = re.compile(r"set node (\S+) state (\+=|-=) offline(?:, comment = (['\"])(.*)\3)?")
 _ENTRY = re.compile(r"\[([^=\]]+)=(\d+)\]")
 
 Attributes = dict[str, str]
@@ -126,9 +131,23 @@ class ScriptedSource:
     lines: list[str] = field(default_factory=list)
     before_read: Callable[[], None] = lambda: None
     polls: int = 0
+    reads: int = 0
     closed: bool = False
+    ended: dict[str, Attributes] = field(default_factory=dict)
+    history_problem: str = ""
+    spool: Path | None = None
+    folder: Path = Path("/nowhere/pbsteer")
     name: str = "hpc1"
     simulated: bool = False
+
+    def __post_init__(self) -> None:
+        self.journal = JournalReader(self.folder)
+
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        self._demand_up()
+        if self.history_problem:
+            raise SourceError(self.history_problem)
+        return self.ended
 
     def poll(self) -> Picture:
         self._demand_up()
@@ -141,16 +160,53 @@ class ScriptedSource:
     def ledger(self) -> Ledger:
         return Ledger()
 
-    def read_queue(self, queue: str) -> Mapping[str, str]:
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         self._demand_up()
+        self.reads += 1
         self.before_read()
-        return self.picture.queues[queue]
+        jobs = self.picture.jobs
+        kinds = {"queue": self.picture.queues, "job": jobs, "vnode": self.picture.vnodes}
+        return {**kinds, "ended job": {**self.ended, **jobs}}[kind].get(name)
 
-    def write(self, line: str) -> Reply:
+    def run(self, argv: Sequence[str]) -> Reply:
         self._demand_up()
-        self.lines.append(line)
+        self.lines.append(shlex.join(argv))
         if self.refusal:
             return Reply(False, self.refusal)
+        self._take(argv)
+        return Reply(True, "")
+
+    def _take(self, argv: Sequence[str]) -> None:
+        program, *arguments = argv
+        if program == "qmgr":
+            self._take_line(arguments[1])
+        elif program == "qhold":
+            self.set_job(arguments[2], Hold_Types=arguments[1], job_state="H")
+        elif program == "qrls":
+            self.set_job(arguments[2], Hold_Types="n", job_state="Q")
+        elif program == "qdel":
+            self.picture = changed(
+                self.picture, jobs={job: texts for job, texts in self.picture.jobs.items() if job != arguments[0]}
+            )
+        elif program == "qrerun":
+            self.set_job(arguments[0], job_state="Q", stime="", exec_vnode="")
+        elif program == "qmove":
+            self.set_job(arguments[1], queue=arguments[0])
+        else:
+            assert program == "qalter", argv
+            self.set_job(arguments[2], Priority=arguments[1])
+
+    def _take_line(self, line: str) -> None:
+        node = _NODE_SET.fullmatch(line)
+        if node:
+            vnode, sign, _, comment = node.groups()
+            more = {} if comment is None else {"comment": comment}
+            self.set_vnode(vnode, state="offline" if sign == "+=" else "free", **more)
+            return
+        plain = _PLAIN_SET.fullmatch(line)
+        if plain:
+            self.set_queue(plain.group(1), **{plain.group(2): plain.group(3)})
+            return
         match = _SET.fullmatch(line)
         assert match, line
         queue, resource, sign, entity, number = match.groups()
@@ -160,7 +216,13 @@ class ScriptedSource:
         if sign == "+=":
             entries[entity] = number
         self.set_queue(queue, **{name: ",".join(f"[{key}={value}]" for key, value in entries.items())})
-        return Reply(True, "")
+
+    def set_job(self, job: str, **attributes: str) -> None:
+        self.picture = with_job(self.picture, job, {**self.picture.jobs[job], **attributes})
+
+    def set_vnode(self, vnode: str, **attributes: str) -> None:
+        vnodes = {**self.picture.vnodes, vnode: {**self.picture.vnodes[vnode], **attributes}}
+        self.picture = changed(self.picture, vnodes=vnodes)
 
     def set_queue(self, queue: str, **attributes: str) -> None:
         queues = {**self.picture.queues, queue: {**self.picture.queues[queue], **attributes}}
@@ -182,6 +244,7 @@ class ScriptedSimulation(ScriptedSource):
     paused: bool = False
     speed: int = 60
     steps: int = 0
+    loaded: list[tuple[str, str]] = field(default_factory=list)
 
     def pause(self) -> None:
         self.paused = True
@@ -195,3 +258,8 @@ class ScriptedSimulation(ScriptedSource):
 
     def set_speed(self, speed: int) -> None:
         self.speed = speed
+
+    def load(self, path: Path, size: str) -> None:
+        if not path.exists():
+            raise SourceError(f"{path}: No such file or directory")
+        self.loaded.append((path.name, size))

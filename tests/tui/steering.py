@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -71,7 +72,7 @@ class Steered:
         await self.until(lambda: self.main.world is not world, "another poll")
 
 
-def a_console(source: ScriptedSource, audit: Path, steered: list[Steered], **options: bool) -> Console:
+def a_console(source: ScriptedSource, audit: Path, steered: list[Steered], **options: Any) -> Console:
     simulation = source if isinstance(source, ScriptedSimulation) else None
     return Console(
         source,
@@ -87,7 +88,7 @@ def a_console(source: ScriptedSource, audit: Path, steered: list[Steered], **opt
 
 @asynccontextmanager
 async def open_console(
-    source: ScriptedSource, audit: Path, size: tuple[int, int] = (100, 30), **options: bool
+    source: ScriptedSource, audit: Path, size: tuple[int, int] = (100, 30), **options: Any
 ) -> AsyncIterator[Steered]:
     """A console that has seen its first plan."""
     found: list[Steered] = []

@@ -13,13 +13,15 @@ from click.testing import CliRunner, Result
 from policy.settings import describe_settings
 from tests.tui.scripted import ScriptedSource, changed
 from tui.cli import COMMANDS, Part, main
+from tui.core.opening import open_demo
+from tui.core.source import SourceError
 
 
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSource:
     """Every command looks at a scripted server."""
     scripted = ScriptedSource()
-    for module in ("tui.status_cli", "tui.quota_cli"):
+    for module in ("tui.status_cli", "tui.quota_cli", "tui.do_cli"):
         monkeypatch.setattr(f"{module}.open_source", lambda **_: scripted)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     return scripted
@@ -41,7 +43,9 @@ def test_help_lists_every_command_without_loading_any() -> None:
         assert f"\n  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("command", [["status"], ["explain"], ["quota", "show"], ["quota", "set"], ["check"]])
+@pytest.mark.parametrize(
+    "command", [["status"], ["explain"], ["quota", "show"], ["quota", "set"], ["check"], ["do"], ["priority"]]
+)
 def test_every_help_says_what_it_is_for(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
@@ -161,7 +165,7 @@ def test_quota_set_shows_its_line_and_asks_first(source: ScriptedSource) -> None
     done = run("quota", "set", "workq", "carol", "16", "--yes")
     assert done.exit_code == 0, done.output
     assert "carol none → 16 in workq: done, read back" in done.output
-    assert source.lines == ["set queue workq max_run_res_soft.ncpus += [u:carol=16]"]
+    assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"]
 
 
 def test_quota_set_with_preview_changes_nothing(source: ScriptedSource) -> None:
@@ -208,6 +212,52 @@ def test_the_console_without_a_terminal_says_so() -> None:
     result = run("--demo")
     assert result.exit_code == 1
     assert "needs a terminal" in result.output
+
+
+def test_a_trace_belongs_to_the_demo_and_what_is_wrong_with_it_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("--trace", "x.swf").exit_code == 2
+    assert run("--demo", "--cluster", "4x8").exit_code == 2
+    monkeypatch.setattr("tui.opened.sys", _Terminal())
+    result = run("--demo", "--trace", str(tmp_path / "missing.swf"))
+    assert result.exit_code == 1
+    assert "missing.swf" in result.output
+
+
+def test_a_trace_is_the_load_of_a_demo_that_then_loads_another(tmp_path: Path) -> None:
+    trace = tmp_path / "a.swf"
+    trace.write_text("; MaxNodes: 4\n; MaxProcs: 32\n1 0 -1 600 8 -1 -1 8 900 -1 1 12 3 -1 1 -1 -1 -1\n")
+    source = open_demo(trace)
+    try:
+        assert len(source.poll().vnodes) == 4
+        source.set_speed(60)
+        with pytest.raises(SourceError, match=r"missing.swf"):
+            source.load(tmp_path / "missing.swf", "")
+        with pytest.raises(SourceError, match="NODESxCORES"):
+            source.load(trace, "many")
+        assert len(source.poll().vnodes) == 4
+        source.load(trace, "16x2")
+        assert len(source.poll().vnodes) == 16
+        assert [job["euser"] for job in source.poll().jobs.values()] == ["12"]
+        assert source.speed == 60
+        source.step()
+        assert len(source.journal.read().entries) == 1
+    finally:
+        source.close()
+
+
+class _Terminal:
+    """``sys`` of somebody who sits at a terminal."""
+
+    class _Tty:
+        encoding = "utf-8"
+
+        @staticmethod
+        def isatty() -> bool:
+            return True
+
+    stdin = stdout = _Tty()
 
 
 def test_demo_and_server_exclude_each_other() -> None:
@@ -269,3 +319,83 @@ def test_a_pbs_that_does_not_answer_is_quoted(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("PBS_EXEC", str(_a_pbs(tmp_path)))
     result = run("status")
     assert (result.exit_code, "Connection refused" in result.output) == (1, True)
+
+
+# Doing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("hold", "13"), "qhold -h o 13.hpc1"),
+        (("move", "gpu", "13"), "qmove gpu 13.hpc1"),
+        (("priority", "-5", "13"), "qalter -p -5 13.hpc1"),
+        (("drain", "v2"), "qmgr -c 'set node v2 state += offline, comment = \"pbsteer drain by root\"'"),
+        (("stop", "workq"), "qmgr -c 'set queue workq started = False'"),
+        (("mode", "workq", "observe"), "qmgr -c 'set queue workq resources_available.pbsteer_mode = observe'"),
+    ],
+)
+def test_do_shows_the_command_asks_and_does_it(
+    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "root")
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    assert line in run("do", *arguments, "--preview").output
+    declined = run("do", *arguments, typed="n\n")
+    assert (declined.exit_code, source.lines) == (1, [])
+    done = run("do", *arguments, typed="y\n")
+    assert (done.exit_code, source.lines) == (0, [line]), done.output
+    assert "done, read back" in done.output
+
+
+def test_do_asks_for_the_name_or_the_number_as_the_screen_does(source: ScriptedSource) -> None:
+    refused = run("do", "delete", "13", "--yes")
+    assert (refused.exit_code, "asks for --confirm '13'" in refused.output) == (2, True)
+    wrong = run("do", "delete", "13", "14", typed="1\n")
+    assert (wrong.exit_code, "not done: asked for was '2'" in wrong.output) == (1, True)
+    assert source.lines == []
+    assert run("do", "delete", "13", "14", typed="2\n").exit_code == 0
+    assert source.lines == ["qdel 13.hpc1", "qdel 14.hpc1"]
+
+
+def test_do_and_quota_set_ask_for_a_production_server_by_name(
+    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "pbsteer").mkdir()
+    settings = tmp_path / "pbsteer" / "console.toml"
+    settings.write_text('production = ["hpc1"]')
+    for arguments in (
+        ["do", "hold", "13"],
+        ["quota", "set", "workq", "alice", "9"],
+        ["priority", "workq", "alice", "9"],
+    ):
+        assert run(*arguments, "--yes").exit_code == 2
+        assert run(*arguments, "--confirm", "hpc1").exit_code == 0
+    settings.write_text("production = 1")
+    assert f"{settings}: production is 1" in run("do", "hold", "14", "--yes").output
+
+
+def test_do_as_json_says_what_was_done_and_asks_nothing(source: ScriptedSource) -> None:
+    asked = run("do", "hold", "13", "--json")
+    assert (asked.exit_code, "asks for --yes" in asked.output) == (2, True)
+    data = json.loads(run("do", "hold", "13", "--json", "--yes").output)
+    assert data["commands"] == ["qhold -h o 13.hpc1"]
+    assert [outcome["ok"] for outcome in data["done"]] == [True]
+    assert data["preview"].keys() == {"next_pass", "from_then_on"}
+
+
+def test_do_says_in_its_exit_status_what_was_left_out_or_refused(source: ScriptedSource) -> None:
+    part = run("do", "hold", "13", "11", "--yes")
+    assert (part.exit_code, "left out: hold: 11 is running" in part.output) == (1, True)
+    source.refusal = "Unauthorized Request"
+    refused = run("do", "hold", "14", "--yes")
+    assert (refused.exit_code, "PBS refused: Unauthorized Request" in refused.output) == (1, True)
+    unknown = run("do", "hold", "14", "99", "--confirm", "2")
+    assert (unknown.exit_code, unknown.output) == (1, "Error: job '99' is not on the server\n")
+
+
+def test_priority_sets_a_users_priority_in_a_queue(source: ScriptedSource) -> None:
+    done = run("priority", "workq", "alice", "10", "--yes")
+    assert done.exit_code == 0, done.output
+    assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.user_priority += [u:alice=10]'"]

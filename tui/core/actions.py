@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-VIEWS = ("overview", "queues", "vnodes", "grid", "jobs", "quotas", "plan")
+from tui.core.verbs import VERBS, Verb
+
+VIEWS = ("overview", "queues", "vnodes", "grid", "jobs", "quotas", "plan", "audit")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ Availability = Callable[[Situation], str]
 
 @dataclass(frozen=True)
 class Action:
-    """``argument`` names the argument of the ``:`` command (empty: none), ``completes`` what completes it."""
+    """``argument`` names the argument of the ``:`` command (empty: none), ``completes`` what completes its words: kinds
+    by position, ``|`` between several for one, ``...`` after one for all words from there on."""
 
     name: str
     keys: tuple[str, ...]
@@ -62,7 +65,7 @@ _SHOWN = {
 
 
 def _simulated(situation: Situation) -> str:
-    return "" if situation.simulated else "only a simulated cluster can be paused, stepped or sped up"
+    return "" if situation.simulated else "only a simulated cluster can be paused, stepped, sped up or loaded"
 
 
 def _on_row(situation: Situation) -> str:
@@ -70,8 +73,20 @@ def _on_row(situation: Situation) -> str:
 
 
 def _in_table(situation: Situation) -> str:
-    tables = ("queues", "vnodes", "jobs", "quotas")
+    tables = ("queues", "vnodes", "jobs", "quotas", "audit")
     return "" if situation.view in tables else f"works in {', '.join(tables)}"
+
+
+def _in_jobs(situation: Situation) -> str:
+    return "" if situation.view == "jobs" else "works in the jobs view"
+
+
+def _on_job(situation: Situation) -> str:
+    return _in_jobs(situation) or _on_row(situation)
+
+
+def _in_grid(situation: Situation) -> str:
+    return "" if situation.view == "grid" else "works in the grid"
 
 
 def _in_quotas(situation: Situation) -> str:
@@ -90,6 +105,14 @@ def _needs_world(situation: Situation) -> str:
     return "" if situation.has_world else "no answer from the server yet"
 
 
+def _completes(verb: Verb) -> str:
+    """Kinds of words by position, as :attr:`Action.completes` has them."""
+    names, value = f"{verb.kind}...", verb.name if verb.value else ""
+    if verb.value_last:
+        return f"{verb.kind}|{value}..."
+    return f"{value}|{names} {names}" if verb.given else f"{value} {names}".strip()
+
+
 ACTIONS: tuple[Action, ...] = (
     *(
         Action(f"view-{view}", (str(number),), "go", f"show {what}")
@@ -103,7 +126,8 @@ ACTIONS: tuple[Action, ...] = (
                     "vnodes as a grid of how full they are",
                     "jobs",
                     "quotas: use beside quota",
-                    "the plan of this pass",
+                    "the plan of this pass, and of those before",
+                    "the changes made from this user's consoles",
                 ),
             ),
             start=1,
@@ -117,8 +141,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", ("escape",), "go", "back, or drop the filter"),
     Action("up", ("up", "k"), "move", "up"),
     Action("down", ("down", "j"), "move", "down"),
-    Action("left", ("left", "h"), "move", "left; in quotas the queue before"),
-    Action("right", ("right", "l"), "move", "right; in quotas the next queue"),
+    Action("left", ("left", "h"), "move", "left; in quotas the queue, in plan the pass before"),
+    Action("right", ("right", "l"), "move", "right; in quotas the queue, in plan the pass after"),
     Action("first", ("g", "home"), "move", "first line"),
     Action("last", ("G", "end"), "move", "last line"),
     Action("page-up", ("pageup",), "move", "a page up"),
@@ -131,15 +155,39 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("mark", ("space",), "find", "mark or unmark the row", unavailable=_on_row),
     Action("copy", ("y",), "find", "copy the name of what the cursor is on", unavailable=_on_row),
+    Action("unfold", ("x",), "find", "show an array's running subjobs, or hide them", unavailable=_on_job),
+    Action("finished", ("F",), "find", "show the jobs that ended lately, or hide them", unavailable=_in_jobs),
+    Action("rank", ("m",), "find", "grid: rank the vnodes by the next mode, or by MODE", "MODE", "rank", _in_grid),
     Action("unlock", ("u",), "change", "unlock for five minutes, or lock again"),
     Action("edit", ("e",), "change", "change the quota under the cursor, with a preview", unavailable=_in_quotas),
-    Action("quota", (), "change", "change a quota, with a preview", "QUEUE USER CORES", "quota", _needs_world),
+    Action("quota", (), "change", "change a quota, with a preview", "QUEUE USER CORES", "queue user", _needs_world),
+    Action(
+        "user-priority",
+        ("E",),
+        "change",
+        "change the priority under the cursor, with a preview",
+        "QUEUE USER N",
+        "queue user",
+        _needs_world,
+    ),
     Action("undo", ("z",), "change", "undo the last change made here", unavailable=_undoable),
+    Action("act", ("a",), "act", "what can be done with what is marked or under the cursor", unavailable=_on_row),
+    *(Action(verb.name, (), "act", verb.help, verb.usage, _completes(verb), _needs_world) for verb in VERBS),
+    Action("halt", (), "act", "stop what is under way, after the command that is being sent"),
     Action("pause", ("p",), "simulated", "pause, or go on", unavailable=_simulated),
     Action("step", ("full_stop",), "simulated", "one pass further, then pause", unavailable=_simulated),
     Action("faster", ("plus",), "simulated", "faster", unavailable=_simulated),
     Action("slower", ("minus",), "simulated", "slower", unavailable=_simulated),
     Action("speed", (), "simulated", "simulated seconds per second", "1..1000", "speed", _simulated),
+    Action(
+        "load",
+        (),
+        "simulated",
+        "begin again with the jobs of a trace (SWF, plain or gz)",
+        "FILE [NODESxCORES]",
+        "",
+        _simulated,
+    ),
     Action("refresh", ("r",), "console", "ask the server now"),
     Action("theme", (), "console", "colours: dark, light", "NAME", "theme"),
     Action("command", ("colon",), "console", "command line; tab completes"),
@@ -194,9 +242,13 @@ def complete(text: str, words: Mapping[str, Sequence[str]]) -> list[str]:
     if action is None or not action.completes:
         return []
     *before, last = argument.split(" ")
-    kind = action.completes if action.completes != "quota" else ("queue", "user", "")[min(len(before), 2)]
+    kinds = action.completes.split()
+    at = min(len(before), len(kinds) - 1)
+    if at < len(before) and not kinds[at].endswith("..."):
+        return []
     head = " ".join([name, *before])
-    return [f"{head} {word}" for word in words.get(kind, ()) if word.startswith(last)]
+    found = (word for kind in kinds[at].replace("...", "").split("|") for word in words.get(kind, ()))
+    return [f"{head} {word}" for word in found if word.startswith(last)]
 
 
 def help_text(simulated: bool) -> list[tuple[str, list[Action]]]:

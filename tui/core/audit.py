@@ -42,7 +42,8 @@ class Actor:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One line. ``stage`` is ``sending``, ``done``, ``failed`` or ``refused``; values are PBS's texts."""
+    """One line. ``stage`` is ``sending``, ``done``, ``failed``, ``refused`` or ``unconfirmed``; values are PBS's texts;
+    ``change`` is the same on all lines of one change."""
 
     time: str
     stage: str
@@ -53,6 +54,7 @@ class AuditEntry:
     before: str
     after: str
     reply: str
+    change: str = ""
 
 
 def audit_path(environment: Mapping[str, str]) -> Path:
@@ -74,7 +76,9 @@ class AuditLog:
     actor: Actor
     server: str
 
-    def write(self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str) -> AuditEntry:
+    def write(
+        self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str, change: str = ""
+    ) -> AuditEntry:
         """Append one line and see it on the disk. Raises :class:`AuditError` naming the file."""
         entry = AuditEntry(
             datetime.fromtimestamp(now_s, tz=timezone.utc).isoformat(timespec="milliseconds"),
@@ -86,6 +90,7 @@ class AuditLog:
             before,
             after,
             reply,
+            change,
         )
         line = json.dumps(asdict(entry), ensure_ascii=True) + "\n"
         try:

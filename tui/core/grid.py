@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui.core.bars import heights
-from tui.core.facts import amount, short_id, vnode_state
+from tui.core.durations import day_and_time
+from tui.core.facts import amount, moment, short_id, vnode_state
 from tui.core.lines import Span, safe
 from tui.core.names import folded_names, natural
-from tui.core.vnode_rows import jobs_on
+from tui.core.ranks import Ranks, readings_in_words
+from tui.core.vnode_rows import jobs_on, reading_of
 from tui.core.world import World
 
 LABEL = 12
@@ -87,6 +89,32 @@ def told(world: World, cell: Cell) -> str:
     jobs = list(dict.fromkeys(short_id(job) for name in cell.vnodes for job in jobs_on(world, name)))
     if jobs:
         parts.append("jobs " + safe(" ".join(jobs[:6])) + (f" and {len(jobs) - 6} more" if len(jobs) > 6 else ""))
+    return " · ".join(parts)
+
+
+def told_more(world: World, cell: Cell, ranks: Ranks | None) -> str:
+    """The readings of the vnodes under the cursor, since when one is not up, and their places in a ranked list."""
+    vnodes = [(name, world.picture.vnodes[name]) for name in cell.vnodes if name in world.picture.vnodes]
+    readings = [reading for reading in (reading_of(vnode) for _, vnode in vnodes) if reading is not None]
+    parts = []
+    if len(vnodes) == 1:
+        ((_, vnode),) = vnodes
+        since_s = moment(vnode, "last_state_change_time")
+        if since_s is not None and not vnode_state(vnode).up:
+            parts.append(f"not up since {day_and_time(since_s, world.now_s)}")
+        if vnode.get("comment"):
+            parts.append(safe(vnode["comment"]))
+    parts += readings_in_words(readings, world.now_s)
+    if ranks is not None:
+        places = sorted(ranks.places[name] for name, _ in vnodes if name in ranks.places)
+        of = f"of {len(ranks.places):,} by {ranks.mode}"
+        if not places:
+            parts.append(f"no place {of}")
+        elif len(vnodes) == 1:
+            score = ranks.score(vnodes[0][0])
+            parts.append(f"rank {places[0]:,} {of}" + (f", {score:.2f}" if score is not None else ", no reading"))
+        else:
+            parts.append(f"ranks {places[0]:,} to {places[-1]:,} {of}")
     return " · ".join(parts)
 
 

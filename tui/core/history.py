@@ -1,11 +1,13 @@
-"""Idle cores over the last day, as far as this console has watched: hourly means and their ratio to all cores.
+"""Idle cores over the last day: hourly means and their ratio to all cores, from the journal and the console's polls.
 
-The ratio is P1's measure, idle cores over all cores sampled in time, taken from the console's own polls; it covers only
-what was watched, and the line says how long that is.
+The ratio is P1's measure, idle cores over all cores sampled in time. It covers the hours in which passes were written
+down or this console watched, and the line says how many these are. A pass says how many cores were idle, not of how
+many: those that are there now are taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 HOUR_S = 3600.0
@@ -43,6 +45,18 @@ class IdleHistory:
             return IdleHistory((*self.hours[:-1], Hour(number, last.samples + 1, last.idle + share)))
         kept = tuple(hour for hour in self.hours if hour.number > number - HOURS)
         return IdleHistory((*kept, Hour(number, 1, share)))
+
+    def with_passes(self, idle: Mapping[int, tuple[int, float]], total: float) -> IdleHistory:
+        """With the hours that the journal tells more of than this console has seen: for each hour the number of passes
+        and their mean of idle cores."""
+        if total <= 0 or not idle:
+            return self
+        hours = {hour.number: hour for hour in self.hours}
+        for number, (samples, mean) in idle.items():
+            if number not in hours or hours[number].samples < samples:
+                hours[number] = Hour(number, samples, samples * min(1.0, mean / total))
+        newest = max(hours)
+        return IdleHistory(tuple(hours[number] for number in sorted(hours) if number > newest - HOURS))
 
     @property
     def ratio(self) -> float | None:

@@ -1,23 +1,41 @@
-"""One job's lines: what it is, why it waits and what would have to change, where it runs, what it asked for."""
+"""One job's lines: what it is, why it waits and what would have to change, where it runs or would, what became of it so
+far, what it asked for, and what it has written last."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from tui.core.durations import day_and_time, show_hms
 from tui.core.explaining import explain_lines, labelled
-from tui.core.facts import amount, group_of, moment, seconds, short_id, user_of, vnodes_of
+from tui.core.facts import Attributes, amount, group_of, moment, seconds, short_id, user_of, vnodes_of
 from tui.core.job_rows import elapsed_of, state_words
 from tui.core.lines import Line, safe
 from tui.core.names import folded_names
+from tui.core.outcomes import ending
+from tui.core.output_tail import Tail
+from tui.core.story import Chapter, story_lines
 from tui.core.world import World
 
 _SHOWN_LAST = ("Resource_List.select", "Resource_List.place", "depend", "Hold_Types", "project", "comment")
 
 
-def job_lines(world: World, job_id: str, cells: int) -> list[Line]:
-    """The whole view for a line of so many cells."""
-    attributes = world.picture.jobs.get(job_id)
+class JobDetail(NamedTuple):
+    """What is looked up for one job alone: all its attributes, its chapters in the journal, the end of its output."""
+
+    job_id: str
+    attributes: Attributes | None
+    story: Sequence[Chapter] = ()
+    tail: Tail | None = None
+    problem: str = ""
+
+
+def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = None) -> list[Line]:
+    """The whole view for a line of so many cells; ``detail`` where it has been looked up."""
+    attributes = world.job(job_id) or (detail.attributes if detail is not None else None)
     if attributes is None:
-        return [((f"{safe(short_id(job_id))} is no longer on the server", "warn"),)]
+        gone = [((f"{safe(short_id(job_id))} is no longer on the server", "warn"),)]
+        return [*gone, (), *_looked_up(detail, world.now_s)]
     cores = amount(attributes, f"Resource_List.{world.counted}")
     walltime = show_hms(seconds(attributes, "Resource_List.walltime"))
     lines: list[Line] = [
@@ -27,9 +45,9 @@ def job_lines(world: World, job_id: str, cells: int) -> list[Line]:
             ("no walltime" if walltime == "-" else walltime, ""),
         ),
         *labelled("name", attributes.get("Job_Name", ""), cells),
-        *labelled("state", _state(world, job_id), cells),
+        *labelled("state", _state(world, job_id, attributes), cells),
         (),
-        *explain_lines(world, job_id, cells),
+        *(explain_lines(world, job_id, cells) if job_id in world.picture.jobs else []),
     ]
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
@@ -46,10 +64,35 @@ def job_lines(world: World, job_id: str, cells: int) -> list[Line]:
         lines += labelled(name.rpartition(".")[2].lower(), attributes.get(name, ""), cells)
     if attributes.get("run_count", "0") not in ("", "0"):
         lines += labelled("runs so far", attributes["run_count"], cells)
+    for name in sorted(detail.attributes or {}) if detail is not None else ():
+        if name.startswith("resources_used."):
+            lines += labelled(
+                f"used {name.partition('.')[2]}", (detail.attributes or {})[name] if detail else "", cells
+            )
+    return [*lines, (), *_looked_up(detail, world.now_s)]
+
+
+def _looked_up(detail: JobDetail | None, now_s: float) -> list[Line]:
+    """The story and the output, each under a title."""
+    if detail is None:
+        return [(("looking up its history and output", "dim"),)]
+    story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or "no pass names it", "dim"),)]
+    lines: list[Line] = [(("history, by the journal", "title"),), *(_indented(line) for line in story), ()]
+    tail = detail.tail
+    if tail is not None:
+        lines.append((("output", "title"), (f" {safe(tail.path)}" if tail.path else "", "dim")))
+        written: list[Line] = [((safe(text), ""),) for text in tail.lines]
+        lines += [_indented(line) for line in written or [((safe(tail.problem or "empty so far"), "dim"),)]]
     return lines
 
 
-def _state(world: World, job_id: str) -> str:
-    letter = world.picture.jobs[job_id].get("job_state", "?")
+def _indented(line: Line) -> Line:
+    return (("  ", ""), *line)
+
+
+def _state(world: World, job_id: str, attributes: Attributes) -> str:
+    letter = attributes.get("job_state", "?")
+    if letter == "F":
+        return ending(attributes, world.now_s)[0]
     elapsed_s = elapsed_of(world, job_id)
     return state_words(letter) + ("" if elapsed_s is None else f" for {show_hms(elapsed_s)}")

@@ -9,24 +9,37 @@ from tui.core.durations import show_hms
 from tui.core.facts import (
     RUNNING_STATES,
     STATE_WORDS,
+    Attributes,
     amount,
     is_array,
+    is_subjob,
     moment,
     seconds,
     short_id,
     subjobs_waiting,
     user_of,
 )
+from tui.core.finished import ended_at
 from tui.core.lines import Line, plain, safe
 from tui.core.outcomes import outcome_of
 from tui.core.world import World
 
-_STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn", "E": "dim"}
+_STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn", "E": "dim", "F": "dim"}
+
+
+class _Jobs:
+    """A world's jobs by id, with those that have ended where they were asked for."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getitem__(self, job_id: str) -> Attributes:
+        return self._world.job(job_id) or {}
 
 
 def job_columns(world: World) -> list[Column[str]]:
     """The columns over job ids of this world."""
-    jobs = world.picture.jobs
+    jobs = _Jobs(world)
     cores_name = f"Resource_List.{world.counted}"
 
     def state(job_id: str) -> str:
@@ -37,7 +50,7 @@ def job_columns(world: World) -> list[Column[str]]:
         shown = letter
         if is_array(job_id):
             running = world.tally.subjobs_running[job_id]
-            shown = f"{letter} {running}+{subjobs_waiting(jobs[job_id])}"
+            shown = f"{letter} {running}+{subjobs_waiting(jobs[job_id])}" if letter != "F" else letter
         return ((safe(shown), _STATE_ROLES.get(letter, "")),)
 
     def elapsed_s(job_id: str) -> float | None:
@@ -49,6 +62,9 @@ def job_columns(world: World) -> list[Column[str]]:
     def number(job_id: str) -> int:
         digits = short_id(job_id).partition("[")[0]
         return int(digits) if digits.isascii() and digits.isdigit() else 0
+
+    def show_id(job_id: str) -> Line:
+        return (("  " if is_subjob(job_id) else "", ""), (safe(short_id(job_id)), ""))
 
     def text(of: Callable[[str], str]) -> Callable[[str], Line]:
         return lambda job_id: ((safe(of(job_id)), ""),)
@@ -69,7 +85,7 @@ def job_columns(world: World) -> list[Column[str]]:
         return jobs[job_id].get("Job_Name", "")
 
     return [
-        Column("id", "job", 10, number, text(short_id)),
+        Column("id", "job", 10, number, show_id),
         Column("user", "user", 9, user, text(user)),
         Column("queue", "queue", 8, queue, text(queue), rank=3),
         Column("state", "state", 7, state, show_state),
@@ -83,7 +99,7 @@ def job_columns(world: World) -> list[Column[str]]:
 
 def job_fields_also(world: World) -> dict[str, Callable[[str], str | int]]:
     """Fields of the filter line that have no column of their own: PBS's names for what columns call otherwise."""
-    jobs = world.picture.jobs
+    jobs = _Jobs(world)
     return {
         world.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{world.counted}"),
         "project": lambda job_id: jobs[job_id].get("project", ""),
@@ -92,8 +108,11 @@ def job_fields_also(world: World) -> dict[str, Callable[[str], str | int]]:
 
 
 def elapsed_of(world: World, job_id: str) -> float | None:
-    """How long the job has run, or waited since it was submitted, in seconds."""
-    attributes = world.picture.jobs[job_id]
+    """How long the job has run, ran, or waited since it was submitted, in seconds."""
+    attributes = world.job(job_id) or {}
+    if attributes.get("job_state") == "F":
+        began_s, ended_s = moment(attributes, "stime"), ended_at(attributes)
+        return None if began_s is None or ended_s is None else max(0.0, ended_s - began_s)
     running = attributes.get("job_state") in RUNNING_STATES
     since_s = moment(attributes, "stime") if running else moment(attributes, "qtime", "ctime", "etime")
     return None if since_s is None else max(0.0, world.now_s - since_s)

@@ -105,6 +105,34 @@ def wrap(text: str, cells: int) -> list[str]:
     return [*lines, current] if current or not lines else lines
 
 
+def wrapped(lines: Iterable[Line], cells: int) -> list[Line]:
+    """Lines of at most so many cells: a longer one goes on in the next, indented, broken at a blank where one is."""
+    found: list[Line] = []
+    for line in lines:
+        if sum(width(safe(text)) for text, _ in line) <= cells:
+            found.append(line)
+        else:
+            found += _broken(line, cells)
+    return found
+
+
+_INDENT = "      "
+
+
+def _broken(line: Line, cells: int) -> Iterable[Line]:
+    current: list[Span] = []
+    room = cells
+    for text, role in line:
+        for number, word in enumerate(safe(text).split(" ")):
+            piece = f" {word}" if number else word
+            if width(piece) > room and room < cells - len(_INDENT):
+                yield tuple(current)
+                current, room, piece = [(_INDENT, "")], cells - len(_INDENT), word
+            current.append((piece, role))
+            room -= width(piece)
+    yield tuple(current)
+
+
 def joined(parts: Iterable[Line], separator: str) -> Line:
     """The parts one after another, separated."""
     spans: list[Span] = []

@@ -7,13 +7,16 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policy import Settings, SettingsError
 from tui.core.pbs_place import DEFAULT_CONF, find_pbs
 from tui.core.real import RealSource
 from tui.core.simulated import SimSource
-from tui.core.source import Source
+from tui.core.source import Source, SourceError
+
+if TYPE_CHECKING:
+    from sim.demo import DemoCluster
 
 _toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
@@ -60,12 +63,27 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
     return RealSource(place, chosen_settings(settings))
 
 
-def open_demo() -> SimSource:
-    """The simulated cluster, standing still until it is started."""
+def open_demo(trace: Path | None = None, size: str = "") -> SimSource:
+    """The simulated cluster, standing still until it is started; with the jobs of a trace where one is given.
+
+    Raises :class:`tui.core.source.SourceError` for a trace that cannot be loaded.
+    """
     # The simulated server brings the bundled hooks with it; a console on a real server starts without them.
     from sim.demo import DemoCluster  # noqa: PLC0415
 
-    return SimSource(DemoCluster(seed=DEMO_SEED))
+    return SimSource(DemoCluster(seed=DEMO_SEED) if trace is None else cluster_of_trace(trace, size), cluster_of_trace)
+
+
+def cluster_of_trace(trace: Path, size: str) -> DemoCluster:
+    """A simulated cluster as the trace's own, or of NODESxCORES. Raises :class:`tui.core.source.SourceError`."""
+    from sim.demo import DemoCluster  # noqa: PLC0415 - as above
+    from sim.trace import read_trace  # noqa: PLC0415
+    from sim.workload import Cluster  # noqa: PLC0415
+
+    try:
+        return DemoCluster(trace=read_trace(trace, Cluster.parse(size) if size else None))
+    except ValueError as error:
+        raise SourceError(str(error)) from error
 
 
 def open_any(environment: Mapping[str, str], server: str, settings: Path | None) -> tuple[Source, SimSource | None]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from tui.core.durations import clock_time, short_span
-from tui.core.facts import Attributes, short_id, some_of, vnodes_of
-from tui.core.lines import Line, safe
+from tui.core.durations import clock_time, day_and_time, short_span
+from tui.core.facts import Attributes, is_array, short_id, some_of, subjobs_waiting, vnodes_of
+from tui.core.finished import ended_at
+from tui.core.lines import Line, Span, safe
 from tui.core.world import World
 
 
 def outcome_of(world: World, job_id: str) -> Line:
     """One cell's worth: the most useful thing to know about this job now."""
-    attributes = world.picture.jobs.get(job_id)
+    attributes = world.job(job_id)
     if attributes is None:
         return (("no longer on the server", "dim"),)
+    if attributes.get("job_state") == "F":
+        return (ending(attributes, world.now_s),)
     decision = world.decision
     if decision is not None:
         preempt = decision.preempts.get(job_id)
@@ -28,7 +31,22 @@ def outcome_of(world: World, job_id: str) -> Line:
         if found is not None:
             job, reason = found
             return ((safe(reason.sentence(job, world.now_s)), ""),)
+    if is_array(job_id):
+        running, waiting = world.tally.subjobs_running[job_id], subjobs_waiting(attributes)
+        return ((f"{running:,} subjobs run, {waiting:,} wait", "dim"),)
     return (_seat(attributes),)
+
+
+def ending(attributes: Attributes, now_s: float) -> Span:
+    """How and when a job ended, and where it ran."""
+    status = attributes.get("Exit_status", "")
+    at_s = ended_at(attributes)
+    when = "" if at_s is None else f" {day_and_time(at_s, now_s)}"
+    where = some_of(vnodes_of(attributes.get("exec_vnode", "")))
+    on = f" on {where}" if where else ""
+    if not status:
+        return f"deleted{when}{on}", "dim"
+    return safe(f"ended{when}, exit {status}{on}"), "good" if status == "0" else "warn"
 
 
 def _seat(attributes: Attributes) -> tuple[str, str]:

@@ -1,30 +1,60 @@
-"""The overview's lines: is the cluster well, and what needs somebody?"""
+"""The overview's lines: is the cluster well, who uses it, what changed, and what needs somebody?"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from tui.core.attention import attention, in_short
+from tui.core.audit_trail import Record
 from tui.core.bars import heights, share_bar
+from tui.core.changed_lines import changed_lines
 from tui.core.columns import Sort, header, place, row
 from tui.core.durations import clock_time
 from tui.core.history import IdleHistory
-from tui.core.lines import Line, safe, spread
+from tui.core.lines import Line, joined, safe, spread, width
+from tui.core.pass_lines import would_have
 from tui.core.queue_rows import execution_queues, queue_columns
 from tui.core.world import World
 
 _NARROW = 70
+_LABEL = 11
+_LEAST_CHANGES = 3
 
 
-def overview_lines(world: World, history: IdleHistory, cells: int) -> list[Line]:
-    """The whole view for a line of so many cells."""
-    return [
+def overview_lines(
+    world: World, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
+) -> list[Line]:
+    """The whole view for lines of so many cells; ``records`` are the changes made by this user. Where ``height`` lines
+    are too few, what changed gives way."""
+    above = [
         _cores(world, cells),
         _jobs(world, history, cells),
         (),
         *_queues(world, cells),
         (),
         *_labelled("attention", attention(world) or [(("nothing needs you", "good"),)]),
-        *_labelled("this pass", [_pass(world)]),
+        *_labelled("this pass", [_pass(world), *filter(None, [would_have(world.passes)])]),
+        *_labelled("in use by", [_users(world, cells - _LABEL)]),
     ]
+    room = max(_LEAST_CHANGES, height - len(above))
+    return [*above, *_labelled("changed", changed_lines(world, records, room))]
+
+
+def _users(world: World, cells: int) -> Line:
+    """Who has most cores over all queues, as many as there is room for."""
+    used: Counter[str] = Counter()
+    for (_, user), use in world.tally.users.items():
+        used[user] += use.cores
+    shown: list[Line] = []
+    room = cells
+    for user, cores in used.most_common():
+        text = f"{safe(user)} {cores:,}"
+        room -= width(text) + 3
+        if not cores or room < 0:
+            break
+        shown.append(((safe(user), "bold"), (f" {cores:,}", "")))
+    return joined(shown, " · ") if shown else (("nobody", "dim"),)
 
 
 def _cores(world: World, cells: int) -> Line:
@@ -48,7 +78,7 @@ def _jobs(world: World, history: IdleHistory, cells: int) -> Line:
     hours = history.hours
     drawn = heights([hour.mean for hour in hours], max(hour.mean for hour in hours))
     watched = "1 h" if len(hours) == 1 else f"{len(hours)} h"
-    return spread(left, ((f"idle, {watched} watched ", ""), (drawn, "bar"), (f" {history.ratio:.1%}", "")), cells)
+    return spread(left, ((f"idle, last {watched} ", ""), (drawn, "bar"), (f" {history.ratio:.1%}", "")), cells)
 
 
 def _queues(world: World, cells: int) -> list[Line]:
@@ -58,9 +88,9 @@ def _queues(world: World, cells: int) -> list[Line]:
 
 
 def _labelled(label: str, lines: list[Line]) -> list[Line]:
-    gap = " " * 11
+    gap = " " * _LABEL
     return [
-        ((f"{label:<11}" if index == 0 else gap, "title" if index == 0 else ""), *line)
+        ((f"{label:<{_LABEL}}" if index == 0 else gap, "title" if index == 0 else ""), *line)
         for index, line in enumerate(lines)
     ]
 

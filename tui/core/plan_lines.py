@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui.core.durations import clock_time, short_span
 from tui.core.facts import short_id, some_of
 from tui.core.lines import Line, safe
+from tui.core.pass_lines import would_have
 from tui.core.world import Decision, World
 
 _MODES = {
@@ -13,6 +14,7 @@ _MODES = {
     "drive": "drive: the next pass carries this out",
 }
 _MOST_JOBS = 6
+_A_MINUTE_S = 60.0
 
 
 def plan_lines(world: World) -> list[Line]:
@@ -21,9 +23,12 @@ def plan_lines(world: World) -> list[Line]:
     if decision is None:
         return [(("the first plan is being made", "dim"),)]
     modes = [f"{queue} is in {_MODES.get(mode, mode)}" for queue, mode in sorted(world.modes.items())]
+    would = would_have(world.passes)
     lines: list[Line] = [
         ((f"decided here at {clock_time(world.now_s, seconds=True)} in {decision.cost_s:.2f} s", "bold"),),
         *(((safe(line), "dim"),) for line in modes),
+        *([would] if would else []),
+        *([((safe(f"passes: {world.passes.problem}"), "warn"),)] if world.passes.problem else []),
         (),
     ]
     for title, part in (
@@ -69,7 +74,7 @@ def _estimates(decision: Decision, now_s: float) -> list[Line]:
     lines: list[Line] = []
     for estimate in decision.plan.estimates:
         text = f" at {clock_time(estimate.at_s)}, in {short_span(estimate.at_s - now_s)}"
-        if estimate.promised_s != estimate.at_s:
+        if abs(estimate.promised_s - estimate.at_s) >= _A_MINUTE_S:
             text += f"; first promised {clock_time(estimate.promised_s)}"
         lines.append(((safe(short_id(estimate.id)), "bold"), (text, "")))
     return lines

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Union
 
+from tui.core.finished import History
 from tui.core.source import Source, SourceError
 from tui.core.world import World, see
 
@@ -50,7 +51,8 @@ class Poller(threading.Thread):
         self._stopwatch = stopwatch
         self._wanted = threading.Event()
         self._stopped = threading.Event()
-        self._decided = False
+        self._world: World | None = None
+        self.history = History(source, stopwatch)
 
     def ask(self) -> None:
         """Poll now instead of at the end of the wait; while a poll is under way, once more right after it."""
@@ -83,11 +85,20 @@ class Poller(threading.Thread):
         began_s = self._stopwatch()
         picture = self._source.poll()
         poll_s = self._stopwatch() - began_s
-        world = see(picture, self._source.settings(), self._source.ledger(), poll_s)
-        if not self._decided:
-            self._hand_on(Polled(world))
-            self._decided = True
-        self._hand_on(Polled(world.decided(self._stopwatch)))
+        settings, ledger = self._source.settings(), self._source.ledger()
+        if self._world is None:
+            self._hand_on(Polled(see(picture, settings, ledger, poll_s)))
+        world = see(
+            picture,
+            settings,
+            ledger,
+            poll_s,
+            passes=self._source.journal.read(),
+            finished=self.history.now(),
+            before=self._world,
+        )
+        self._world = world.decided(self._stopwatch)
+        self._hand_on(Polled(self._world))
 
     def _hand_on(self, news: News) -> None:
         if not self._stopped.is_set():

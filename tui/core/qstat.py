@@ -17,7 +17,20 @@ from policy.request import DEFAULT_CONSUMABLES
 from tui.core.facts import is_subjob
 from tui.core.source import SourceError
 
-_MOMENTS = frozenset({"ctime", "qtime", "etime", "stime", "mtime", "Execution_Time", "eligible_since"})
+_MOMENTS = frozenset(
+    {
+        "ctime",
+        "qtime",
+        "etime",
+        "stime",
+        "mtime",
+        "Execution_Time",
+        "eligible_since",
+        "last_state_change_time",
+        "obittime",
+        "history_timestamp",
+    }
+)
 _STARTED = frozenset("RESU")
 _OBJECT = re.compile(r"^(\w+) (\S+)$")
 _ATTRIBUTE = re.compile(r"^\s+([\w.]+) = (.*)$")
@@ -75,16 +88,16 @@ def picture_of(
     time_s: float,
 ) -> Picture:
     """The picture of four JSON answers and two lists."""
-    servers = _objects(server, "Server")
+    servers = objects(server, "Server")
     name = next(iter(servers), "")
     return Picture(
         time_s,
         {NAME: name, **servers.get(name, {})},
-        _objects(queues, "Queue"),
-        _objects(vnodes, "nodes"),
+        objects(queues, "Queue"),
+        objects(vnodes, "nodes"),
         {
             job_id: texts
-            for job_id, texts in _objects(jobs, "Jobs").items()
+            for job_id, texts in objects(jobs, "Jobs").items()
             if texts.get("job_state", "") in _STARTED or not is_subjob(job_id)
         },
         resources,
@@ -92,7 +105,8 @@ def picture_of(
     )
 
 
-def _objects(answer: Mapping[str, Any], key: str) -> dict[str, Texts]:
+def objects(answer: Mapping[str, Any], key: str) -> dict[str, Texts]:
+    """The objects of one kind in a JSON answer, by name, their attributes as texts."""
     found = answer.get(key, {})
     if not isinstance(found, dict):
         return {}

@@ -1,7 +1,8 @@
-"""The rows and columns of the quotas view: each user's and group's use beside the quota of one queue.
+"""The rows and columns of the quotas view: each user's, group's and project's use beside the quota of one queue.
 
-A row exists for everyone who has an entry of their own or a job in the queue; the generic entry has a row of its own,
-since it can be changed too. The quota shown is the one that binds: the own entry, else the generic one.
+A row exists for every user who has a job in the queue, for each group and project where a generic entry binds them all,
+and for whoever has an entry of their own; the generic entry has a row of its own, since it can be changed too. The
+quota shown is the one that binds: the own entry, else the generic one.
 """
 
 from __future__ import annotations
@@ -44,14 +45,19 @@ def quota_rows(world: World, queue: str) -> dict[EntityKey, QuotaRow]:
     priorities = soft_limits(attributes, PRIORITY).entries
     users = {name: use for (where, name), use in world.tally.users.items() if where == queue}
     groups = {name: use for (where, name), use in world.tally.groups.items() if where == queue}
+    projects = {name: use for (where, name), use in world.tally.projects.items() if where == queue}
     entities = dict.fromkeys([("u", name) for name in users], True)
+    for kind, uses in (("g", groups), ("p", projects)):
+        if (kind, GENERIC) in quotas:
+            entities.update(dict.fromkeys([(kind, name) for name in uses if name], True))
     entities.update(dict.fromkeys([*quotas, *priorities], True))
+    by_kind = {"u": users, "g": groups, "p": projects}
     rows = {}
     for entity in entities:
         kind, name = entity
         quota = quotas.get(entity)
         generic = quotas.get((kind, GENERIC)) if kind != "o" else None
-        use = users.get(name, _NOTHING) if kind == "u" else groups.get(name, _NOTHING) if kind == "g" else _NOTHING
+        use = by_kind.get(kind, {}).get(name, _NOTHING)
         if entity == ALL:
             use = _sum(list(users.values()))
         priority = priorities.get(entity, priorities.get((kind, GENERIC)) if kind != "o" else None)

@@ -71,12 +71,23 @@ class Reader:
                     f"the reader's answer cannot be used: {type(problem).__name__}: {problem}"
                 ) from problem
 
+    def ended(self, since_s: float) -> dict[str, dict[str, str]]:
+        """The jobs that ended since then. Raises :class:`SourceError`."""
+        try:
+            answer = self._ask({"want": "ended", "since_s": since_s})
+        except (_EndedError, ReaderUnusableError) as ended:
+            raise SourceError(str(ended) or "no reader") from ended
+        found = answer.get("ended") if isinstance(answer, dict) else None
+        if not isinstance(found, dict):
+            raise SourceError(str(answer.get("error", "the reader's answer cannot be used")))
+        return found
+
     def close(self) -> None:
         """End the process; a question under way ends with :class:`SourceError`."""
         self._closed = True
         self._end()
 
-    def _ask(self, question: Mapping[str, str]) -> Any:
+    def _ask(self, question: Mapping[str, object]) -> Any:
         if self._closed:
             raise SourceError("the reader was ended")
         process = self._running()

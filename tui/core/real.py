@@ -7,20 +7,43 @@ hooks' ledger and settings are taken from what they published in PBS_HOME, if th
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from hooks.picture import Picture
 from hooks.state import LAST_PASS, State, state_folder
 from policy import Ledger, Settings
 from policy.ledger import LedgerError
+from tui.core.facts import moment
+from tui.core.journal import JournalReader
 from tui.core.pbs_place import PbsPlace
 from tui.core.programs import Said, run
-from tui.core.qstat import BUILT_IN, flat, picture_of, read_json, read_list
+from tui.core.qstat import BUILT_IN, flat, objects, picture_of, read_json, read_list
 from tui.core.reader import Reader, ReaderUnusableError
 from tui.core.source import Reply, SourceError
 
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 30.0
+PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
+"""Those that changes are made with."""
+
+
+class _Ask(NamedTuple):
+    """How one object is read: the program, its options before the name, the key of the objects in its JSON (empty: the
+    answer is qmgr's list), and words of a refusal that mean that there is no such object."""
+
+    program: str
+    options: tuple[str, ...]
+    under: str
+    unknown: tuple[str, ...]
+
+
+_ASK = {
+    "queue": _Ask("qstat", ("-Q", "-f", "-F", "json", "--"), "Queue", ("Unknown queue",)),
+    "ended job": _Ask("qstat", ("-x", "-f", "-F", "json", "--"), "Jobs", ("Unknown Job Id",)),
+    "job": _Ask("qstat", ("-f", "-F", "json", "--"), "Jobs", ("Unknown Job Id", "has finished")),
+    "vnode": _Ask("pbsnodes", ("-v", "-F", "json"), "nodes", ("Unknown node",)),
+}
 
 
 class RealSource:
@@ -33,6 +56,8 @@ class RealSource:
         self._settings = settings
         self._environment = {"PBS_SERVER": place.server} if place.server else {}
         self._reader: Reader | None = Reader(place)
+        self.journal = JournalReader(state_folder(str(place.home)))
+        self.spool = place.home / "spool"
 
     @property
     def name(self) -> str:
@@ -65,17 +90,38 @@ class RealSource:
         except (KeyError, LedgerError):
             return Ledger()
 
-    def read_queue(self, queue: str) -> Mapping[str, str]:
-        """One queue, by qstat."""
-        answer = self._json("qstat", "-Q", "-f", "-F", "json", "--", queue)
-        found = answer.get("Queue", {})
-        if not isinstance(found, dict) or queue not in found:
-            raise SourceError(f"queue {queue!r} is not on {self.name}")
-        return flat(found[queue])
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        """The jobs that ended in the last seconds; from the whole history where the reader cannot be used."""
+        since_s = time.time() - window_s
+        if self._reader is not None:
+            return self._reader.ended(since_s)
+        jobs = objects(self._json("qstat", "-x", "-f", "-F", "json"), "Jobs")
+        return {
+            job_id: texts
+            for job_id, texts in jobs.items()
+            if texts.get("job_state") == "F" and (moment(texts, "mtime") or 0.0) >= since_s
+        }
 
-    def write(self, line: str) -> Reply:
-        """Send one line through qmgr; a refusal is an answer, not an error."""
-        said = run([self._place.program("qmgr"), "-c", line], WRITE_TIMEOUT_S, self._environment)
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One object, by PBS's own programs; None where it is not there, or for a job, where it has ended."""
+        ask = _ASK[kind]
+        said = run([self._place.program(ask.program), *ask.options, name], READ_TIMEOUT_S, self._environment)
+        if said.status != 0:
+            if any(word in said.words for word in ask.unknown):
+                return None
+            raise SourceError(f"{ask.program}: {said.words}")
+        if not ask.under:
+            return read_list(said.out).get(name)
+        found = read_json(said.out, ask.program).get(ask.under, {})
+        texts = found.get(name) if isinstance(found, dict) else None
+        return flat(texts) if texts is not None else None
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Run one of PBS's programs; a refusal is an answer, not an error."""
+        program, *arguments = argv
+        if program not in PROGRAMS:
+            raise SourceError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
+        said = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
         return Reply(said.status == 0, said.words if said.status else said.out.strip())
 
     def close(self) -> None:

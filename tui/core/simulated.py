@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from hooks.picture import Picture
 from policy import Ledger, Settings
+from tui.core.journal import JournalReader
 from tui.core.source import Reply, SourceError
 
 TICK_S = 0.1
@@ -20,7 +22,7 @@ _LONGEST_TICK_S = 1.0
 
 
 class Answer(Protocol):
-    """What the cluster says to a qmgr line."""
+    """What the cluster says to a command."""
 
     @property
     def ok(self) -> bool:
@@ -38,6 +40,7 @@ class Cluster(Protocol):
     settings: Settings
     paused: bool
     speed: float
+    state_folder: Path
 
     def picture(self) -> Picture:
         """The whole server."""
@@ -45,11 +48,14 @@ class Cluster(Protocol):
     def ledger(self) -> Ledger:
         """The ledger that its hooks published."""
 
-    def read_queue(self, queue: str) -> Mapping[str, str] | None:
-        """One queue; None where there is none of that name."""
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One job, vnode or queue; None where there is none of that name."""
 
-    def qmgr(self, line: str) -> Answer:
-        """Take one qmgr line."""
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        """The jobs that ended in the last simulated seconds."""
+
+    def run(self, argv: Sequence[str]) -> Answer:
+        """Take what one of PBS's programs would send."""
 
     def advance(self, real_seconds: float) -> float:
         """Let so much of the watcher's time pass."""
@@ -74,11 +80,17 @@ class SimSource:
     """A simulated cluster that runs by itself once :meth:`start` was called."""
 
     simulated = True
+    spool = None
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, load: Callable[[Path, str], Cluster]) -> None:
+        """``load`` makes a cluster of a trace and of what was said about its size (empty: nothing); it raises
+        :class:`SourceError`."""
         self._cluster = cluster
+        self._load = load
         self._closed = threading.Event()
         self._failure = ""
+        self._moving = threading.Lock()
+        self.journal = JournalReader(cluster.state_folder)
 
     def start(self) -> None:
         """Let its time run in a thread."""
@@ -89,7 +101,8 @@ class SimSource:
         try:
             while not self._closed.wait(TICK_S):
                 now_s = time.monotonic()
-                self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
+                with self._moving:
+                    self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
                 before_s = now_s
         except Exception as error:  # noqa: BLE001 - it belongs on the screen, not on a dead thread's stderr
             self._failure = f"the simulated cluster stopped: {type(error).__name__}: {error}"
@@ -123,16 +136,17 @@ class SimSource:
         """The ledger its hooks published."""
         return self._cluster.ledger()
 
-    def read_queue(self, queue: str) -> Mapping[str, str]:
-        """One queue."""
-        found = self._cluster.read_queue(queue)
-        if found is None:
-            raise SourceError(f"queue {queue!r} is not on the simulated cluster")
-        return found
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One object; None where it is not there."""
+        return self._cluster.read(kind, name)
 
-    def write(self, line: str) -> Reply:
-        """Send one qmgr line."""
-        said = self._cluster.qmgr(line)
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        """The jobs that ended in the last simulated seconds."""
+        return self._cluster.finished(window_s)
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Send what one of PBS's programs would."""
+        said = self._cluster.run(argv)
         return Reply(said.ok, said.text)
 
     def pause(self) -> None:
@@ -151,6 +165,16 @@ class SimSource:
     def set_speed(self, speed: int) -> None:
         """Set the speed, 1 to 1000."""
         self._cluster.set_speed(speed)
+
+    def load(self, path: Path, size: str) -> None:
+        """Begin again with the jobs of a trace, as fast as now. Raises :class:`SourceError`, and goes on as it was."""
+        fresh = self._load(path, size)
+        with self._moving:
+            before, self._cluster = self._cluster, fresh
+            fresh.set_speed(before.speed)
+            self.journal = JournalReader(fresh.state_folder)
+            self._failure = ""
+            before.close()
 
     def close(self) -> None:
         """Stop the thread and let go of the cluster."""

@@ -6,11 +6,13 @@ a sentence for the screen within its own time limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hooks.picture import Picture
+from hooks.picture import Attributes, Picture
 from policy import Ledger, Settings
+from tui.core.journal import JournalReader
 
 
 class SourceError(Exception):
@@ -32,6 +34,14 @@ class Source(Protocol):
         """The server's name, as far as known before the first poll."""
 
     @property
+    def journal(self) -> JournalReader:
+        """What the passes wrote down."""
+
+    @property
+    def spool(self) -> Path | None:
+        """Where the output of running jobs is on their hosts; None where jobs write nothing."""
+
+    @property
     def simulated(self) -> bool:
         """True where nothing here is real."""
 
@@ -44,11 +54,16 @@ class Source(Protocol):
     def ledger(self) -> Ledger:
         """The ledger that the hooks published; an empty one where it cannot be read."""
 
-    def read_queue(self, queue: str) -> Mapping[str, str]:
-        """One queue's attributes, fresh. Raises :class:`SourceError`, also for a queue that is not there."""
+    def finished(self, window_s: float) -> Mapping[str, Attributes]:
+        """Jobs that have ended in the last seconds, from the server's history. Raises :class:`SourceError`."""
 
-    def write(self, line: str) -> Reply:
-        """Send one qmgr line, as the console's own user. Raises :class:`SourceError` where nobody answered."""
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One object's attributes, fresh: ``kind`` is job, ended job (running and waiting ones as well), vnode, queue,
+        sched or server. None where it is not there. Raises :class:`SourceError`.
+        """
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Run one of PBS's programs, as the console's own user. Raises :class:`SourceError` where nobody answered."""
 
     def close(self) -> None:
         """Let go of whatever the source holds; a call under way ends with :class:`SourceError`."""
@@ -76,3 +91,9 @@ class SimulatedSource(Source, Protocol):
 
     def set_speed(self, speed: int) -> None:
         """Set the speed, 1 to 1000."""
+
+    def load(self, path: Path, size: str) -> None:
+        """Begin again with the jobs of a trace; ``size`` is NODESxCORES where the trace does not say it, else empty.
+
+        Raises :class:`SourceError`, and then goes on as it was.
+        """

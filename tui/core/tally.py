@@ -23,8 +23,10 @@ from tui.core.facts import (
     vnode_state,
 )
 
+_PART_OF_STATE = {"R": 0, "E": 0, "S": 0, "U": 0, "B": 0, "H": 2, "W": 2}
+
 UserKey = tuple[str, str]
-"""``(queue, user)`` or ``(queue, group)``."""
+"""``(queue, user)``, ``(queue, group)`` or ``(queue, project)``."""
 
 
 @dataclass
@@ -58,13 +60,20 @@ class Tally:
     queue_states: dict[str, Counter[str]]
     users: dict[UserKey, Use]
     groups: dict[UserKey, Use]
+    projects: dict[UserKey, Use]
     subjobs_running: Counter[str]
 
 
 def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], resource: str) -> Tally:
     """Count a picture's jobs and vnodes; ``resource`` is the one that quotas count."""
     tally = Tally(
-        _count_vnodes(vnodes, resource), Counter(), defaultdict(Counter), defaultdict(Use), defaultdict(Use), Counter()
+        _count_vnodes(vnodes, resource),
+        Counter(),
+        defaultdict(Counter),
+        defaultdict(Use),
+        defaultdict(Use),
+        defaultdict(Use),
+        Counter(),
     )
     asked = f"Resource_List.{resource}"
     for job_id, job in jobs.items():
@@ -72,6 +81,7 @@ def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], reso
         queue = job.get("queue", "")
         user = tally.users[queue, user_of(job)]
         group = tally.groups[queue, group_of(job)]
+        project = tally.projects[queue, job.get("project", "")]
         cores = amount(job, asked)
         jobs_here = 1
         if is_array(job_id):
@@ -83,6 +93,7 @@ def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], reso
         tally.queue_states[queue][state] += jobs_here
         _add(user, state, jobs_here, cores)
         _add(group, state, jobs_here, cores)
+        _add(project, state, jobs_here, cores)
     return tally
 
 
@@ -113,5 +124,18 @@ def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
 
 
 def folded(jobs: Mapping[str, Attributes]) -> list[str]:
-    """The ids of jobs and arrays in the server's order, without the subjobs."""
-    return [job_id for job_id in jobs if not is_subjob(job_id)]
+    """The ids of jobs and arrays without the subjobs: what runs, waits and is held, each in the server's order."""
+    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for job_id, job in jobs.items():
+        if not is_subjob(job_id):
+            parts[_PART_OF_STATE.get(job.get("job_state", ""), 1)].append(job_id)
+    return [*parts[0], *parts[1], *parts[2]]
+
+
+def subjobs_of(jobs: Mapping[str, Attributes]) -> dict[str, list[str]]:
+    """The ids of the running subjobs by the id of their array."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for job_id in jobs:
+        if is_subjob(job_id):
+            found[array_of(job_id)].append(job_id)
+    return found

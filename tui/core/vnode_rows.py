@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from hooks.host_reading import HostReading, parse_reading
+from hooks.resources import READING
 from tui.core.bars import share_bar
 from tui.core.columns import Column
-from tui.core.facts import amount, short_id, vnode_state
+from tui.core.drain import is_draining
+from tui.core.durations import day_and_time
+from tui.core.facts import Attributes, amount, moment, short_id, vnode_state
 from tui.core.lines import Line, safe
 from tui.core.world import World
 
@@ -27,13 +31,14 @@ def vnode_columns(world: World) -> list[Column[str]]:
         return total(name) - used(name) if vnode_state(vnodes[name]).up else 0
 
     def state(name: str) -> str:
-        found = vnode_state(vnodes[name])
-        return found.words
+        words = vnode_state(vnodes[name]).words
+        return f"{words}, draining" if is_draining(vnodes[name]) else words
 
     def show_state(name: str) -> Line:
         found = vnode_state(vnodes[name])
         role = "bad" if not found.up else "warn" if found.letter else ""
-        return ((f"{found.letter or ' '} {safe(found.words)}", role),)
+        words = "draining" if is_draining(vnodes[name]) else safe(found.words)
+        return ((f"{found.letter or ' '} {words}", role),)
 
     def memory(name: str) -> Line:
         has = amount(vnodes[name], "resources_available.mem")
@@ -46,6 +51,21 @@ def vnode_columns(world: World) -> list[Column[str]]:
     def gpus(name: str) -> Line:
         has = amount(vnodes[name], "resources_available.ngpus")
         return ((f"{gpus_free(name)} of {has}" if has else "-", ""),)
+
+    def heat(name: str) -> float | None:
+        reading = reading_of(vnodes[name])
+        return None if reading is None or reading.heat is None else reading.heat.now
+
+    def show_heat(name: str) -> Line:
+        degrees = heat(name)
+        return ((f"{degrees:.0f}°" if degrees is not None else "-", "" if degrees is not None else "dim"),)
+
+    def since(name: str) -> float | None:
+        return None if vnode_state(vnodes[name]).up else moment(vnodes[name], "last_state_change_time")
+
+    def show_since(name: str) -> Line:
+        since_s = since(name)
+        return ((day_and_time(since_s, world.now_s) if since_s is not None else "", "warn"),)
 
     def jobs(name: str) -> str:
         return " ".join(jobs_on(world, name))
@@ -69,8 +89,15 @@ def vnode_columns(world: World) -> list[Column[str]]:
             2,
         ),
         Column("gpus", "gpus free", 9, gpus_free, gpus, ">", 3),
+        Column("temp", "temp", 5, heat, show_heat, ">", 5),
+        Column("since", "not up since", 16, since, show_since, rank=6),
         Column("jobs", "jobs", 0, jobs, lambda name: ((safe(jobs(name)), "dim"),)),
     ]
+
+
+def reading_of(vnode: Attributes) -> HostReading | None:
+    """What the vnode's host reported last; None where nothing was."""
+    return parse_reading(vnode.get(f"resources_available.{READING}", ""))
 
 
 def jobs_on(world: World, vnode: str) -> list[str]:

@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hooks.picture import NAME, Picture
+from hooks.picture import NAME, Attributes, Picture
 from hooks.translate import modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
-from tui.core.tally import Tally, count, folded
+from tui.core.finished import Finished
+from tui.core.journal import NO_PASSES, Passes
+from tui.core.tally import Tally, count, folded, subjobs_of
+from tui.core.watched import Watched
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,11 @@ class Decision:
 
 @dataclass(frozen=True)
 class World:
-    """One poll: the picture, its counts, modes by queue; ``decision`` is None until the first plan is made."""
+    """One poll: the picture, its counts, modes by queue; ``decision`` is None until the first plan is made.
+
+    ``watched`` is what changed since the console first looked, ``passes`` what the hooks wrote down. ``finished`` has
+    jobs that have ended, newest first, where somebody asked for them, else None.
+    """
 
     picture: Picture
     settings: Settings
@@ -55,12 +62,26 @@ class World:
     tally: Tally
     modes: Mapping[str, str]
     poll_s: float
+    watched: Watched
+    passes: Passes = NO_PASSES
+    finished: Finished | None = None
     decision: Decision | None = None
 
     @cached_property
     def job_ids(self) -> list[str]:
-        """Jobs and arrays in the server's order."""
-        return folded(self.picture.jobs)
+        """Jobs and arrays: those that run, those that wait, those that are held, each in the server's order, and then
+        those that have ended."""
+        return [*folded(self.picture.jobs), *(self.finished.jobs if self.finished else ())]
+
+    @cached_property
+    def subjob_ids(self) -> Mapping[str, list[str]]:
+        """The running subjobs of each array."""
+        return subjobs_of(self.picture.jobs)
+
+    def job(self, job_id: str) -> Attributes | None:
+        """A job's attributes, also where it has ended and the jobs that have were asked for; None without any."""
+        found = self.picture.jobs.get(job_id)
+        return found if found is not None or self.finished is None else self.finished.jobs.get(job_id)
 
     @property
     def server_name(self) -> str:
@@ -87,11 +108,32 @@ class World:
         began_s = stopwatch()
         found = translate(self.picture, self.settings)
         plan = decide(found.snapshot, self.ledger, self.settings)
-        return replace(self, decision=Decision(found.snapshot, plan, found.problems, stopwatch() - began_s))
+        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s)
+        world = replace(self, decision=decision)
+        # The same list, made by whoever decides: who paints is in more of a hurry.
+        vars(world)["job_ids"] = self.job_ids
+        return world
 
 
-def see(picture: Picture, settings: Settings, ledger: Ledger, poll_s: float) -> World:
-    """The world of one picture, counted but not yet decided."""
+def see(
+    picture: Picture,
+    settings: Settings,
+    ledger: Ledger,
+    poll_s: float,
+    *,
+    passes: Passes = NO_PASSES,
+    finished: Finished | None = None,
+    before: World | None = None,
+) -> World:
+    """The world of one picture, counted but not yet decided. ``before`` is the one of the poll before."""
+    watched = Watched(picture.time_s)
+    if (
+        before is not None
+        and before.picture.time_s <= picture.time_s
+        and before.server_name == picture.server.get(NAME)
+    ):
+        counts = before.ledger.preemptions, ledger.preemptions
+        watched = before.watched.compared(before.picture, picture, *counts)
     return World(
         picture,
         settings,
@@ -99,4 +141,7 @@ def see(picture: Picture, settings: Settings, ledger: Ledger, poll_s: float) -> 
         count(picture.jobs, picture.vnodes, settings.quota.counted),
         modes_of(picture, settings),
         poll_s,
+        watched,
+        passes,
+        finished,
     )

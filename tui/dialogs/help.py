@@ -18,6 +18,7 @@ _TITLES = {
     "move": "Moving",
     "find": "Finding",
     "change": "Changing",
+    "act": "Acting on jobs, vnodes and queues",
     "simulated": "The simulated cluster",
     "console": "The console",
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from textual.containers import Vertical
 
+from tui.core.audit_trail import Record
 from tui.core.history import IdleHistory
 from tui.core.lines import Line, spread
 from tui.core.world import World
@@ -24,14 +25,17 @@ def lines_of(move: str, page: int) -> int:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the views are shown: the world, and what the console itself has watched."""
+    """What the views are shown: the world, idle cores over the day, and the changes made by this user."""
 
     world: World
     history: IdleHistory = field(default_factory=IdleHistory)
+    trail: tuple[Record, ...] = ()
+    trail_problem: str = ""
 
 
 class View(Vertical):
-    """A view. ``cursor_name`` is what its cursor is on, as a name to copy; ``into`` what enter leads to."""
+    """A view. ``cursor_name`` is what its cursor is on, as a name to copy; ``into`` what enter leads to. ``kind`` is
+    what its rows are for who acts on them: job, vnode or queue, empty where they are none of these."""
 
     DEFAULT_CSS = """
     View { width: 1fr; height: 1fr; }
@@ -40,6 +44,7 @@ class View(Vertical):
     View.stale > .body { opacity: 60%; text-style: dim; }
     """
     view_name = ""
+    kind = ""
 
     def __init__(self) -> None:
         super().__init__(id=f"view-{self.view_name}")
@@ -73,6 +78,11 @@ class View(Vertical):
     def cursor_name(self) -> str | None:
         """What the cursor is on; None where there is no cursor, or nothing under it."""
         return None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """What an action is done to here: PBS's names of what is marked, else of what the cursor is on."""
+        return () if self.cursor_name is None else (self.cursor_name,)
 
     @property
     def words(self) -> dict[str, list[str]]:

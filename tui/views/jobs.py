@@ -1,10 +1,11 @@
-"""The jobs view: every job and array, with where it runs or why it waits."""
+"""The jobs view: every job and array, where it runs or why it waits; arrays unfold, jobs that ended can be shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from tui.core.columns import Column
+from tui.core.facts import array_of
 from tui.core.filters import Value
 from tui.core.job_rows import job_columns, job_fields_also
 from tui.core.world import World
@@ -15,10 +16,41 @@ class JobsView(TableView[str]):
     """Jobs and arrays by id."""
 
     view_name = "jobs"
+    kind = "job"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unfolded: set[str] = set()
 
     def keys(self, world: World) -> Sequence[str]:
-        """Ids in the server's order."""
-        return world.job_ids
+        """Ids: what runs, what waits, what is held, what has ended; the running subjobs below an array that is open."""
+        ids = world.job_ids
+        if self.unfolded:
+            self.unfolded &= set(ids)
+        if not self.unfolded:
+            return ids
+        opened = self.unfolded
+        return [
+            each
+            for job_id in ids
+            for each in ([job_id, *world.subjob_ids.get(job_id, ())] if job_id in opened else [job_id])
+        ]
+
+    def unfold(self, job_id: str) -> int:
+        """Show the running subjobs of an array, or no longer; gives how many run. A subjob stands for its array."""
+        array = array_of(job_id)
+        self.unfolded ^= {array}
+        if array in self.table.keys:
+            self.table.move_to(list(self.table.keys).index(array))
+        self.repaint()
+        return len(self.shown.world.subjob_ids.get(array, ())) if self.shown is not None else 0
+
+    def heading(self, world: World) -> str:
+        """The name, and what is to be known of jobs that have ended."""
+        if world.finished is None:
+            return self.view_name
+        problem = world.finished.problem
+        return f"jobs, ended: {problem}" if problem else f"jobs, {len(world.finished.jobs):,} of them ended"
 
     def columns(self, world: World) -> list[Column[str]]:
         """The jobs' columns."""

@@ -1,15 +1,20 @@
-"""The views that are pages of lines: the overview, the plan of this pass, and one job."""
+"""The views that are pages of lines: the overview, the plan of this pass and of those before, and one job."""
 
 from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
 from tui.core.facts import short_id
-from tui.core.job_lines import job_lines
-from tui.core.lines import Line, safe
+from tui.core.job_lines import JobDetail, job_lines
+from tui.core.journal import Pass
+from tui.core.lines import Line, safe, wrapped
 from tui.core.overview import overview_lines
+from tui.core.pass_lines import pass_lines
 from tui.core.plan_lines import plan_lines
-from tui.views.base import Shown, View
+from tui.views.base import FAR, Shown, View
 from tui.widgets.lines import LineView, Paper
 
 
@@ -53,36 +58,76 @@ class OverviewView(PageView):
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
         """The overview."""
-        return overview_lines(shown.world, shown.history, cells)
+        height = max(1, self.size.height - 1)
+        return overview_lines(shown.world, shown.history, cells, shown.trail, height)
 
 
 class PlanView(PageView):
-    """What this pass would do."""
+    """What this pass would do, and what the last ones did; left and right go back and forth in time."""
 
     view_name = "plan"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._time_s: float | None = None
+
+    def move(self, name: str) -> None:
+        """Left is the pass before, right the one after; the newest is what would be decided now."""
+        if name not in ("left", "right"):
+            super().move(name)
+            return
+        entries = self.shown.world.passes.entries if self.shown is not None else ()
+        index = self._index(entries) + (-1 if name == "left" else 1)
+        self._time_s = entries[max(0, index)].time_s if entries and index < len(entries) else None
+        self.body.scroll_lines(-FAR)
+        self.repaint()
+
+    def _index(self, entries: Sequence[Pass]) -> int:
+        """Which pass is shown: the first that is not before the time chosen, or one past the last for now."""
+        if self._time_s is None:
+            return len(entries)
+        return bisect_left([entry.time_s for entry in entries], self._time_s)
+
     def heading(self) -> str:
-        """The title."""
-        return "plan · this pass"
+        """Which pass, and how to come to the others."""
+        entries = self.shown.world.passes.entries if self.shown is not None else ()
+        back = len(entries) - self._index(entries)
+        if back > 0:
+            return f"plan · {back:,} of {len(entries):,} passes back, ← before → after"
+        return "plan · this pass" + (", ← the last ones" if entries else "")
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
-        """The plan."""
-        return plan_lines(shown.world)
+        """The plan, or a pass of the journal."""
+        entries = shown.world.passes.entries
+        index = self._index(entries)
+        if index < len(entries):
+            return wrapped(pass_lines(entries[index], shown.world.now_s), cells)
+        return wrapped(plan_lines(shown.world), cells)
 
 
 class JobView(PageView):
     """One job: why does it wait?"""
 
     view_name = "job"
+    kind = "job"
 
     def __init__(self) -> None:
         super().__init__()
         self.job_id = ""
+        self._detail: JobDetail | None = None
 
     def choose(self, job_id: str) -> None:
         """Show another job."""
-        self.job_id = job_id
+        if job_id != self.job_id:
+            self.job_id, self._detail = job_id, None
+            self.body.scroll_lines(-FAR)
         self.repaint()
+
+    def tell(self, detail: JobDetail) -> None:
+        """What was looked up; of another job it is of no use any more."""
+        if detail.job_id == self.job_id:
+            self._detail = detail
+            self.repaint()
 
     def heading(self) -> str:
         """The title."""
@@ -90,7 +135,7 @@ class JobView(PageView):
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
         """The job."""
-        return job_lines(shown.world, self.job_id, cells)
+        return job_lines(shown.world, self.job_id, cells, self._detail)
 
     @property
     def cursor_name(self) -> str | None:

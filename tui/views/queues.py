@@ -14,6 +14,7 @@ class QueuesView(TableView[str]):
     """Queues by name."""
 
     view_name = "queues"
+    kind = "queue"
 
     def keys(self, world: World) -> Sequence[str]:
         """The execution queues, those with most jobs first."""

@@ -124,6 +124,12 @@ class TableView(View, Generic[Key]):
         return None if cursor is None else str(cursor)
 
     @property
+    def chosen(self) -> tuple[str, ...]:
+        """The marked keys in their order on the screen, else the one under the cursor."""
+        marked = tuple(str(key) for key in self.table.keys if key in self.table.marked) if self.table.marked else ()
+        return marked or super().chosen
+
+    @property
     def words(self) -> dict[str, list[str]]:
         """Column names, and fields for the filter."""
         names = [column.name for column in self.table.columns]

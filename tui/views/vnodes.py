@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 
 from tui.core.columns import Column
-from tui.core.grid import legend, told
+from tui.core.grid import legend, told, told_more
 from tui.core.names import natural
+from tui.core.ranks import MODES, Ranks, rank
 from tui.core.vnode_rows import vnode_columns
 from tui.core.world import World
 from tui.views.base import View, lines_of
@@ -21,6 +22,7 @@ class VnodesView(TableView[str]):
     """Vnodes by name."""
 
     view_name = "vnodes"
+    kind = "vnode"
 
     def keys(self, world: World) -> Sequence[str]:
         """Names, numbers in them in order."""
@@ -32,17 +34,20 @@ class VnodesView(TableView[str]):
 
 
 class OccupancyView(View):
-    """The grid, with what is under the cursor told below it."""
+    """The grid, with what is under the cursor told below it, and its rank for the mode that was chosen."""
 
     view_name = "grid"
+    kind = "vnode"
     DEFAULT_CSS = """
-    OccupancyView > .told { height: 1; }
+    OccupancyView > .told { height: 2; }
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.grid_view = GridView(classes="body")
         self.told = Paper(classes="told")
+        self.mode = MODES[0]
+        self._ranks: Ranks | None = None
 
     def compose(self) -> ComposeResult:
         """Title, grid, and the line about the cursor."""
@@ -61,6 +66,7 @@ class OccupancyView(View):
             return
         world = self.shown.world
         self.grid_view.show(world)
+        self._ranks = rank(world, self.mode)
         self.title(
             ((f"grid · {len(world.picture.vnodes):,} vnodes", "title"), (" · " + legend(self.grid_view.grid), ""))
         )
@@ -70,7 +76,13 @@ class OccupancyView(View):
         """Say what the cursor is on."""
         cell = self.grid_view.cell
         if self.shown is not None and cell is not None:
-            self.told.show([((" ", ""), (told(self.shown.world, cell), "bold"))])
+            more = told_more(self.shown.world, cell, self._ranks)
+            self.told.show([((" ", ""), (told(self.shown.world, cell), "bold")), ((" ", ""), (more, ""))])
+
+    def rank_by(self, mode: str) -> None:
+        """Rank the vnodes by another mode."""
+        self.mode = mode
+        self.repaint()
 
     def on_grid_view_moved(self) -> None:
         """The cursor is elsewhere."""
@@ -86,3 +98,9 @@ class OccupancyView(View):
         """The first vnode under the cursor."""
         cell = self.grid_view.cell
         return cell.vnodes[0] if cell else None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """All vnodes of the cell under the cursor."""
+        cell = self.grid_view.cell
+        return tuple(cell.vnodes) if cell else ()

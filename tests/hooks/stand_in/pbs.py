@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 LOG_ERROR, LOG_WARNING, LOG_DEBUG = 3, 4, 7
+ND_OFFLINE, ND_DOWN = 0x1, 0x2
 ND_JOB_EXCLUSIVE, ND_RESV_EXCLUSIVE = 0x40, 0x2000
+JOB_STATE_QUEUED, JOB_STATE_HELD, JOB_STATE_WAITING, JOB_STATE_RUNNING, JOB_STATE_BEGUN = 1, 2, 3, 4, 7
 JOB_STATE_SUSPEND = 400
 
 hook_config_filename: str | None = None
@@ -21,7 +23,13 @@ JOBS: dict[str, Any] = {}
 
 
 class Resources(dict[str, Any]):
-    """Amounts by resource; one that is not set is None, as in PBS."""
+    """Amounts by resource; one that is not set is None, as in PBS. What is set to None is to be unset, which PBS shows
+    as an empty text; no plain text can be set as chunks."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key in ("select", "place") and type(value) is str:
+            raise TypeError(f"{key} must be of its own type")
+        super().__setitem__(key, "" if value is None else value)
 
     def __missing__(self, key: str) -> None:
         return None
@@ -41,9 +49,24 @@ class duration(int):  # noqa: N801 - PBS's own name
         return f"{self // 3600:02d}:{self // 60 % 60:02d}:{self % 60:02d}"
 
 
+class select(str):  # noqa: N801 - PBS's own name
+    """Chunks."""
+
+    __slots__ = ()
+
+
+class place(str):  # noqa: N801 - PBS's own name
+    """An arrangement of chunks."""
+
+    __slots__ = ()
+
+
 class _Event:
     job: Any = None
+    job_o: Any = None
     requestor = "alice"
+    requestor_host = "login"
+    vnode_list = VNODES
 
     def accept(self) -> None:
         VERDICTS.append(None)
@@ -55,6 +78,9 @@ class _Event:
 
 
 class _Server:
+    managers: str | None = None
+    operators = "olga@*"
+
     def vnode(self, name: str) -> Any:
         return VNODES.get(name)
 
@@ -72,6 +98,10 @@ def event() -> _Event:
 
 def server() -> _Server:
     return _SERVER
+
+
+def get_local_nodename() -> str:
+    return "v1"
 
 
 def logmsg(level: int, message: str) -> None:

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 EQ = 4
+SET = 0
+MGR_CMD_SET = 2
+MGR_OBJ_SCHED = 6
 
 WORLD: dict[str, Any] = {}
 CALLS: list[list[str]] = []
@@ -70,7 +73,11 @@ def pbs_statserver(handle: int, names: Any, extend: str | None) -> Any:
 
 
 def pbs_statjob(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
-    return _answer({job: texts for job, texts in WORLD["jobs"].items() if not _is_subjob(job)}, names)
+    found = {job: texts for job, texts in WORLD["jobs"].items() if job == name or (not name and not _is_subjob(job))}
+    if name and not found:
+        _error[:] = [15001, "Unknown Job Id"]
+        return None
+    return _answer(found, names)
 
 
 def pbs_selstat(handle: int, wanted: attropl, names: Any, extend: str | None) -> Any:
@@ -110,9 +117,30 @@ def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
     return _act(["requeue", job])
 
 
+def pbs_sigjob(handle: int, job: str, name: str, extend: str | None) -> int:
+    return _act(["signal", job, name])
+
+
+def pbs_holdjob(handle: int, job: str, holds: str, extend: str | None) -> int:
+    return _act(["hold", job, holds])
+
+
+def pbs_rlsjob(handle: int, job: str, holds: str, extend: str | None) -> int:
+    return _act(["release", job, holds])
+
+
 def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> int:
-    name = f"{changes.name}.{changes.resource}" if changes.resource else changes.name
-    return _act(["alter", job, name, changes.value])
+    call = ["alter", job]
+    link: attrl | None = changes
+    while link is not None:
+        call += [f"{link.name}.{link.resource}" if link.resource else link.name, link.value]
+        link = link.next
+    return _act(call)
+
+
+def pbs_manager(handle: int, command: int, kind: int, name: str, changes: attropl, extend: str | None) -> int:
+    assert (command, kind, changes.name, changes.op) == (MGR_CMD_SET, MGR_OBJ_SCHED, "scheduling", SET)
+    return _act(["scheduling", name, changes.value])
 
 
 def _act(call: list[str]) -> int:

@@ -31,7 +31,12 @@ def main() -> None:
     events = []
     for given in scenario["events"]:
         resources = pbs.Resources(given.pop("Resource_List", {}))
-        pbs.event().job = pbs.Record(Resource_List=resources, **given)
+        for name in ("requestor", "requestor_host"):
+            setattr(pbs.event(), name, given.pop(name, getattr(pbs.event(), name)))
+        before = given.pop("job_o", {})
+        if before:
+            pbs.event().job_o = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
+        pbs.event().job = pbs.Record(Resource_List=resources, **{"id": "", **given})
         ended = None
         try:
             # PBS gives each event fresh globals without a file name.
@@ -43,6 +48,7 @@ def main() -> None:
     answer = {
         "events": events,
         "verdicts": pbs.VERDICTS,
+        "vnodes": {name: dict(vnode.resources_available) for name, vnode in pbs.VNODES.items()},
         "logged": pbs.LOGGED,
         "calls": pbs_ifl.CALLS,
         "modules": loaded,

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, ScriptedSource, a_picture
 from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.change import ChangeError, make
 from tui.core.facts import limit_entry
-from tui.core.quota_change import QuotaChange, QuotaError, change_of, make, parse_quota
+from tui.core.quota_change import change_of, parse_quota
 from tui.core.world import World, see
 
 CAROL = ("u", "carol")
@@ -33,25 +34,30 @@ def stages(audit: AuditLog) -> list[str]:
     return [entry["stage"] for entry in audit.entries()]
 
 
-def test_the_line_is_the_one_that_qmgr_takes() -> None:
-    assert QuotaChange("workq", CAROL, 512, 1024).line == "set queue workq max_run_res_soft.ncpus += [u:carol=1024]"
-    assert QuotaChange("workq", CAROL, 512, None).line == "set queue workq max_run_res_soft.ncpus -= [u:carol=512]"
+def test_the_command_is_one_that_could_be_typed() -> None:
+    (change,) = change_of(world(), "workq", ("u", "alice"), 1024).changes
+    assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=1024]'"
+    (change,) = change_of(world(), "workq", ("u", "alice"), None).changes
+    assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus -= [u:alice=4]'"
 
 
-@given(st.one_of(st.none(), st.integers(0, 10**9)), st.one_of(st.none(), st.integers(0, 10**9)))
-def test_undoing_an_undo_is_the_change(before: int | None, after: int | None) -> None:
-    change = QuotaChange("workq", CAROL, before, after)
-    assert change.undo().undo() == change
+@given(st.one_of(st.none(), st.integers(0, 10**9).filter(lambda number: number != 4)))
+def test_undoing_an_undo_is_the_change(after: int | None) -> None:
+    (change,) = change_of(world(), "workq", ("u", "alice"), after).changes
+    undo = change.undo()
+    assert undo is not None
+    assert (undo.argv, undo.before, undo.after) == (change.back, change.after, change.before)
+    assert undo.undo() == change
 
 
 def test_a_change_starts_from_the_entry_itself_not_from_the_generic_one() -> None:
-    assert change_of(world(), "workq", CAROL, 16).before is None
-    assert change_of(world(), "workq", ("u", "alice"), 16).before == 4
+    assert change_of(world(), "workq", CAROL, 16).changes[0].before == "none"
+    assert change_of(world(), "workq", ("u", "alice"), 16).changes[0].before == "4"
 
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10)])
 def test_what_is_no_quota_is_refused_with_what_is_allowed(text: str) -> None:
-    with pytest.raises(QuotaError, match="allowed is a whole number from 0"):
+    with pytest.raises(ChangeError, match="allowed is a whole number from 0"):
         parse_quota(text)
 
 
@@ -69,55 +75,59 @@ def test_numbers_may_be_typed_with_commas_and_none_takes_the_entry_away() -> Non
     ],
 )
 def test_a_change_that_cannot_be_is_refused(queue: str, name: str, after: int, says: str) -> None:
-    with pytest.raises(QuotaError, match=says):
+    with pytest.raises(ChangeError, match=says):
         change_of(world(), queue, ("u", name), after)
 
 
 def test_a_change_is_sent_read_back_and_written_down_before_and_after(audit: AuditLog) -> None:
     source = ScriptedSource()
-    outcome = make(source, change_of(world(), "workq", CAROL, 16), audit, lambda: NOON_S)
+    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.ok, outcome.text
     assert limit_entry(source.picture.queues["workq"], "ncpus", CAROL) == 16
     sending, done = audit.entries()
     assert (sending["stage"], done["stage"]) == ("sending", "done")
-    assert done["command"] == source.lines[0] == "set queue workq max_run_res_soft.ncpus += [u:carol=16]"
+    assert done["command"] == source.lines[0] == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"
     assert (done["before"], done["after"]) == ("none", "16")
     assert (done["user"], done["origin"], done["server"]) == ("root (sudo from eve)", "10.0.0.7 port 22", "hpc1")
 
 
 def test_the_other_entries_of_the_queue_are_left_alone(audit: AuditLog) -> None:
     source = ScriptedSource()
-    make(source, change_of(world(), "workq", ("u", "alice"), 16), audit, lambda: NOON_S)
+    make(source, change_of(world(), "workq", ("u", "alice"), 16).changes[0], audit, lambda: NOON_S)
     assert limit_entry(source.picture.queues["workq"], "ncpus", ("u", "bob")) == 8
 
 
 def test_undo_brings_back_what_was_there(audit: AuditLog) -> None:
     source = ScriptedSource()
-    change = change_of(world(), "workq", CAROL, 16)
+    (change,) = change_of(world(), "workq", CAROL, 16).changes
     make(source, change, audit, lambda: NOON_S)
-    assert make(source, change.undo(), audit, lambda: NOON_S).ok
+    undo = change.undo()
+    assert undo is not None
+    assert make(source, undo, audit, lambda: NOON_S).ok
     assert limit_entry(source.picture.queues["workq"], "ncpus", CAROL) is None
 
 
 def test_a_value_that_someone_else_changed_meanwhile_is_not_overwritten(audit: AuditLog) -> None:
     source = ScriptedSource()
-    change = change_of(world(), "workq", ("u", "alice"), 16)
+    (change,) = change_of(world(), "workq", ("u", "alice"), 16).changes
     source.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=99]"})
     outcome = make(source, change, audit, lambda: NOON_S)
     assert not outcome.ok
-    assert "had 4 in workq when you looked and has 99 now" in outcome.text
+    assert "4 when you looked, 99 now" in outcome.text
     assert (source.lines, stages(audit)) == ([], ["refused"])
 
 
 def test_what_pbs_refuses_is_told_in_its_words(audit: AuditLog) -> None:
     source = ScriptedSource(refusal="Unauthorized Request")
-    outcome = make(source, change_of(world(), "workq", CAROL, 16), audit, lambda: NOON_S)
+    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert (outcome.ok, outcome.text) == (False, "PBS refused: Unauthorized Request")
     assert stages(audit) == ["sending", "failed"]
 
 
 def test_a_server_that_is_away_changes_nothing(audit: AuditLog) -> None:
-    outcome = make(ScriptedSource(failure="gone"), change_of(world(), "workq", CAROL, 16), audit, lambda: NOON_S)
+    outcome = make(
+        ScriptedSource(failure="gone"), change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S
+    )
     assert (outcome.ok, outcome.text) == (False, "not changed: gone")
 
 
@@ -128,7 +138,7 @@ def test_a_server_that_goes_away_while_writing_leaves_sent_and_not_confirmed(aud
         source.failure = "connection reset"
 
     source.before_read = die_on_write
-    outcome = make(source, change_of(world(), "workq", CAROL, 16), audit, lambda: NOON_S)
+    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.text == "sent, but not confirmed: connection reset"
     assert stages(audit) == ["sending", "failed"]
     assert audit.entries()[1]["after"] == "unknown"
@@ -138,7 +148,7 @@ def test_without_an_audit_file_nothing_is_changed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     audit = AuditLog(tmp_path / "file" / "audit.jsonl", Actor("me", "here"), "hpc1")
     source = ScriptedSource()
-    outcome = make(source, change_of(world(), "workq", CAROL, 16), audit, lambda: NOON_S)
+    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert not outcome.ok
     assert "audit file" in outcome.text
     assert source.lines == []

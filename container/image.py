@@ -1,0 +1,149 @@
+"""The image that the podman engine's hosts are made of: named by the user, or built here from the recipe beside this
+file, on a Debian base that is pulled or, where no registry is reachable, made by debootstrap.
+
+A built image carries its recipe's digest, so that an old one is never taken for the present recipe's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable
+
+from container.podman_command import call_podman, limit_options, try_podman
+from container.requirements import read_pbs_exec
+from container.run import SYSTEM_PATH, run
+from container.spec import TestbedError
+
+_HERE = Path(__file__).parent
+_RECIPE = ("Containerfile", "*.py")
+_DIGEST_LABEL = "pbsteer.recipe"
+_OTHER_RELEASE = "bookworm"
+_PULL_TIMEOUT_S = 300.0
+_DEBOOTSTRAP_TIMEOUT_S = 900.0
+_BUILD_TIMEOUT_S = 1800.0
+_SCRATCH = Path("/var/tmp")  # noqa: S108
+
+
+def resolve(image: str) -> str:
+    """The image that a specification means: the one it names, or ours for this machine's Debian release."""
+    return image or f"localhost/pbsteer-host:{find_release(Path('/etc/os-release'))}"
+
+
+def find_release(os_release: Path) -> str:
+    """The Debian release that the hosts run: the machine's, since its PBS is linked against that one's libraries.
+
+    On a machine that is no Debian it is bookworm.
+    """
+    try:
+        lines = os_release.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    said = {key: value.strip("\"'") for key, _, value in (line.partition("=") for line in lines)}
+    return said.get("VERSION_CODENAME", _OTHER_RELEASE) if said.get("ID") == "debian" else _OTHER_RELEASE
+
+
+def provide(image: str, say: Callable[[str], None]) -> None:
+    """Return when the image is there: found, pulled where it is named, built where it is ours and absent or old.
+
+    `TestbedError` says what was tried.
+    """
+    name = resolve(image)
+    if image:
+        if not _exists(name):
+            say(f"pulling the image {name}")
+            call_podman(["pull", "--quiet", name], timeout_s=_PULL_TIMEOUT_S)
+    elif _read_digest(name) != _digest_recipe():
+        build(name, base=None, packages=None, say=say)
+
+
+def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[str], None]) -> None:
+    """Build the image ``name`` from the recipe, on ``base`` (default: Debian), with the PBS in the folder ``packages``.
+
+    Without packages the image has no PBS, and its hosts need an installed one mounted in. Raises `TestbedError`.
+    """
+    chosen = list_packages(packages) if packages is not None else []
+    start_s = time.monotonic()
+    below = base or _provide_base(find_release(Path("/etc/os-release")), say)
+    say(f"building the image {name} on {below}: packages from Debian's archive, about a minute")
+    with tempfile.TemporaryDirectory(prefix="pbsteer-image-", dir=_SCRATCH) as scratch:
+        context = Path(scratch)
+        for source in _list_recipe():
+            shutil.copy(source, context)
+        (context / "packages").mkdir()
+        for package in chosen:
+            shutil.copy(package, context / "packages")
+        options = ["--tag", name, "--build-arg", f"BASE={below}", "--label", f"{_DIGEST_LABEL}={_digest_recipe()}"]
+        call_podman(["build", *options, *limit_options(), str(context)], timeout_s=_BUILD_TIMEOUT_S)
+    say(f"built the image {name} in {time.monotonic() - start_s:.0f} s")
+
+
+def list_packages(folder: Path) -> list[Path]:
+    """The .deb files in a folder; `TestbedError` if there is none, with what to do about .rpm files."""
+    debs, rpms = sorted(folder.glob("*.deb")), sorted(folder.glob("*.rpm"))
+    if rpms:
+        raise TestbedError(
+            f"{rpms[0]}: an .rpm is linked against another distribution's libraries and does not run on a Debian image;"
+            " install it on a machine of that distribution and run the testbed there, or give a .deb"
+        )
+    if not debs:
+        raise TestbedError(f"no .deb file in {folder}; put PBS's server package there (it contains the MoM)")
+    return debs
+
+
+def find_pbs(image: str) -> str | None:
+    """Where the PBS is that an image contains, or None if it contains none."""
+    argv = ["run", "--rm", "--network", "none", "--entrypoint", "", *limit_options(), resolve(image)]
+    return read_pbs_exec(call_podman([*argv, "sh", "-c", "cat /etc/pbs.conf || true"]).stdout)
+
+
+def _provide_base(release: str, say: Callable[[str], None]) -> str:
+    """A bare Debian of this release: the one made before, else a published one, else one made now."""
+    made, published = f"localhost/pbsteer-debian:{release}", f"docker.io/library/debian:{release}-slim"
+    for name in (made, published):
+        if _exists(name):
+            return name
+    say(f"pulling {published}")
+    pulled = try_podman(["pull", "--quiet", published], timeout_s=_PULL_TIMEOUT_S)
+    if pulled.status == 0:
+        return published
+    if shutil.which("debootstrap", path=SYSTEM_PATH) is None:
+        raise TestbedError(
+            f"no Debian base image: {pulled.stderr.strip()[-300:]}; and no program 'debootstrap' to make one (Debian's"
+            " package debootstrap has it). Name a base: pbsteer testbed image --base NAME"
+        )
+    say(f"no registry answers: making a Debian {release} with debootstrap, about a minute")
+    with tempfile.TemporaryDirectory(prefix="pbsteer-debian-", dir=_SCRATCH) as scratch:
+        tree, archive = Path(scratch) / "tree", Path(scratch) / "tree.tar"
+        # In namespaces of its own: what it mounts in the tree is gone with it, also if it is killed.
+        apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        bootstrap = [*apart, "debootstrap", "--variant=minbase", release, str(tree)]
+        run(bootstrap, timeout_s=_DEBOOTSTRAP_TIMEOUT_S, env=os.environ).demand_success()
+        run(["tar", "-C", str(tree), "-cf", str(archive), "."], timeout_s=_BUILD_TIMEOUT_S).demand_success()
+        call_podman(["import", "--quiet", str(archive), made], timeout_s=_BUILD_TIMEOUT_S)
+    return made
+
+
+def _exists(name: str) -> bool:
+    return try_podman(["image", "exists", name]).status == 0
+
+
+def _read_digest(name: str) -> str:
+    """The recipe's digest that an image carries, or nothing where there is no such image."""
+    argv = ["image", "inspect", "--format", f'{{{{index .Labels "{_DIGEST_LABEL}"}}}}', name]
+    return try_podman(argv).stdout.strip()
+
+
+def _digest_recipe() -> str:
+    digest = hashlib.sha256()
+    for source in _list_recipe():
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _list_recipe() -> list[Path]:
+    return sorted(path for pattern in _RECIPE for path in _HERE.glob(pattern))

@@ -1,0 +1,99 @@
+"""An alteration judged: what queuejob set stays right, and what could not have been submitted cannot be altered to.
+
+A user may change whatever PBS lets users change. What was worked out from it is worked out anew: the estimate from
+another walltime, the stripe from another select, place or wish. A manager's own word for these stands as it is.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hooks.asked import without_empty
+from hooks.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
+from hooks.stripes import own_place, restripe, undo_stripe, without_stripe
+from hooks.submission import find_impossible, find_nonsense, shrink_estimate
+from hooks.summary import Summary
+from policy.settings import Settings
+
+_CHUNKS = frozenset({"select", "place"})
+_LAYOUT = frozenset({LAYOUT, WIDTH, STRIPE_NODES, APPLICATION})
+_TIMES = frozenset({"walltime", "min_walltime", "max_walltime"})
+
+
+class Alteration(NamedTuple):
+    """``before`` is what the job asks for, ``changes`` what is to change of it (empty texts unset); its queue and
+    owner; whether it runs; and whether a manager or operator asks."""
+
+    before: Mapping[str, str]
+    changes: Mapping[str, str]
+    queue: str
+    user: str
+    running: bool
+    privileged: bool
+
+
+def refuse_alteration(alteration: Alteration, summary: Summary, settings: Settings) -> str | None:
+    """The sentence to refuse an alteration with; None where it may be. Managers and operators are refused nothing."""
+    if alteration.privileged or alteration.running:
+        return None
+    after = _after(alteration)
+    return find_impossible(after, alteration.queue, summary, settings) or find_nonsense(after)
+
+
+def follow_alteration(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | int | None]:
+    """What to set beside the changes, so that all that was worked out from them stays right: durations in seconds, None
+    unsets."""
+    return {**_follow_times(alteration, summary, settings), **_follow_chunks(alteration, summary, settings)}
+
+
+def is_privileged(user: str, host: str, entries: str) -> bool:
+    """Whether PBS lists the user among its managers or operators: ``root@*,anna@login.site``. Root always is."""
+    who = f"{user}@{host}".lower()
+    return user == "root" or any(
+        fnmatch.fnmatchcase(who, entry.strip().lower()) for entry in entries.split(",") if "@" in entry
+    )
+
+
+def _after(alteration: Alteration) -> dict[str, str]:
+    """What the job will ask for by itself."""
+    own = without_stripe(alteration.before)
+    return without_empty({**own, **alteration.changes})
+
+
+def _follow_times(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | int | None]:
+    """The estimate by the walltime. PBS refuses a walltime below the estimate, and an estimate beside a range."""
+    changes = alteration.changes
+    had = "soft_walltime" in alteration.before
+    if "soft_walltime" in changes or _TIMES.isdisjoint(changes):
+        return {}
+    after = {name: text for name, text in _after(alteration).items() if name != "soft_walltime"}
+    advised = summary.mode(alteration.queue) == "advise"
+    estimate_s = shrink_estimate(after, alteration.user, summary.past, settings) if advised else None
+    if estimate_s is not None:
+        return {"soft_walltime": estimate_s}
+    return {"soft_walltime": None} if had else {}
+
+
+def _follow_chunks(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | None]:
+    """The stripe by select, place and wishes. What runs keeps its chunks."""
+    changes, before = alteration.changes, alteration.before
+    if alteration.running or not (_CHUNKS | _LAYOUT).intersection(changes):
+        return {}
+    striped = bool(before.get(OWN_SELECT))
+    if not _CHUNKS.isdisjoint(changes) and alteration.privileged:
+        # What a manager says of the chunks is the job's own word from now on.
+        if not striped:
+            return {}
+        place = {} if "place" in changes else {"place": own_place(before.get("place", ""))}
+        select = {} if "select" in changes else {"select": before[OWN_SELECT]}
+        return {**select, **place, OWN_SELECT: None}
+    after = _after(alteration)
+    if summary.mode(alteration.queue) == "advise":
+        stripe = restripe(after, alteration.user, summary.queues[alteration.queue], summary, settings)
+        if stripe:
+            return stripe
+    if not striped:
+        return {}
+    return {**undo_stripe(before), **{name: after[name] for name in _CHUNKS.intersection(after)}}

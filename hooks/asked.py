@@ -1,0 +1,50 @@
+"""What a job of an event asks for, as texts, and how a hook changes it: the resources that submissions and alterations
+are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Union
+
+from hooks.resources import OWN_SELECT, WISHES
+
+ASKED = (
+    "select", "place", "ncpus", "mem", "vmem", "ngpus", "naccelerators",
+    "walltime", "soft_walltime", "min_walltime", "max_walltime", OWN_SELECT, *WISHES,
+)  # fmt: skip
+
+
+Changes = Mapping[str, Union[str, int, None]]
+"""By resource: a text, seconds for a duration, None to unset."""
+
+
+def read_asked(resources: Any) -> dict[str, str]:
+    """The values of a ``Resource_List``; empty ones are what an alteration unsets.
+
+    At submission PBS has not applied its defaults yet, and an alteration names only what it changes: anything may be
+    missing.
+    """
+    asked = {}
+    for name in ASKED:
+        try:
+            value = resources[name]
+        except Exception:  # noqa: BLE001, S112 - how PBS says that it does not know a resource differs by version
+            continue
+        if value is not None:
+            asked[name] = str(value)
+    return asked
+
+
+def without_empty(asked: dict[str, str]) -> dict[str, str]:
+    """What has a value."""
+    return {name: text for name, text in asked.items() if text}
+
+
+def change_asked(pbs: Any, resources: Any, changes: Changes) -> None:
+    """Set what a job of an event asks for. PBS takes no plain text for ``select`` and ``place``."""
+    kinds = {"select": pbs.select, "place": pbs.place}
+    for name, value in changes.items():
+        if isinstance(value, int):
+            resources[name] = pbs.duration(value)
+        else:
+            resources[name] = value if value is None or name not in kinds else kinds[name](value)

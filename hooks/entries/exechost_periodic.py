@@ -1,0 +1,53 @@
+"""On each MoM, at an interval: report what is left of the host, in one resource of its natural vnode, and which
+jobs were restarted from a checkpoint.
+
+Nothing waits for this. It runs in a process of its own, reads a few small files, and sends only what has changed or
+would soon be too old, since each report is written into the server's database.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from hooks.config import read_config
+from hooks.host_reading import is_due, parse_reading
+from hooks.resources import READING
+from hooks.restarted import find_restarted
+from hooks.telemetry import load_counts, read_counts, read_host, save_counts
+
+_ROOT = Path("/")
+_COUNTS = "pbsteer_counts.json"
+
+
+def handle(pbs: Any) -> str | None:
+    """Report, where there is something new."""
+    report_restarted(pbs)
+    vnodes = pbs.event().vnode_list
+    name = pbs.get_local_nodename()
+    if name not in vnodes:
+        return None
+    ranking = read_config(pbs.hook_config_filename).ranking
+    # Where MoMs run hooks. PBS removes files there that nobody writes anew for 20 minutes, so nothing of ours stays.
+    path = Path(pbs.hook_config_filename).parent / "tmp" / _COUNTS
+    counts = read_counts(_ROOT, time.monotonic())
+    reading = read_host(_ROOT, load_counts(path), counts, time.time())
+    try:
+        save_counts(path, counts)
+    except OSError as error:
+        pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {path}: {error.strerror}: load and network are not reported")
+    available = vnodes[name].resources_available
+    sent = parse_reading(str(available[READING] or ""))
+    if is_due(reading, sent, ranking.interval_s, ranking.stale_intervals * ranking.interval_s):
+        available[READING] = reading.show()
+    return None
+
+
+def report_restarted(pbs: Any) -> None:
+    """Have the server know that restarted jobs run, so that they can be checkpointed again."""
+    for job_id, note in find_restarted(pbs.pbs_conf["PBS_HOME"]).items():
+        job = pbs.event().job_list.get(job_id)
+        if job is not None and job.session_id:
+            job.session_id = -int(job.session_id)
+        note.unlink()

@@ -1,0 +1,157 @@
+"""What is in a server of all that deploying touches: read through qmgr, and from the files that PBS made of our hooks.
+
+Two of these values, what is there and what shall be, are all that a plan is made from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+from hooks.events import ATTRIBUTES
+from hooks.resources import RESOURCES
+from policy.settings import Settings, SettingsError
+
+BUSY_ON_JOB = "15174"
+"""PBS's number for a resource that cannot be deleted, as jobs ask for it."""
+
+_OWN_LINE = re.compile(r"set (?:queue \S+|server) \S+\.(?:" + "|".join(RESOURCES) + r") ")
+
+
+class Reply(NamedTuple):
+    """What qmgr said: its exit status, what it printed, and its complaints."""
+
+    status: int
+    text: str
+    complaint: str
+
+
+Qmgr = Callable[[str], Reply]
+"""Runs one qmgr command."""
+
+
+class DeployError(Exception):
+    """A step failed, or cannot be planned; the message names it, and what state the server is in now."""
+
+
+class ResourceBusyError(DeployError):
+    """A resource that jobs ask for cannot be deleted."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One of our hooks as the server has it: its event, those of :data:`hooks.events.ATTRIBUTES` that it has, and the
+    texts that were imported, None for none."""
+
+    event: str
+    attributes: Mapping[str, str]
+    script: str | None = None
+    config: str | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether PBS runs it."""
+        return self.attributes.get("enabled") == "true"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """All that deploying touches: our hooks, our resources with their types, the lines that use these resources, who
+    schedules (by scheduler, ``True`` or ``False``), and which partition schedulers, queues and vnodes belong to.
+
+    ``partitions`` is by object as qmgr names it (``sched default``, ``queue workq``, ``node n1``); those without a
+    partition of their own are not in it. ``schedulers`` are in ``scheduling``, whoever made them.
+    """
+
+    hooks: Mapping[str, Hook] = field(default_factory=dict)
+    resources: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    scheduling: Mapping[str, str] = field(default_factory=dict)
+    partitions: Mapping[str, str] = field(default_factory=dict)
+
+
+def ask(qmgr: Qmgr, line: str) -> str:
+    """What qmgr prints. Raises :class:`DeployError` with its complaint."""
+    reply = qmgr(line)
+    if reply.status != 0:
+        complaint = reply.complaint.strip() or f"qmgr ended with status {reply.status}"
+        if line.startswith("delete resource ") and BUSY_ON_JOB in complaint:
+            raise ResourceBusyError(complaint)
+        raise DeployError(f'qmgr -c "{line}": {complaint}')
+    return reply.text
+
+
+def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
+    """What is in the server now. ``home``: its PBS_HOME; ``names``: our hooks. Raises :class:`DeployError`."""
+    listed = parse_list(ask(qmgr, "list hook @default"))
+    hooks = {name: _read_hook(name, listed[name], home) for name in names if name in listed}
+    resources = parse_list(ask(qmgr, "list resource"))
+    printed = ask(qmgr, "print server").splitlines()
+    schedulers = parse_list(ask(qmgr, "list sched"))
+    objects = {
+        "sched": schedulers,
+        "queue": parse_list(ask(qmgr, "list queue @default partition")),
+        "node": parse_list(ask(qmgr, "list node @default partition")),
+    }
+    return Installed(
+        hooks,
+        {name: texts.get("type", "") for name, texts in resources.items() if name in RESOURCES},
+        tuple(line for line in printed if _OWN_LINE.match(line)),
+        {name: texts.get("scheduling", "") for name, texts in schedulers.items()},
+        {
+            f"{kind} {name}": texts["partition"]
+            for kind, found in objects.items()
+            for name, texts in found.items()
+            if "partition" in texts
+        },
+    )
+
+
+def read_applied(installed: Installed) -> Settings | None:
+    """The settings that were applied last; None where no hook has any that can be read."""
+    found = (_parse_settings(hook.config or "") for hook in installed.hooks.values())
+    return next((settings for settings in found if settings is not None), None)
+
+
+def parse_list(text: str) -> dict[str, dict[str, str]]:
+    """What ``qmgr -c "list ..."`` prints: a line with kind and name, indented attributes, long values continued."""
+    objects: dict[str, dict[str, str]] = {}
+    current: dict[str, str] = {}
+    last = ""
+    for line in text.splitlines():
+        if line.startswith("\t") and last:
+            current[last] += line.strip()
+        elif line.startswith(" "):
+            last, _, value = (part.strip() for part in line.partition(" = "))
+            current[last] = f"{current[last]},{value}" if last in current else value
+        elif len(line.split()) == 2 and not line.startswith("#"):
+            current, last = objects.setdefault(line.split()[1], {}), ""
+    return objects
+
+
+def _parse_settings(text: str) -> Settings | None:
+    try:
+        return Settings.from_data(json.loads(text), "the hooks' configuration")
+    except (SettingsError, ValueError):
+        return None
+
+
+def _read_hook(name: str, texts: Mapping[str, str], home: Path) -> Hook:
+    event = texts.get("event", "")
+    # PBS shows a frequency for some hooks that have no use for one, and refuses to set it.
+    attributes = {key: texts[key] for key in ATTRIBUTES if key in texts and (key != "freq" or "periodic" in event)}
+    return Hook(event, attributes, _read_hook_file(home, name, ".PY"), _read_hook_file(home, name, ".CF"))
+
+
+def _read_hook_file(home: Path, name: str, suffix: str) -> str | None:
+    path = home / "server_priv" / "hooks" / (name + suffix)
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DeployError(f"{path}: {error.strerror}; hooks are root's business on the server's host") from error

@@ -1,0 +1,152 @@
+"""How a victim lets go: asked to save first, given its time over several passes, then requeued; or requeued at once.
+
+Which of the methods it is says the job, else its queue, else the settings. What was asked already is in the victim's
+mark, so a pass that lost its files, or follows one that was killed, goes on where that was. Nothing is waited for here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Callable, NamedTuple
+
+from hooks.ifl import HOLD
+from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of
+from hooks.marks import Mark, read_marks, show_marks
+from hooks.picture import Attributes, Picture
+from hooks.resources import SAVE
+from policy.plan import Preempt
+from policy.settings import SAVE_METHODS, CheckpointSettings, Settings
+
+REQUEUE, SIGNAL, CHECKPOINT = SAVE_METHODS
+SAVING = (SIGNAL, CHECKPOINT)
+"""The methods by which work is saved."""
+
+SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
+_ABOUT_TO_RUN = "41"
+_REPORTED_S = 300
+"""Within this, hosts with our ``exechost_periodic`` hook have told that a restarted job runs."""
+
+_WISH = f"Resource_List.{SAVE}"
+
+
+class LetGo(NamedTuple):
+    """One thing to ask of a victim: ``how`` is one of the methods; ``signal`` is what to send, ``holds`` what to set
+    first, empty for none."""
+
+    id: str
+    how: str
+    signal: str = ""
+    holds: str = ""
+
+
+class Asking(NamedTuple):
+    """What a pass asks of its victims. ``marks`` are to be written first, by job or array; ``patient`` are the victims
+    that were asked by an earlier pass and have time left, or cannot be asked yet."""
+
+    marks: Mapping[str, str]
+    requests: tuple[LetGo, ...]
+    patient: tuple[str, ...] = ()
+
+
+def read_methods(picture: Picture, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
+    """The method of each queue's jobs that say nothing themselves."""
+    methods = {}
+    for name, texts in picture.queues.items():
+        method = texts.get(SAVE_ATTRIBUTE, "")
+        if method and method not in SAVE_METHODS:
+            report(f"queue {name}: {SAVE_ATTRIBUTE} is {method!r}; allowed is {', '.join(SAVE_METHODS)}")
+            method = ""
+        methods[name] = method or settings.checkpoint.method
+    return methods
+
+
+def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_s: float) -> str:
+    """How this job or subjob is asked, having run for ``ran_s``.
+
+    PBS holds and checkpoints no subjob, so these are requeued instead. Nor does it checkpoint a job that for the server
+    is about to run, as one is that was restarted from a checkpoint until its MoM tells more (:mod:`hooks.restarted`);
+    where no MoM does, such a one is signalled.
+    """
+    if texts.get("Checkpoint", "") == NO_CHECKPOINT:
+        return REQUEUE
+    wished = texts.get(_WISH, "")
+    method = wished if wished in SAVE_METHODS else methods.get(texts.get("queue", ""), REQUEUE)
+    if method == CHECKPOINT and (is_subjob(job_id) or "[]" in job_id):
+        return REQUEUE
+    return SIGNAL if method == CHECKPOINT and _is_about_to_run(texts) and ran_s > _REPORTED_S else method
+
+
+def _is_about_to_run(texts: Attributes) -> bool:
+    return texts.get("substate", "") == _ABOUT_TO_RUN
+
+
+def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings, held: Collection[str] = ()) -> Asking:
+    """What to ask of each victim now. Those in the queues ``held`` are held until their beneficiary runs."""
+    methods = read_methods(picture, settings, lambda _: None)
+    marks: dict[str, dict[int | None, Mark]] = {}
+    requests: list[LetGo] = []
+    patient: list[str] = []
+    for victim in victims:
+        texts = picture.jobs.get(victim.id, {})
+        index = index_of(victim.id)
+        marked = victim.id if index is None else parent_of(victim.id)
+        known = marks.get(marked) or _current_marks(marked, picture)
+        mark, hold = known.get(index, Mark()), victim.run.job.queue in held
+        # A mark of the future, where the clock was set back, is nobody's.
+        asked = mark.is_of_run(victim.run.start_s) and mark.asked_s <= picture.time_s
+        if asked and picture.time_s < mark.until_s:
+            patient.append(victim.id)
+            if mark.beneficiary != victim.beneficiary:
+                known[index] = mark._replace(beneficiary=victim.beneficiary)
+                marks[marked] = known
+            continue
+        # Who was asked for a preemption that was given up, and ran on, has more to save by now.
+        asked = asked and victim.again
+        how = REQUEUE
+        if not asked:
+            # With the array's, which is what settles where a subjob says nothing of its own.
+            told = {**picture.jobs.get(marked, {}), **texts}
+            how = find_method(victim.id, told, methods, picture.time_s - victim.run.start_s)
+            if how == CHECKPOINT and _is_about_to_run(texts):
+                patient.append(victim.id)
+                continue
+        holds = _add_hold(picture.jobs.get(marked, {}).get("Hold_Types", "")) if hold else ""
+        if not asked and (how != REQUEUE or hold):
+            known[index] = _make_mark(victim, how, mark, picture.time_s, settings.checkpoint)
+            if how == CHECKPOINT or hold:
+                whole = known.get(None, known[index])
+                known[None] = whole._replace(beneficiary=victim.beneficiary, held=True)
+            marks[marked] = known
+        requests.append(LetGo(victim.id, how, settings.checkpoint.signal if how == SIGNAL else "", holds))
+    return Asking({job_id: show_marks(known) for job_id, known in marks.items()}, tuple(requests), tuple(patient))
+
+
+def forget_hold(texts: Attributes) -> str:
+    """A mark's text without what it says of a hold; what was saved stays."""
+    marks = read_marks(texts)
+    mark = marks.get(None, Mark())
+    marks[None] = mark._replace(beneficiary="", held=False) if mark.saved_s or mark.then_s else Mark()
+    return show_marks(marks)
+
+
+def _make_mark(victim: Preempt, how: str, before: Mark, now_s: float, checkpoint: CheckpointSettings) -> Mark:
+    """What is asked now. Saved counts up to the moment of asking: when a program saves after it, nobody knows."""
+    saved_s = then_s = before.saved_before(victim.run.start_s)
+    if how != REQUEUE and victim.run.subjob is None:
+        then_s = saved_s + now_s - victim.run.start_s - checkpoint.charge_s(victim.run.job.cores)
+    grace_s = checkpoint.grace_s if how != REQUEUE else 0
+    return Mark(victim.beneficiary, how, int(now_s), int(now_s + grace_s), int(saved_s), int(then_s))
+
+
+def _current_marks(job_id: str, picture: Picture) -> dict[int | None, Mark]:
+    """The marks on a job or array, those of subjobs that run no longer left out."""
+    marks = read_marks(picture.jobs.get(job_id, {}))
+    return {
+        index: mark
+        for index, mark in marks.items()
+        if index is None or is_running(picture.jobs.get(job_id.replace("[]", f"[{index}]", 1), {}))
+    }
+
+
+def _add_hold(holds: str) -> str:
+    return "".join(sorted((set(holds) - {"n"}) | {HOLD}))

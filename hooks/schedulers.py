@@ -1,0 +1,219 @@
+"""Who starts jobs: the scheduler object of each partition, switched off where pbsteer drives and on again where not.
+
+A scheduler is switched off only when every queue that it serves is to be driven, and only a switch that was made here
+is taken back. What was switched is on disk before it is, so that a pass that is killed leaves nothing switched off that
+the next does not know of. Jobs are started only by a pass that has found the scheduler off and between two cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.ifl import Connection, IflError
+from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.reserved import find_errands
+from hooks.state import SCHEDULERS, State
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hooks.picture import Attributes, Picture
+
+_CYCLING = "scheduling"
+_DOWN = "down"
+_UNKNOWN_SCHEDULER = 15213
+_BETWEEN_TURNS_S = 60.0
+_TRIED_AGAIN_S = 600.0
+
+
+class Switched(NamedTuple):
+    """The schedulers that pbsteer has switched off; ``lost`` where nothing can be read of what it had. ``turn_s`` is
+    when they had their last turn at reservations, ``served`` what there was to do then."""
+
+    names: frozenset[str] = frozenset()
+    lost: bool = False
+    turn_s: float = 0.0
+    served: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, state: State) -> Switched:
+        """What earlier passes have written down."""
+        data = state.read_published(SCHEDULERS)
+        try:
+            names, served = ([str(name) for name in data[key]] for key in ("switched", "served"))
+            return cls(frozenset(names), turn_s=float(data["turn_s"]), served=frozenset(served))
+        except (KeyError, TypeError, ValueError):
+            return cls(lost=True)
+
+    def write(self, state: State) -> None:
+        """Put it on disk. Raises OSError where the disk does not take it."""
+        data = {"switched": sorted(self.names), "turn_s": self.turn_s, "served": sorted(self.served)}
+        state.publish(SCHEDULERS, data, shared=False)
+
+    def is_due(self, errands: Collection[str], now_s: float) -> bool:
+        """Whether the schedulers get a turn: there is something new to do, or it was tried long ago, and the last turn
+        is over for a while."""
+        ago_s = now_s - self.turn_s
+        if 0 <= ago_s < _BETWEEN_TURNS_S:
+            return False
+        return bool(set(errands) - (self.served if 0 <= ago_s < _TRIED_AGAIN_S else frozenset()))
+
+
+class Duties(NamedTuple):
+    """Who starts what, for one pass. ``driven`` are the queues whose jobs this pass may start; ``off`` and ``on`` the
+    schedulers to switch; ``switched`` what is to be remembered then; ``notes`` what an administrator should know."""
+
+    driven: frozenset[str]
+    off: tuple[str, ...]
+    on: tuple[str, ...]
+    switched: Switched
+    notes: tuple[str, ...]
+
+
+def find_scheduler(picture: Picture, queue: str) -> str | None:
+    """The scheduler that serves a queue's partition. A server that names no schedulers has the default one alone."""
+    partition = picture.queues[queue].get("partition", "") or DEFAULT_PARTITION
+    for name, texts in picture.scheds.items():
+        if partition in (texts.get("partition", "") or DEFAULT_PARTITION).split(","):
+            return name
+    return "default" if not picture.scheds and partition == DEFAULT_PARTITION else None
+
+
+def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[str], before: Switched) -> Duties:
+    """Who starts the jobs of which queue, by the queues' modes. ``refused`` are those in ``drive`` that may not be.
+
+    A scheduler that is off has a turn for one pass where reservations need it; it then starts other jobs too.
+    Where it is not known what was switched, a scheduler that is off although all its queues are to be driven counts as
+    one that pbsteer has switched off.
+    """
+    served: dict[str, list[str]] = {}
+    for queue in modes:
+        name = find_scheduler(picture, queue)
+        if name is not None:
+            served.setdefault(name, []).append(queue)
+    driven: set[str] = set()
+    off: list[str] = []
+    kept: set[str] = set()
+    notes: list[str] = []
+    errands = find_errands(picture)
+    due = before.is_due(errands, picture.time_s)
+    turns = False
+    for name, queues in sorted(served.items()):
+        if any(modes[queue] != "drive" or queue in refused for queue in queues):
+            continue
+        jobs = f"the jobs of {', '.join(sorted(queues))}"
+        if is_scheduling(picture, name):
+            off.append(name)
+            kept.add(name)
+            notes.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
+            continue
+        if due and name in before.names:
+            turns = True
+            notes.append(f"scheduler {name} has a turn: {'; '.join(errands.values())}")
+            continue
+        if name in before.names or before.lost:
+            kept.add(name)
+        elif errands:
+            notes.append(f"scheduler {name} was switched off by somebody else: {'; '.join(errands.values())}")
+        if _state(picture, name) == _CYCLING:
+            notes.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
+        else:
+            driven.update(queues)
+    on = tuple(sorted(before.names - kept))
+    notes += _find_idlers(picture, modes, served, on)
+    after = before._replace(names=frozenset(kept), lost=False)
+    if turns:
+        after = after._replace(turn_s=picture.time_s, served=frozenset(errands))
+    return Duties(frozenset(driven), tuple(off), on, after, tuple(notes))
+
+
+def switch(connection: Connection, duties: Duties, before: Switched, state: State) -> list[str]:
+    """Switch the schedulers; returns sentences on what was refused.
+
+    What is switched off is on disk before, and what is switched on is forgotten only after.
+    """
+    if duties.off or before.lost:
+        duties.switched._replace(names=duties.switched.names | before.names).write(state)
+    refused = {name: _set(connection, name, scheduling=False) for name in duties.off}
+    refused.update({name: _set(connection, name, scheduling=True) for name in duties.on})
+    if duties.on:
+        stubborn = {name for name in duties.on if _is_there(refused[name])}
+        duties.switched._replace(names=duties.switched.names | stubborn).write(state)
+    return [str(error) for error in refused.values() if error is not None]
+
+
+def nudge(connection: Connection, picture: Picture, queues: Collection[str]) -> list[str]:
+    """Have the schedulers of these queues begin a cycle now, where they are on; returns sentences on refusals."""
+    names = sorted({find_scheduler(picture, queue) or "" for queue in queues} - {""})
+    refused = [_set(connection, name, scheduling=True) for name in names if is_scheduling(picture, name)]
+    return [str(error) for error in refused if error is not None]
+
+
+def hand_back(pbs_ifl: Any, state: State, mode: str) -> list[str]:
+    """Switch on again whatever pbsteer has switched off, whether or not anything else works; returns their names.
+
+    Where the record cannot be read, that is every scheduler that is off and serves a queue in ``drive``; ``mode`` is
+    that of queues that name none. Raises :class:`hooks.ifl.IflError` where the server does not do it.
+    """
+    switched = Switched.read(state)
+    with Connection(pbs_ifl) as connection:
+        service = connection.read_service(0.0)
+        names = switched.names
+        if switched.lost:
+            driven = (name for name, texts in service.queues.items() if texts.get(MODE_ATTRIBUTE, mode) == "drive")
+            names = frozenset(filter(None, (find_scheduler(service, queue) for queue in driven)))
+        off = sorted(name for name in names if not is_scheduling(service, name))
+        for name in off:
+            connection.set_scheduling(name, scheduling=True)
+    return off
+
+
+def _find_idlers(
+    picture: Picture, modes: Mapping[str, str], served: Mapping[str, list[str]], on: Collection[str]
+) -> list[str]:
+    """Queues whose jobs nobody starts, since their scheduler is off or does not run. One sentence each."""
+    sentences = []
+    for name, queues in sorted(served.items()):
+        for queue in queues:
+            if modes[queue] == "drive" or name in on:
+                continue
+            if not is_scheduling(picture, name):
+                sentences.append(
+                    f"queue {queue} is in {modes[queue]}, but scheduler {name} has scheduling = False: nobody starts"
+                    " its jobs"
+                )
+            elif is_down(picture, name):
+                sentences.append(
+                    f"queue {queue} is in {modes[queue]}, but scheduler {name} does not run (state = down): nobody"
+                    " starts its jobs"
+                )
+    return sentences
+
+
+def _set(connection: Connection, name: str, *, scheduling: bool) -> IflError | None:
+    try:
+        connection.set_scheduling(name, scheduling=scheduling)
+    except IflError as error:
+        return error
+    return None
+
+
+def _is_there(error: IflError | None) -> bool:
+    """Whether a scheduler that was not switched is one that can be: a deleted one has no queues to wait for it."""
+    return error is not None and error.code != _UNKNOWN_SCHEDULER
+
+
+def is_scheduling(picture: Picture, name: str) -> bool:
+    """Whether a scheduler is switched on."""
+    texts: Attributes = picture.scheds.get(name, picture.server)
+    return texts.get("scheduling", picture.server.get("scheduling", "True")) == "True"
+
+
+def is_down(picture: Picture, name: str) -> bool:
+    """Whether a scheduler does not run. One that says nothing of its state does."""
+    return _state(picture, name) == _DOWN
+
+
+def _state(picture: Picture, name: str) -> str:
+    return picture.scheds.get(name, {}).get("state", "")

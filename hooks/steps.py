@@ -1,0 +1,152 @@
+"""The steps from one state of a server to another: every qmgr line and every file, in groups that say why.
+
+Applying, going back when a step fails, and removing are this one function with different arguments, so doing any of
+them twice is a list of no steps. Nothing here talks to a server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hooks.events import CREATED, HOOK_EVENTS
+from hooks.installed import Hook, Installed
+from hooks.let_go import priority_argv, release_argv
+from hooks.resources import RESOURCES
+
+_SETTING = re.compile(r"set ((?:queue \S+|server) \S+)")
+_GUARD = "runjob"
+_GOING = {"periodic": 0, _GUARD: 2}
+_WORKS_ON = "PBS's scheduler works as before"
+_KINDS = (("application/x-python", ".py"), ("application/x-config", ".json"))
+
+
+class Step(NamedTuple):
+    """One thing to do: run a qmgr line, write a file (``text``), remove a file or folder, let a held job go, or give
+    a job its ``priority``.
+
+    ``why`` is what it is for, the same for all of a group.
+    """
+
+    line: str = ""
+    path: Path | None = None
+    text: str | None = None
+    job: str = ""
+    priority: int | None = None
+    why: str = ""
+
+    def show(self) -> str:
+        """The step as an administrator reads it."""
+        if self.line:
+            return f'qmgr -c "{self.line}"'
+        if self.job:
+            argv = release_argv(self.job) if self.priority is None else priority_argv(self.job, self.priority)
+            return " ".join(argv)
+        if self.text is None:
+            return f"remove {self.path}"
+        return f"write {self.path} ({len(self.text.encode()):,} bytes)"
+
+    def to_data(self) -> dict[str, object]:
+        """The step as plain data for JSON."""
+        if self.line:
+            return {"do": "qmgr", "line": self.line}
+        if self.priority is not None:
+            return {"do": "alter", "job": self.job, "priority": self.priority}
+        if self.job:
+            return {"do": "release", "job": self.job}
+        if self.text is None:
+            return {"do": "remove", "path": str(self.path)}
+        return {"do": "write", "path": str(self.path), "bytes": len(self.text.encode()), "text": self.text}
+
+
+def show_steps(steps: Sequence[Step]) -> Iterator[str]:
+    """The steps, each on a line, each group below a line that says why."""
+    why = ""
+    for step in steps:
+        if step.why != why:
+            why = step.why
+            yield f"# {why}"
+        yield step.show()
+
+
+def steps_between(now: Installed, then: Installed, folder: Path) -> list[Step]:
+    """All that leads from one state to the other. ``folder``: where the texts to import are written to."""
+    going = [name for name in now.hooks if name not in then.hooks]
+    # The pass goes first, and the guard of starts when whoever else starts jobs is at work again.
+    going.sort(key=lambda name: _GOING.get(now.hooks[name].event, 1))
+    steps = [Step(f"delete hook {name}", why="our hooks go") for name in going if now.hooks[name].event != _GUARD]
+    on = [
+        name for name, scheduling in then.scheduling.items() if scheduling == "True" != now.scheduling.get(name, "True")
+    ]
+    steps += [Step(f"set sched {name} scheduling = True", why=_WORKS_ON) for name in on]
+    steps += [Step(f"delete hook {name}", why="our guard goes") for name in going if now.hooks[name].event == _GUARD]
+    steps += _steps_of_resources(now, then)
+    steps += _steps_of_partitions(now, then)
+    for name, hook in then.hooks.items():
+        why = f"{name}: {HOOK_EVENTS[hook.event].purpose}" if hook.event in HOOK_EVENTS else name
+        steps += [step._replace(why=why) for step in _steps_of_hook(name, now.hooks.get(name), hook, folder)]
+    for name, scheduling in then.scheduling.items():
+        if scheduling != now.scheduling.get(name, "False") and name not in on:
+            steps.append(Step(f"set sched {name} scheduling = {scheduling}", why=_WORKS_ON))
+    return steps
+
+
+def _steps_of_resources(now: Installed, then: Installed) -> Iterator[Step]:
+    dropped = [line for line in now.lines if line not in then.lines]
+    for setting in dict.fromkeys(_setting_of(line) for line in dropped):
+        yield Step(f"unset {setting}", why="what was set through our resources goes")
+    for name in sorted(now.resources.keys() - then.resources):
+        yield Step(f"delete resource {name}", why="our resources go, and what vnodes reported through them")
+    for name in sorted(then.resources.keys() - now.resources):
+        kind, flag = RESOURCES[name]
+        line = f"create resource {name} type={kind}" + (f",flag={flag}" if flag else "")
+        yield Step(
+            line, why="resources: what queues say, jobs ask for and vnodes report; PBS itself does nothing by them"
+        )
+    for line in then.lines:
+        if line not in now.lines:
+            yield Step(line, why="what was set through our resources")
+
+
+def _steps_of_partitions(now: Installed, then: Installed) -> Iterator[Step]:
+    """A scheduler comes before what it serves, and goes after it."""
+    why = "partition: its queues and vnodes are scheduled apart from the others"
+    for name in sorted(then.scheduling.keys() - now.scheduling.keys()):
+        yield Step(f"create sched {name}", why=why)
+    for name, partition in then.partitions.items():
+        if now.partitions.get(name) != partition:
+            yield Step(f"set {name} partition = {partition}", why=why)
+    gone = now.scheduling.keys() - then.scheduling.keys()
+    for name in now.partitions:
+        if name not in then.partitions and name not in {f"sched {scheduler}" for scheduler in gone}:
+            yield Step(f"unset {name} partition", why="the partition goes")
+    for name in sorted(gone):
+        yield Step(f"delete sched {name}", why="the partition goes")
+
+
+def _steps_of_hook(name: str, now: Hook | None, then: Hook, folder: Path) -> Iterator[Step]:
+    if now is None or now.event != then.event:
+        if now is not None:
+            yield Step(f"delete hook {name}")
+        given = {key: then.attributes[key] for key in ("alarm", "freq") if key in then.attributes}
+        pairs = {"event": then.event, **given, "enabled": "false"}
+        yield Step(f"create hook {name} " + ",".join(f"{key}={value}" for key, value in pairs.items()))
+        now = Hook(then.event, {**CREATED, **given, "enabled": "false"})
+    for (kind, suffix), old, new in zip(_KINDS, (now.script, now.config), (then.script, then.config)):
+        if new is not None and new != old:
+            path = folder / (name + suffix)
+            yield Step(path=path, text=new)
+            yield Step(f"import hook {name} {kind} default {path}")
+    for key, value in then.attributes.items():
+        if key != "enabled" and now.attributes.get(key) != value:
+            yield Step(f"set hook {name} {key} = {value}")
+    if now.enabled != then.enabled:
+        yield Step(f"set hook {name} enabled = {str(then.enabled).lower()}")
+
+
+def _setting_of(line: str) -> str:
+    """``queue workq resources_available.x`` of ``set queue workq resources_available.x = 1``."""
+    match = _SETTING.match(line)
+    return match.group(1) if match else ""

@@ -1,0 +1,56 @@
+"""``python -m tests.bench_pbs``: the figures on a real PBS server, each on a testbed of its own.
+
+Needs root and an installed PBS, as the tests in tests/pbs do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from container.requirements import find_shortcomings
+from tests.bench_pbs import passing, softlimits, starting, submitting
+from tests.bench_pbs.figures import Figure, machine
+
+FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
+    "submit": submitting.measure,
+    "latency": starting.measure_latency,
+    "pass": passing.measure,
+    "rate": starting.measure_rate,
+    "softlimits": softlimits.measure,
+}
+
+
+def main() -> int:
+    """Measure what was named, or all; 1 where a figure that was asked for is missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench_pbs", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}; all without one")
+    parser.add_argument("--json", type=Path, help="write the figures there as well")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in FIGURES]
+    if unknown:
+        parser.error(f"no figure {unknown[0]!r}; there are {', '.join(FIGURES)}")
+    shortcomings = find_shortcomings(None, os.environ)
+    if shortcomings is not None:
+        sys.stderr.write(f"nothing measured: {shortcomings}\n")
+        return 2
+    found: dict[str, list[Figure]] = {}
+    for name in arguments.names or FIGURES:
+        sys.stdout.write(f"{name} ({machine()})\n")
+        sys.stdout.flush()
+        found[name] = FIGURES[name]()
+        sys.stdout.write("".join(figure.line() + "\n" for figure in found[name]))
+        sys.stdout.flush()
+    if arguments.json is not None:
+        data = {name: [figure.data() for figure in figures] for name, figures in found.items()}
+        arguments.json.write_text(json.dumps(data, indent=1) + "\n")
+    missed = [f for figures in found.values() for f in figures if f.asked is not None and f.value > f.asked]
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Which image a testbed's containers are made of, and what is refused before anything is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from container import image
+from container.run import Finished
+from container.spec import TestbedError
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("ID=debian\nVERSION_CODENAME=trixie\n", "trixie"),
+        ('ID="debian"\nVERSION_CODENAME="bookworm"\n', "bookworm"),
+        ("ID=ubuntu\nVERSION_CODENAME=noble\n", "bookworm"),
+        ("ID=debian\n", "bookworm"),
+    ],
+)
+def test_hosts_run_the_debian_release_that_the_machine_runs(tmp_path: Path, text: str, release: str) -> None:
+    (tmp_path / "os-release").write_text(text)
+    assert image.find_release(tmp_path / "os-release") == release
+
+
+def test_a_machine_that_does_not_say_what_it_is_counts_as_no_debian(tmp_path: Path) -> None:
+    assert image.find_release(tmp_path / "absent") == "bookworm"
+
+
+def test_a_named_image_is_taken_as_it_is_named() -> None:
+    assert image.resolve("site/pbs:1") == "site/pbs:1"
+
+
+def test_only_debian_packages_are_taken_in_order(tmp_path: Path) -> None:
+    for name in ("b.deb", "a.deb", "notes.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in image.list_packages(tmp_path)] == ["a.deb", "b.deb"]
+
+
+def test_an_rpm_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "pbs.deb").touch()
+    (tmp_path / "pbs.rpm").touch()
+    with pytest.raises(TestbedError, match=r"pbs\.rpm: .*another distribution.*give a \.deb"):
+        image.list_packages(tmp_path)
+
+
+def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TestbedError, match=f"no .deb file in {tmp_path}"):
+        image.list_packages(tmp_path)
+
+
+def test_without_registry_and_debootstrap_there_is_no_base_and_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(argv: list[str], *, timeout_s: float = 0.0) -> Finished:
+        return Finished(tuple(argv), 125, "", f"no such host ({timeout_s:g} s)")
+
+    monkeypatch.setattr("container.image.try_podman", refuse)
+    monkeypatch.setattr("shutil.which", lambda name, path: None)
+    with pytest.raises(TestbedError, match=r"no such host.*package debootstrap.*--base"):
+        image.build("localhost/t", base=None, packages=None, say=lambda _: None)

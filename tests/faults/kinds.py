@@ -1,0 +1,11 @@
+"""All kinds of fault: whoever imports this has them in the register."""
+
+from __future__ import annotations
+
+from tests.faults import kinds_daemons, kinds_errors, kinds_passes, kinds_places, kinds_victims
+from tests.faults.registry import KINDS
+
+MODULES = (kinds_passes, kinds_errors, kinds_places, kinds_daemons, kinds_victims)
+"""Where they are."""
+
+__all__ = ["KINDS", "MODULES"]

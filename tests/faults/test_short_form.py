@@ -1,0 +1,48 @@
+"""The short form of the fault-injection suite: some of every kind, on a real server (docs/faults.md).
+
+Where no testbed can run (not root, no installed PBS) it is skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from container import testbed as testbeds
+from container.requirements import find_pbs_exec, find_shortcomings
+from container.spec import TestbedSpec
+from tests.faults.campaign import draw_schedule, run_campaign, show_table
+from tests.faults.ground import Ground
+from tests.pbs.cluster import PbsCluster
+
+FAULTS = 48
+LEAST = 25
+SEED = "short"
+MINUTES = 4.0
+
+
+@pytest.fixture
+def ground() -> Iterator[Ground]:
+    """A testbed of its own: it is not left as it was found."""
+    shortcomings = find_shortcomings(None, os.environ)
+    if shortcomings is not None:
+        pytest.skip(shortcomings)
+    name = f"pbst-{os.getpid()}-faults"
+    try:
+        built, _ = testbeds.up(TestbedSpec(name=name, pbs_exec=find_pbs_exec(None, os.environ)))
+        made = Ground(PbsCluster(built), SEED)
+        made.prepare()
+        yield made
+    finally:
+        testbeds.down(name)
+
+
+def test_nothing_is_lost_in_some_faults_of_every_kind(ground: Ground) -> None:
+    said: list[str] = []
+    outcome = run_campaign(ground, draw_schedule(FAULTS, SEED), SEED, minutes=MINUTES, say=said.append)
+    told = "\n".join([*said, show_table(outcome)])
+    assert outcome.tell_losses() == [], told
+    assert outcome.tried >= max(LEAST, 0.8 * len(outcome.trials)), told
+    print(show_table(outcome))  # noqa: T201 - what was survived, for whoever looks

@@ -1,0 +1,140 @@
+"""A job that ended by itself: over, or to be queued again because it was asked to save."""
+
+from __future__ import annotations
+
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hooks.ended import (
+    FAILED_RESTART,
+    SLACK_S,
+    Asked,
+    ask_server,
+    could_be_asked,
+    has_failed_restart,
+    may_be_run_again,
+    was_asked_to_end,
+)
+from hooks.marks import MARK_KEY, Mark, show_marks
+from hooks.resources import SAVE
+from tests.hooks.pictures import job, picture, running
+from tests.hooks.stand_in import pbs_ifl
+
+SAVED = 85
+START_S, NOW_S = 900.0, 1010.0
+MARK = Mark("9.s", "signal", 1000, 1060)
+ASKED = Asked(START_S, MARK)
+
+
+@pytest.fixture(autouse=True)
+def fresh_server() -> Iterator[None]:
+    pbs_ifl.WORLD.clear()
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.UNKNOWN_ATTRIBUTES, pbs_ifl.FREED):
+        log.clear()
+    yield
+
+
+@pytest.mark.parametrize("status", [0, 1, SAVED, 256 + 12])
+def test_who_was_asked_is_queued_again_however_it_ended(status: int) -> None:
+    assert was_asked_to_end(status, SAVED, ASKED, NOW_S, could_be=True)
+
+
+@pytest.mark.parametrize("status", [256 + 15, 256 + 9, 128 + 15, 128 + 9, -29, -11])
+def test_who_was_killed_is_never_brought_back(status: int) -> None:
+    """By its owner, at its walltime, or to be requeued: PBS knows what to do."""
+    assert not may_be_run_again(status)
+    assert not was_asked_to_end(status, SAVED, ASKED, NOW_S, could_be=True)
+
+
+@pytest.mark.parametrize(("status", "again"), [(0, False), (SAVED, True)])
+def test_when_its_time_is_over_only_its_exit_status_tells(status: int, again: bool) -> None:
+    assert was_asked_to_end(status, SAVED, ASKED, 1060 + SLACK_S + 1, could_be=True) is again
+
+
+@pytest.mark.parametrize("start_s", [1001.0, None])
+def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_status(start_s: float | None) -> None:
+    """A server that was restarted gives the jobs that run new start times. Not for ever, or it might never end."""
+    asked = Asked(start_s, MARK)
+    assert was_asked_to_end(SAVED, SAVED, asked, NOW_S, could_be=True)
+    assert not was_asked_to_end(0, SAVED, asked, NOW_S, could_be=True)
+    assert not was_asked_to_end(SAVED, SAVED, asked, 1060 + SLACK_S + 1, could_be=True)
+    assert not was_asked_to_end(SAVED, SAVED, asked, 999.0, could_be=True)
+
+
+@pytest.mark.parametrize("status", [0, SAVED])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Asked(START_S, Mark()),
+        ASKED._replace(is_rerunnable=False),
+        Asked(START_S, MARK._replace(how="checkpoint")),
+        Asked(START_S, MARK._replace(how="requeue")),
+    ],
+)
+def test_whom_nobody_asked_in_this_run_has_ended(asked: Asked, status: int) -> None:
+    assert not was_asked_to_end(status, SAVED, asked, NOW_S, could_be=True)
+
+
+@pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
+def test_where_nobody_can_tell_its_exit_status_does(status: int, again: bool) -> None:
+    assert was_asked_to_end(status, SAVED, None, NOW_S, could_be=True) is again
+    assert not was_asked_to_end(status, SAVED, None, NOW_S, could_be=False)
+
+
+@pytest.mark.parametrize(
+    ("wished", "method", "could"),
+    [
+        ("signal", "requeue", True),
+        ("checkpoint", "requeue", True),
+        ("requeue", "signal", False),
+        (None, "signal", True),
+        (None, "requeue", False),
+        ("nonsense", "requeue", False),
+    ],
+)
+def test_the_jobs_own_wish_goes_before_the_set_method(wished: str | None, method: str, could: bool) -> None:
+    assert could_be_asked(types.SimpleNamespace(Resource_List={SAVE: wished}), method) is could
+
+
+def test_a_resource_that_the_host_does_not_know_is_no_wish() -> None:
+    assert not could_be_asked(types.SimpleNamespace(Resource_List={}), "requeue")
+
+
+def test_the_server_is_asked_about_the_run() -> None:
+    text = show_marks({None: MARK})
+    pbs_ifl.WORLD.update(picture({"1.s": running(stime="900") | {MARK_KEY: text}}).to_data())
+    assert ask_server(pbs_ifl, "1.s", 10) == ASKED
+
+
+def test_the_server_says_who_must_not_be_run_twice() -> None:
+    jobs = {"1.s": running(stime="900", Rerunable="False") | {MARK_KEY: show_marks({None: MARK})}}
+    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_rerunnable=False)
+
+
+def test_of_a_subjob_the_mark_is_on_its_array() -> None:
+    text = show_marks({3: MARK, 4: Mark("7.s")})
+    jobs = {"8[].s": job("B") | {MARK_KEY: text}, "8[3].s": running(stime="900"), "8[5].s": running(stime="900")}
+    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    assert ask_server(pbs_ifl, "8[3].s", 10) == ASKED
+    assert ask_server(pbs_ifl, "8[5].s", 10) == Asked(START_S, Mark())
+
+
+def test_a_server_that_is_away_does_not_know() -> None:
+    pbs_ifl.WORLD["away"] = True
+    assert ask_server(pbs_ifl, "1.s", 10) is None
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pbs_ifl, "pbs_connect", lambda server: time.sleep(600))
+    assert ask_server(pbs_ifl, "1.s", 0.2) is None
+
+
+def test_a_restart_that_failed_is_known_once(tmp_path: Path) -> None:
+    (tmp_path / "mom_priv").mkdir()
+    (tmp_path / "mom_priv" / f"{FAILED_RESTART}1.s").touch()
+    assert [has_failed_restart(str(tmp_path), job_id) for job_id in ("2.s", "1.s", "1.s")] == [False, True, False]

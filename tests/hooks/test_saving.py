@@ -1,0 +1,232 @@
+"""What is asked of victims: by which method, with what mark, how long they are waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
+from hooks.picture import Picture
+from hooks.saving import Asking, LetGo, find_method, forget_hold, plan_asking, read_methods
+from hooks.translate import snapshot_of, translate
+from policy.plan import Preempt
+from policy.reasons import Reason
+from policy.settings import CheckpointSettings, Settings
+from tests.hooks.pictures import NOW_S, job, picture, queue, running
+
+AT_S = int(NOW_S)
+START_S = 1795207100  # of `running`
+SIGNAL = Settings(checkpoint=CheckpointSettings(method="signal", grace_s=60, cost_s=20))
+CHECKPOINT = Settings(checkpoint=CheckpointSettings(method="checkpoint", grace_s=60, cost_s=20))
+WAITING = {"9.s": job()}
+
+
+def asked_mark(ago_s: int, **more: Any) -> dict[str, str]:
+    mark = Mark("9.s", "signal", AT_S - ago_s, AT_S - ago_s + 60)._replace(**more)
+    return {MARK_KEY: show_marks({None: mark})}
+
+
+def ask(
+    jobs: Mapping[str, Mapping[str, str]],
+    settings: Settings = SIGNAL,
+    *,
+    again: bool = False,
+    held: tuple[str, ...] = (),
+    beneficiary: str = "9.s",
+) -> Asking:
+    """What is asked of all jobs that run."""
+    seen = picture({**WAITING, **jobs})
+    return plan_asking(victims_of(seen, settings, again, beneficiary), seen, settings, held)
+
+
+def victims_of(seen: Picture, settings: Settings, again: bool, beneficiary: str) -> list[Preempt]:
+    reason = Reason("cut-for-promise", (("beneficiary", beneficiary),))
+    return [Preempt(run, beneficiary, reason, again) for run in snapshot_of(seen, settings).runs.values()]
+
+
+def mark_of(asking: Asking, job_id: str = "1.s", index: int | None = None) -> Mark:
+    return read_marks({MARK_KEY: asking.marks[job_id]})[index]
+
+
+@pytest.mark.parametrize(
+    ("wish", "of_queue", "site", "method"),
+    [
+        ("", "", "requeue", "requeue"),
+        ("", "", "signal", "signal"),
+        ("", "checkpoint", "signal", "checkpoint"),
+        ("requeue", "checkpoint", "signal", "requeue"),
+        ("signal", "requeue", "requeue", "signal"),
+        ("nonsense", "signal", "requeue", "signal"),
+        ("", "nonsense", "signal", "signal"),
+    ],
+)
+def test_the_job_says_else_its_queue_else_the_settings(wish: str, of_queue: str, site: str, method: str) -> None:
+    problems: list[str] = []
+    seen = picture(queues={"workq": {**queue(), "resources_available.pbsteer_save": of_queue}})
+    methods = read_methods(seen, Settings(checkpoint=CheckpointSettings(method=site)), problems.append)
+    assert find_method("1.s", running() | {"Resource_List.pbsteer_save": wish}, methods, 60) == method
+    assert [("pbsteer_save" in problem, "'nonsense'" in problem) for problem in problems] == (
+        [(True, True)] if of_queue == "nonsense" else []
+    )
+
+
+def test_a_job_that_forbids_checkpoints_is_requeued() -> None:
+    assert find_method("1.s", running(Checkpoint="n"), {"workq": "signal"}, 60) == "requeue"
+
+
+@pytest.mark.parametrize("job_id", ["8[2].s", "8[].s"])
+def test_subjobs_are_signalled_but_not_checkpointed(job_id: str) -> None:
+    assert find_method(job_id, running(), {"workq": "signal"}, 60) == "signal"
+    assert find_method(job_id, running(), {"workq": "checkpoint"}, 60) == "requeue"
+
+
+@pytest.mark.parametrize(
+    ("site", "wish", "checkpoint", "saves"),
+    [
+        ("requeue", "", "u", None),
+        ("signal", "", "u", True),
+        ("checkpoint", "", "u", True),
+        ("signal", "", "n", False),
+        ("signal", "requeue", "u", False),
+        ("requeue", "signal", "u", True),
+    ],
+)
+def test_the_policy_knows_whether_a_job_saves(site: str, wish: str, checkpoint: str, saves: bool | None) -> None:
+    texts = job(Checkpoint=checkpoint) | ({"Resource_List.pbsteer_save": wish} if wish else {})
+    settings = Settings(checkpoint=CheckpointSettings(method=site))
+    assert snapshot_of(picture({"1.s": texts}), settings).jobs["1.s"].saves is saves
+
+
+def test_an_array_cannot_be_checkpointed_so_it_does_not_save() -> None:
+    wished = job("Q", array_indices_remaining="1-2") | {"Resource_List.pbsteer_save": "checkpoint"}
+    plain = job("Q", array_indices_remaining="1-2")
+    jobs = translate(picture({"8[].s": wished, "7[].s": plain}), CHECKPOINT).snapshot.jobs
+    assert (jobs["8[].s"].saves, jobs["7[].s"].saves) == (False, None)
+
+
+def test_a_restarted_job_of_which_no_mom_tells_is_signalled() -> None:
+    """PBS leaves it in substate 41, and then only sets the hold."""
+    restarted = running(substate="41")
+    assert find_method("1.s", restarted, {"workq": "checkpoint"}, 3600) == "signal"
+    assert find_method("1.s", restarted, {"workq": "requeue"}, 3600) == "requeue"
+    assert find_method("1.s", running(substate="42"), {"workq": "checkpoint"}, 3600) == "checkpoint"
+
+
+@pytest.mark.parametrize("held", [(), ("workq",)])
+def test_a_restarted_job_is_waited_for_until_it_can_be_checkpointed(held: tuple[str, ...]) -> None:
+    restarted = running(substate="41") | {"stime": str(AT_S - 60)}
+    assert ask({"1.s": restarted}, CHECKPOINT, held=held) == Asking({}, (), ("1.s",))
+
+
+# A victim that is asked to save
+
+
+def test_first_it_is_marked_and_asked() -> None:
+    asking = ask({"1.s": running()})
+    assert asking.requests == (LetGo("1.s", "signal", "USR2"),)
+    assert mark_of(asking) == Mark("9.s", "signal", AT_S, AT_S + 60, 0, AT_S - START_S - 20)
+
+
+@pytest.mark.parametrize("ago_s", [0, 1, 59])
+def test_then_it_has_its_time(ago_s: int) -> None:
+    asking = ask({"1.s": running() | asked_mark(ago_s)}, again=True)
+    assert asking == Asking({}, (), ("1.s",))
+
+
+def test_then_it_is_requeued() -> None:
+    asking = ask({"1.s": running() | asked_mark(60)}, again=True)
+    assert asking == Asking({}, (LetGo("1.s", "requeue"),))
+
+
+def test_one_that_was_asked_in_an_earlier_run_is_asked_again_and_has_more_saved() -> None:
+    before = Mark("7.s", "signal", START_S - 100, START_S - 40, saved_s=0, then_s=500)
+    asking = ask({"1.s": running() | {MARK_KEY: show_marks({None: before})}}, again=True)
+    assert asking.requests == (LetGo("1.s", "signal", "USR2"),)
+    assert mark_of(asking)[4:] == (500, 500 + AT_S - START_S - 20, False)
+
+
+def test_one_whose_preemption_was_given_up_is_asked_again_and_its_work_counted_once() -> None:
+    jobs = {"1.s": running() | asked_mark(150, saved_s=500, then_s=530)}
+    asking = ask(jobs, again=False)
+    assert asking.requests == (LetGo("1.s", "signal", "USR2"),)
+    assert mark_of(asking)[4:] == (500, 500 + AT_S - START_S - 20, False)
+
+
+def test_a_mark_of_the_future_is_nobodys() -> None:
+    """Where the clock was set back: else the victim would be waited for until that time comes again."""
+    asking = ask({"1.s": running() | asked_mark(-5000)}, again=True)
+    assert asking.requests == (LetGo("1.s", "signal", "USR2"),)
+
+
+def test_one_that_another_job_wants_now_keeps_its_time_and_goes_for_that() -> None:
+    asking = ask({"1.s": running() | asked_mark(10), "7.s": job()}, beneficiary="7.s")
+    assert (asking.requests, asking.patient) == ((), ("1.s",))
+    assert mark_of(asking) == Mark("7.s", "signal", AT_S - 10, AT_S + 50)
+
+
+def test_a_checkpoint_is_a_hold_so_it_is_noted_as_ours() -> None:
+    asking = ask({"1.s": running()}, CHECKPOINT)
+    assert asking.requests == (LetGo("1.s", "checkpoint"),)
+    assert mark_of(asking).held
+
+
+def test_who_saves_nothing_is_requeued_without_a_mark() -> None:
+    assert ask({"1.s": running()}, Settings()) == Asking({}, (LetGo("1.s", "requeue"),))
+
+
+def test_in_a_queue_that_holds_its_victims_they_are_held() -> None:
+    asking = ask({"1.s": running() | {"Hold_Types": "u"}}, Settings(), held=("workq",))
+    assert asking.requests == (LetGo("1.s", "requeue", holds="su"),)
+    assert mark_of(asking) == Mark("9.s", "requeue", AT_S, AT_S, held=True)
+
+
+# Subjobs, whose marks are on their array
+
+
+def array(*, mark: str = "") -> dict[str, dict[str, str]]:
+    whole = job("B", array_indices_remaining="5") | ({MARK_KEY: mark} if mark else {})
+    return {"8[].s": whole, "8[2].s": running(), "8[3].s": running()}
+
+
+def test_subjobs_are_marked_on_their_array_and_asked_each() -> None:
+    asking = ask(array())
+    assert {request.id for request in asking.requests} == {"8[2].s", "8[3].s"}
+    assert set(read_marks({MARK_KEY: asking.marks["8[].s"]})) == {2, 3}
+    assert mark_of(asking, "8[].s", 3) == Mark("9.s", "signal", AT_S, AT_S + 60)
+
+
+def test_subjobs_that_were_asked_have_their_time_each() -> None:
+    known: dict[int | None, Mark] = {
+        2: Mark("9.s", "signal", AT_S - 60, AT_S),
+        4: Mark("9.s", "signal", AT_S, AT_S + 60),
+    }
+    asking = ask(array(mark=show_marks(known)), again=True)
+    assert set(asking.requests) == {LetGo("8[2].s", "requeue"), LetGo("8[3].s", "signal", "USR2")}
+    assert set(read_marks({MARK_KEY: asking.marks["8[].s"]})) == {2, 3}
+
+
+def test_an_array_is_held_as_a_whole() -> None:
+    asking = ask(array(), held=("workq",))
+    assert mark_of(asking, "8[].s").held
+    assert {request.holds for request in asking.requests} == {"s"}
+
+
+# What is left of a mark
+
+
+def test_what_was_saved_outlives_the_hold() -> None:
+    texts = {MARK_KEY: show_marks({None: Mark("9.s", "signal", AT_S, AT_S + 60, 0, 700, held=True)})}
+    assert read_marks({MARK_KEY: forget_hold(texts)}) == {None: Mark("", "signal", AT_S, AT_S + 60, 0, 700)}
+
+
+def test_a_mark_that_says_nothing_more_is_taken_off() -> None:
+    assert forget_hold({MARK_KEY: show_marks({None: Mark("9.s", "requeue", AT_S, AT_S, held=True)})}) == ""
+
+
+def test_the_plan_counts_what_is_saved() -> None:
+    mark = show_marks({None: Mark("9.s", "signal", START_S - 100, START_S - 40, saved_s=10, then_s=250)})
+    seen = snapshot_of(picture({"1.s": job() | {MARK_KEY: mark}, "2.s": running() | {MARK_KEY: mark}}), SIGNAL)
+    assert seen.jobs["1.s"].left_s == 600 - 250
+    assert seen.runs["2.s"].end_s == START_S + 600 - 250

@@ -1,0 +1,190 @@
+"""Who starts whose jobs: schedulers are switched only where all their queues agree, and only our switches undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.ifl import Connection
+from hooks.picture import Picture
+from hooks.queues import read_modes
+from hooks.schedulers import Duties, Switched, hand_back, nudge, share_out, switch
+from hooks.state import State
+from policy.settings import Settings
+from tests.hooks.pictures import NOW_S, job, picture, queue
+from tests.hooks.stand_in import pbs_ifl
+
+NOTHING = Switched()
+
+
+@pytest.fixture(autouse=True)
+def fresh_server() -> Iterator[None]:
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
+        log.clear()
+    yield
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    return State(tmp_path)
+
+
+def sched(scheduling: str, partition: str = "pbs-default", state: str = "idle") -> dict[str, str]:
+    return {"scheduling": scheduling, "partition": partition, "state": state}
+
+
+def see(scheduling: str, mode: str = "drive", state: str = "idle", **queues: dict[str, str]) -> Picture:
+    return picture(queues={"workq": queue(mode), **queues}, scheds={"default": sched(scheduling, state=state)})
+
+
+def duties_of(seen: Picture, before: Switched = NOTHING, refused: tuple[str, ...] = ()) -> Duties:
+    return share_out(seen, read_modes(seen, Settings()), refused, before)
+
+
+def calls() -> list[list[str]]:
+    return [call for call in pbs_ifl.CALLS if call[0] == "scheduling"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "before", "driven", "off", "on"),
+    [
+        (see("True"), (), [], ["default"], []),
+        (see("False"), ("default",), ["workq"], [], []),
+        (see("False"), (), ["workq"], [], []),
+        (see("False", state="scheduling"), ("default",), [], [], []),
+        (see("False", state="down"), ("default",), ["workq"], [], []),
+        (see("False", "observe"), ("default",), [], [], ["default"]),
+        (see("False", "observe"), (), [], [], []),
+        (see("True", "advise"), (), [], [], []),
+        (see("True", other=queue("observe")), (), [], [], []),
+        (see("False", other=queue("observe")), ("default",), [], [], ["default"]),
+        (see("False"), ("default", "deleted"), ["workq"], [], ["deleted"]),
+    ],
+)
+def test_a_scheduler_is_off_where_all_its_queues_are_driven_and_on_again_where_not(
+    seen: Picture, before: tuple[str, ...], driven: list[str], off: list[str], on: list[str]
+) -> None:
+    duties = duties_of(seen, Switched(frozenset(before)))
+    assert (sorted(duties.driven), list(duties.off), list(duties.on)) == (driven, off, on)
+
+
+def test_a_refused_queue_hands_its_scheduler_back() -> None:
+    duties = duties_of(see("False"), Switched(frozenset({"default"})), ("workq",))
+    assert (duties.driven, duties.on) == (frozenset(), ("default",))
+
+
+def test_where_the_record_is_lost_a_scheduler_that_is_off_for_driven_queues_is_taken_for_ours() -> None:
+    assert duties_of(see("False"), Switched(lost=True)).switched.names == {"default"}
+    assert duties_of(see("False", "observe"), Switched(lost=True)).on == ()
+
+
+def test_queues_whose_jobs_nobody_starts_are_named() -> None:
+    (off,) = duties_of(see("False", "observe")).notes
+    assert "queue workq is in observe, but scheduler default has scheduling = False" in off
+    (down,) = duties_of(see("True", "advise", state="down")).notes
+    assert "queue workq is in advise, but scheduler default does not run" in down
+
+
+def apply(duties: Duties, before: Switched, state: State) -> list[str]:
+    with Connection(pbs_ifl) as connection:
+        return switch(connection, duties, before, state)
+
+
+def test_a_switch_is_on_disk_before_it_is_made(state: State) -> None:
+    """Refused or killed in the middle: the next pass knows of it all the same."""
+    pbs_ifl.REFUSALS["default"] = "no"
+    failures = apply(duties_of(see("True")), NOTHING, state)
+    assert "cannot set scheduling = False of scheduler default: no" in failures[0]
+    assert Switched.read(state) == Switched(frozenset({"default"}))
+
+
+def test_what_cannot_be_switched_on_again_is_not_forgotten(state: State) -> None:
+    ours = Switched(frozenset({"default"}))
+    pbs_ifl.REFUSALS["default"] = "not now"
+    assert len(apply(duties_of(see("False", "observe"), ours), ours, state)) == 1
+    assert Switched.read(state) == ours
+    pbs_ifl.REFUSALS.clear()
+    assert apply(duties_of(see("False", "observe"), ours), ours, state) == []
+    assert Switched.read(state) == NOTHING
+    assert calls() == [["scheduling", "default", "True"]] * 2
+
+
+def test_a_first_pass_leaves_a_record(state: State) -> None:
+    assert Switched.read(state).lost
+    apply(duties_of(see("True", "observe")), Switched(lost=True), state)
+    assert Switched.read(state) == NOTHING
+
+
+def test_a_nudge_wakes_the_schedulers_that_are_on_and_switches_none_on(state: State) -> None:
+    seen = picture(
+        queues={"workq": queue(), "other": queue(partition="P1")},
+        scheds={"default": sched("True"), "second": sched("False", "P1")},
+    )
+    with Connection(pbs_ifl) as connection:
+        assert nudge(connection, seen, {"workq", "other"}) == []
+    assert calls() == [["scheduling", "default", "True"]]
+
+
+@pytest.mark.parametrize(
+    ("record", "queues", "mode", "switched_on"),
+    [
+        (["default"], {"workq": queue("observe")}, "observe", True),
+        ([], {"workq": queue("drive")}, "observe", False),
+        (None, {"workq": queue("drive")}, "observe", True),
+        (None, {"workq": queue()}, "drive", True),
+        (None, {"workq": queue("observe")}, "drive", False),
+    ],
+)
+def test_handing_back_switches_on_what_was_switched_off(
+    state: State, record: Any, queues: Any, mode: str, switched_on: bool
+) -> None:
+    pbs_ifl.WORLD.update(picture(queues=queues, scheds={"default": sched("False")}).to_data())
+    if record is not None:
+        Switched(frozenset(record)).write(state)
+    assert hand_back(pbs_ifl, state, mode) == (["default"] if switched_on else [])
+    assert calls() == ([["scheduling", "default", "True"]] if switched_on else [])
+
+
+def see_reservation(reserve_state: str, *waiting: str, at_s: float = NOW_S) -> Picture:
+    """A driven queue whose scheduler we have switched off, beside a reservation with these jobs waiting in it."""
+    seen = picture(
+        {job_id: job(queue="R7") for job_id in waiting},
+        queues={"workq": queue("drive"), "R7": queue()},
+        scheds={"default": sched("False")},
+        reservations={"R7.s": {"queue": "R7", "reserve_state": reserve_state}},
+    )
+    return replace(seen, time_s=at_s)
+
+
+def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> None:
+    ours = Switched(frozenset({"default"}))
+    for seen, words in (
+        (see_reservation("1"), "reservation R7.s waits to be confirmed"),
+        (see_reservation("5", "4.s", "5.s"), "jobs of reservation R7.s wait to be started (2)"),
+    ):
+        turn = duties_of(seen, ours)
+        assert (turn.driven, turn.on) == (frozenset(), ("default",))
+        assert words in " ".join(turn.notes)
+        after = duties_of(replace(seen, scheds={"default": sched("True")}), turn.switched)
+        assert after.off == ("default",)
+        assert duties_of(seen, after.switched).driven == {"workq"}
+
+
+def test_turns_are_far_between_and_for_something_new() -> None:
+    ours = Switched(frozenset({"default"}))
+    before = duties_of(see_reservation("5", "4.s"), ours).switched._replace(names=ours.names)
+    given = [
+        bool(duties_of(see_reservation("5", *jobs, at_s=NOW_S + later_s), before).on)
+        for jobs, later_s in ((("4.s", "5.s"), 30), (("4.s", "5.s"), 90), (("4.s",), 90), (("4.s",), 900), ((), 900))
+    ]
+    assert given == [False, True, False, True, False]
+
+
+def test_a_scheduler_that_somebody_else_switched_off_has_no_turn() -> None:
+    duties = duties_of(see_reservation("1"))
+    assert (sorted(duties.driven), duties.on) == (["workq"], ())
+    assert "was switched off by somebody else: reservation R7.s waits" in " ".join(duties.notes)

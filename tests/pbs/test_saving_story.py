@@ -1,0 +1,309 @@
+"""Programs that count, preempted twice each and run again, on a real server: each ends with the right count.
+
+one vnode's 8 cores are all there is; alice's quota is 0, bob's 8
+
+v1  alice counts 8 | bob 8 | alice counts on | bob 8 | alice counts on to the end
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
+from tests.hooks.deployed import INTERVAL_S, deploy, drive, last_pass, quick_settings, state_of
+from tests.pbs.cluster import PbsCluster
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "counting.sh"
+CHECKPOINT = ROOT / "hooks" / "scripts" / "checkpoint.py"
+PROFILE = ROOT / "hooks" / "scripts" / "profile.sh"
+GRACE_S = 8
+SETTINGS = CheckpointSettings(grace_s=GRACE_S, cost_s=0)
+GOAL = 60
+STEP_S = 0.3
+LONG_GOAL = 300
+"""Long enough for a job to be restarted, to be told of, and to be checkpointed once more."""
+SIGNAL = ("-l", "pbsteer_save=signal")
+KILLED = 256 + 9
+"""What PBS says of a job that was dumped and restored: the end that the dump made."""
+RANKING = RankingSettings(interval_s=5)
+"""How often the MoMs' hook looks, and so how soon a restarted job can be checkpointed again."""
+
+
+def counting(at_signal: str, every: int = 0, goal: int = GOAL) -> str:
+    """A program that counts, saves after each ``every`` steps, and does ``at_signal`` when it is asked to save."""
+    periodically = f"[ $((count % {every})) -eq 0 ] && save" if every else ":"
+    return f"""#!/bin/bash
+saved=counting.${{PBS_JOBID%%.*}}.saved
+log=counting.${{PBS_JOBID%%.*}}.log
+save() {{ echo $count > $saved.new && mv $saved.new $saved; }}
+trap '{at_signal}' USR2
+count=$(cat $saved 2>/dev/null || echo 0)
+while [ $count -lt {goal} ]; do
+    sleep {STEP_S} || continue
+    count=$((count + 1))
+    echo $count >> $log
+    {periodically}
+done
+"""
+
+
+PLAIN = f"""#!/bin/bash
+for count in $(seq {LONG_GOAL}); do
+    sleep {STEP_S}
+    echo $count
+    echo $count >> counting.${{PBS_JOBID%%.*}}.log
+done
+"""
+"""A program that counts and knows nothing of saving."""
+
+
+@pytest.fixture
+def cluster(pbs: PbsCluster) -> PbsCluster:
+    """One vnode that pbsteer drives, with quotas."""
+    for vnode in pbs.mom_names[1:]:
+        pbs.run(["pbsnodes", "-o", vnode]).demand_success()
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=8]'")
+    deploy(pbs, quick_settings(checkpoint=SETTINGS, ranking=RANKING))
+    drive(pbs)
+    return pbs
+
+
+@pytest.fixture
+def checkpointing(cluster: PbsCluster) -> Iterator[PbsCluster]:
+    """The same, with the checkpoint script in the MoM's configuration as docs/saving.md says."""
+    yield from with_actions(cluster, "save", "restart")
+
+
+@pytest.fixture
+def checkpointing_any(request: pytest.FixtureRequest) -> Iterator[PbsCluster]:
+    """The same, with CRIU: $PBSTEER_CRIU, else the one in the PATH. Skipped where none works."""
+    criu = shutil.which(os.environ.get("PBSTEER_CRIU", "criu"))
+    if criu is None or subprocess.run([criu, "check"], capture_output=True, check=False).returncode:
+        pytest.skip(f"no CRIU that works here ($PBSTEER_CRIU, or criu in the PATH): {criu}")
+    yield from with_actions(request.getfixturevalue("cluster"), "dump", "restore", criu)
+
+
+def with_actions(cluster: PbsCluster, abort: str, restart: str, *more: str) -> Iterator[PbsCluster]:
+    home = cluster.testbed.pbs_home(cluster.spec.mom_hosts[0])
+    config, script = home / "mom_priv" / "config", home / "checkpoint.py"
+    script.write_text(CHECKPOINT.read_text(encoding="utf-8"), encoding="utf-8")
+    before = config.read_text(encoding="utf-8")
+    run = f"{cluster.spec.pbs_exec}/bin/pbs_python {script}"
+    lines = (
+        " ".join((f"$action checkpoint_abort 40 !{run} {abort} %jobid %sid %taskid %path", *more)),
+        " ".join((f"$action restart 40 !{run} {restart} %jobid %sid %taskid %path", *more)),
+    )
+    config.write_text("\n".join([before, *lines, ""]), encoding="utf-8")
+    reread(cluster)
+    yield cluster
+    config.write_text(before, encoding="utf-8")
+    script.unlink()
+    reread(cluster)
+
+
+def reread(pbs: PbsCluster) -> None:
+    pbs.run(["pkill", "-HUP", "-x", "pbs_mom"], host=pbs.mom_names[0]).demand_success()
+    time.sleep(1)
+
+
+def submit(pbs: PbsCluster, program: str, *options: str, select: str = "1:ncpus=8", walltime: str = "00:10:00") -> str:
+    """Submit a program of alice's that is the job's own first process, so that no login shell dies of the signal."""
+    path = Path(pbs.testbed.home("alice")) / "counting"
+    path.write_text(program, encoding="utf-8")
+    path.chmod(0o755)
+    return pbs.qsub("alice", (str(path),), select=select, walltime=walltime, options=options)
+
+
+def preempt_by(pbs: PbsCluster, victim: str) -> None:
+    """Let the victim count a little, then have a job of bob's take its cores, and see it run again."""
+    runs = pbs.wait_for_state(victim, "R")["run_count"]
+    wait_until_it_counts(pbs, victim)
+    bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    pbs.wait_for_state(bobs, "F", 90.0)
+    pbs.wait_until(lambda: has_run(pbs, victim, runs + 1), 60.0, f"{victim} runs again")
+
+
+def wait_until_it_counts(pbs: PbsCluster, job: str) -> None:
+    log = log_of(pbs, job)
+    counted = len(read_counts(log))
+    pbs.wait_until(lambda: len(read_counts(log)) >= counted + 7, 30.0, "the program counts")
+
+
+def has_run(pbs: PbsCluster, job: str, times: int) -> bool:
+    found = pbs.job(job)
+    return bool(found["job_state"] in "RF" and found["run_count"] >= times)
+
+
+def log_of(pbs: PbsCluster, job: str) -> Path:
+    return Path(pbs.testbed.home("alice")) / f"counting.{job.partition('.')[0]}.log"
+
+
+def read_counts(log: Path) -> list[int]:
+    return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+
+def passes_with(pbs: PbsCluster, what: str, job: str) -> list[float]:
+    return [float(entry["time_s"]) for entry in state_of(pbs).read_journal(1000) if job in entry[what]]
+
+
+def repeated(pbs: PbsCluster, job: str, goal: int = GOAL, exit_status: int = 0) -> int:
+    """How many steps were done in vain, once the job has ended with this exit status and all of its steps done."""
+    ended = pbs.wait_for_state(job, "F", 150.0)
+    assert ended["Exit_status"] == exit_status
+    counts = read_counts(log_of(pbs, job))
+    assert sorted(set(counts)) == list(range(1, goal + 1))
+    assert counts[-1] == goal
+    assert last_pass(pbs)["failures"] == []
+    return len(counts) - goal
+
+
+@pytest.mark.parametrize("exit_status", [85, 0, 3])
+def test_a_program_that_saves_and_ends_by_itself_repeats_nothing(cluster: PbsCluster, exit_status: int) -> None:
+    job = submit(cluster, counting(f"save; exit {exit_status}"), *SIGNAL)
+    preempt_by(cluster, job)
+    preempt_by(cluster, job)
+    assert repeated(cluster, job) == 0
+    assert cluster.job(job)["run_count"] == 3
+    assert len(passes_with(cluster, "asked", job)) == 2
+    assert passes_with(cluster, "requeued", job) == []
+
+
+def test_a_program_that_saves_and_runs_on_is_requeued_when_its_time_is_over(cluster: PbsCluster) -> None:
+    job = submit(cluster, counting("save"), *SIGNAL)
+    preempt_by(cluster, job)
+    preempt_by(cluster, job)
+    assert repeated(cluster, job) <= 2 * (GRACE_S + 4) / STEP_S
+    assert len(passes_with(cluster, "asked", job)) == 2
+    for asked_s in passes_with(cluster, "asked", job):
+        requeued_s = min(at_s for at_s in passes_with(cluster, "requeued", job) if at_s > asked_s)
+        assert GRACE_S - 1 <= requeued_s - asked_s <= GRACE_S + 6
+
+
+def test_a_program_that_does_not_listen_repeats_what_came_after_its_last_save(cluster: PbsCluster) -> None:
+    job = submit(cluster, counting(":", every=5), *SIGNAL)
+    preempt_by(cluster, job)
+    assert 0 <= repeated(cluster, job) <= 5
+
+
+@pytest.mark.parametrize("kind", ["program", "script"])
+def test_a_job_that_pbs_checkpoints_repeats_nothing(checkpointing: PbsCluster, kind: str) -> None:
+    checkpoint_twice(checkpointing, counting("save; exit 0", goal=LONG_GOAL), kind)
+
+
+@pytest.mark.parametrize("kind", ["program", "script"])
+def test_a_job_that_knows_nothing_of_saving_repeats_nothing_where_there_is_criu(
+    checkpointing_any: PbsCluster, kind: str
+) -> None:
+    job = checkpoint_twice(checkpointing_any, PLAIN, kind, exit_status=KILLED)
+    assert checkpointing_any.read_output("alice", job).split() == [str(n) for n in range(1, LONG_GOAL + 1)]
+
+
+def checkpoint_twice(pbs: PbsCluster, program: str, kind: str, exit_status: int = 0) -> str:
+    """Have PBS checkpoint a job twice; it ends with the right count, each step done once, and is seen to end."""
+    wish = ("-l", "pbsteer_save=checkpoint")
+    if kind == "program":
+        job = submit(pbs, program, *wish)
+    else:
+        job = pbs.qsub("alice", program, select="1:ncpus=8", options=wish)
+    for _ in range(2):
+        wait_until_it_counts(pbs, job)
+        bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+        pbs.wait_for_state(job, "H", 240.0)
+        pbs.wait_for_state(bobs, "F", 90.0)
+        pbs.wait_for_state(job, "R")
+    assert repeated(pbs, job, LONG_GOAL, exit_status) == 0
+    assert len(passes_with(pbs, "asked", job)) == 2
+    assert len(passes_with(pbs, "released", job)) == 2
+    return job
+
+
+def test_a_job_whose_restart_fails_is_queued_again(checkpointing: PbsCluster) -> None:
+    pbs = checkpointing
+    job = submit(pbs, counting("save; exit 0"), "-l", "pbsteer_save=checkpoint")
+    wait_until_it_counts(pbs, job)
+    pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    pbs.wait_for_state(job, "H")
+    saved = pbs.testbed.pbs_home(pbs.spec.mom_hosts[0]) / "checkpoint" / f"{job}.CK" / "00000001"
+    saved.write_text("cut of", encoding="utf-8")
+    assert repeated(pbs, job) == 0
+    logs = (pbs.testbed.pbs_home(pbs.spec.mom_hosts[0]) / "mom_logs").iterdir()
+    assert any("could not be started again" in log.read_text(errors="replace") for log in logs)
+
+
+def test_a_job_that_is_only_requeued_repeats_what_came_after_its_last_save(cluster: PbsCluster) -> None:
+    job = submit(cluster, counting("exit 1", every=5))
+    preempt_by(cluster, job)
+    preempt_by(cluster, job)
+    assert 0 <= repeated(cluster, job) <= 10
+    assert passes_with(cluster, "asked", job) == []
+
+
+def test_the_example_of_the_documentation_does_what_it_says(cluster: PbsCluster) -> None:
+    profile = Path(cluster.testbed.home("alice")) / ".profile"
+    profile.write_text(PROFILE.read_text(encoding="utf-8"), encoding="utf-8")
+    script = EXAMPLE.read_text(encoding="utf-8").replace("${GOAL:-60}", str(GOAL)).replace("${STEP_S:-1}", str(STEP_S))
+    job = cluster.qsub("alice", script, select="1:ncpus=8")
+    preempt_by(cluster, job)
+    preempt_by(cluster, job)
+    profile.unlink()
+    assert repeated(cluster, job) == 0
+
+
+def test_a_job_that_nobody_asked_ends_whatever_its_exit_status(cluster: PbsCluster) -> None:
+    job = cluster.qsub("alice", ("/bin/sh", "-c", "exit 85"), options=("-l", "pbsteer_save=signal"))
+    assert cluster.wait_for_state(job, "F")["Exit_status"] == 85
+    assert cluster.job(job)["run_count"] == 1
+
+
+def test_a_job_that_is_deleted_while_it_saves_is_gone(cluster: PbsCluster) -> None:
+    job = submit(cluster, counting(":"), *SIGNAL)
+    wait_until_it_counts(cluster, job)
+    cluster.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    cluster.wait_until(lambda: passes_with(cluster, "asked", job), 30.0, "it is asked to save")
+    cluster.run(["qdel", job], user="alice").demand_success()
+    ended: dict[str, Any] = cluster.wait_for_state(job, "F", 30.0)
+    assert ended["run_count"] == 1
+
+
+def test_subjobs_are_asked_too(cluster: PbsCluster) -> None:
+    array = submit(cluster, counting("save; exit 0"), "-J", "1-2", *SIGNAL, select="1:ncpus=4")
+    subjobs = [array.replace("[]", f"[{index}]") for index in (1, 2)]
+    for subjob in subjobs:
+        wait_until_it_counts(cluster, subjob)
+    bobs = cluster.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    cluster.wait_for_state(bobs, "F", 60.0)
+    cluster.wait_for_state(array, "F", 90.0)
+    for subjob in subjobs:
+        assert passes_with(cluster, "asked", subjob)
+        assert read_counts(log_of(cluster, subjob)) == list(range(1, GOAL + 1))
+
+
+def test_the_second_part_of_a_job_that_was_cut_for_a_promise_runs_after_the_head(pbs: PbsCluster) -> None:
+    """The picture of P3 (tests/pbs/test_cut_story.py draws it) with a program that saves: E goes on from its count."""
+    shrunk = BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=30)
+    deploy(pbs, quick_settings(backfill=shrunk, checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0)))
+    drive(pbs)
+    b = pbs.qsub("alice", ("/bin/sleep", "40"), select="2:ncpus=8", walltime="00:00:50")
+    pbs.wait_for_state(b, "R")
+    c = pbs.qsub("bob", ("/bin/sleep", "5"), select="3:ncpus=8", walltime="00:00:20")
+    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [c], 30.0, "C is promised a start")
+    (estimate,) = last_pass(pbs)["estimates"]
+    goal = 250
+    e = submit(pbs, counting("save; exit 85", goal=goal), *SIGNAL, walltime="00:02:00")
+    pbs.wait_for_state(e, "R")
+    pbs.wait_for_state(c, "F", 120.0)
+    (asked_s,) = passes_with(pbs, "asked", e)
+    assert estimate["promised_s"] - GRACE_S <= asked_s <= estimate["promised_s"]
+    (started_s,) = passes_with(pbs, "started", c)
+    assert started_s <= estimate["promised_s"] + 2 * INTERVAL_S
+    pbs.wait_until(lambda: has_run(pbs, e, 2), 60.0, "E runs again")
+    assert repeated(pbs, e, goal) == 0

@@ -1,0 +1,53 @@
+"""Confirming a deed on the command line: the rule of the screen, asked at the terminal or given by option."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from tui.core.confirm import asked_for, is_confirmed
+from tui.core.deeds import Deed
+from tui.core.site import SiteError, console_files, read_site
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def confirm_options(command: F) -> F:
+    """``--preview``, ``--yes`` and ``--confirm TEXT``."""
+    for option in (
+        click.option(
+            "--confirm",
+            "typed",
+            metavar="TEXT",
+            default="",
+            help="What would have to be typed: the target's name, the number of targets, a production server's name.",
+        ),
+        click.option("--yes", is_flag=True, help="Do not ask, where a yes is all that would be asked for."),
+        click.option("--preview", is_flag=True, help="Only say what it would do; change nothing."),
+    ):
+        command = option(command)
+    return command
+
+
+def demand_confirmation(deed: Deed, server: str, *, yes: bool, typed: str, may_ask: bool) -> None:
+    """Return where the deed is confirmed. Raises a click exception where it is not, or where nobody can be asked."""
+    try:
+        asked = asked_for(deed, server, read_site(console_files(os.environ)))
+    except SiteError as error:
+        raise click.ClickException(str(error)) from error
+    if not asked and (yes or typed):
+        return
+    if asked and (yes or typed or not may_ask):
+        if is_confirmed(asked, typed):
+            return
+        instead = f", not {typed!r}" if typed else ""
+        raise click.UsageError(f"{deed.title} on {server} asks for --confirm {asked!r}{instead}")
+    if not may_ask:
+        raise click.UsageError(f"{deed.title} on {server} asks for --yes")
+    if not asked:
+        click.confirm(f"{deed.title} on {server}?", abort=True)
+    elif not is_confirmed(asked, click.prompt(f"{deed.title} on {server}: type {asked} to do it", prompt_suffix=" > ")):
+        raise click.ClickException(f"not done: asked for was {asked!r}")

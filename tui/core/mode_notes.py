@@ -1,0 +1,72 @@
+"""What another mode would mean for queues, before anybody switches: what the next pass does about their schedulers.
+
+The sentences are the hooks' own, from the same functions on the picture as it would be (docs/hooks.md); what this user
+may not read of PBS's files is said instead of guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hooks.heeding import find_unheeded
+from hooks.obstacles import find_obstacles
+from hooks.picture import Picture
+from hooks.sched_files import SchedFiles, read_sched_files
+from hooks.schedulers import Switched, find_scheduler, is_scheduling, share_out
+from hooks.translate import translate
+from tui.core.lines import Line, safe
+from tui.core.world import World
+
+_MEANS = {
+    "observe": "pbsteer does nothing there and writes down what it would have done",
+    "advise": "PBS's own scheduler starts the jobs; pbsteer sets estimates and preempts",
+    "drive": "pbsteer starts the jobs",
+}
+
+
+def mode_lines(world: World, after: Picture, queues: Sequence[str], mode: str) -> list[Line]:
+    """Lines for the switch of these queues to a mode; ``after`` is the picture as it would be."""
+    files, unread_files = _read_files(after)
+    found = translate(after, world.settings, files)
+    obstacles = find_obstacles(after, found.modes, found.unread, files)
+    duties = share_out(after, found.modes, obstacles, _switched(world))
+    advised = {queue for queue in queues if found.modes.get(queue) == "advise"}
+    lines: list[Line] = [((f"{mode}: {_MEANS[mode]}", ""),)]
+    for queue, why in {**obstacles, **find_unheeded(after, advised, files)}.items():
+        lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
+    lines += [((safe(note), "warn"),) for note in duties.notes]
+    lines += [((safe(f"scheduler {name} is switched on again by the next pass"), "warn"),) for name in duties.on]
+    if unread_files:
+        lines.append(((safe(f"not looked at: {unread_files}"), "dim"),))
+    free = [queue for queue in queues if queue not in obstacles]
+    return [*lines, *(_first_pass(world, free) if mode == "drive" else ())]
+
+
+def _read_files(picture: Picture) -> tuple[SchedFiles, str]:
+    """The schedulers' files, and which of them this user or this host cannot read."""
+    try:
+        files = read_sched_files(picture)
+    except OSError as error:
+        return {}, f"fair share, dedicated time and the like, in {error.filename}: {error.strerror}"
+    missing = [name for name in picture.scheds if not files.get(name)]
+    return files, f"sched_config of {', '.join(missing)}, which is not on this host" if missing else ""
+
+
+def _switched(world: World) -> Switched:
+    """What pbsteer has probably switched off: a scheduler that is off although all its queues are driven."""
+    served: dict[str, set[str]] = {}
+    for queue, mode in world.modes.items():
+        name = find_scheduler(world.picture, queue)
+        if name is not None and not is_scheduling(world.picture, name):
+            served.setdefault(name, set()).add(mode)
+    return Switched(frozenset(name for name, modes in served.items() if modes == {"drive"}))
+
+
+def _first_pass(world: World, queues: Sequence[str]) -> list[Line]:
+    """What the console's own plan has for these queues: a pass that drives them does this."""
+    if world.decision is None or not queues:
+        return []
+    plan = world.decision.plan
+    starts = sum(start.job.queue in queues for start in plan.starts)
+    preempts = sum(preempt.run.job.queue in queues for preempt in plan.preempts)
+    return [((f"the first pass that drives starts {starts:,} jobs there and preempts {preempts:,}", ""),)]

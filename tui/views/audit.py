@@ -1,0 +1,44 @@
+"""The audit view: every change made with this user's consoles and commands, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.core.audit_rows import audit_columns
+from tui.core.audit_trail import UNCONFIRMED, Record
+from tui.core.columns import Column
+from tui.core.world import World
+from tui.views.tables import TableView
+
+
+class AuditView(TableView[int]):
+    """Changes by their number in the file."""
+
+    view_name = "audit"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._records: dict[int, Record] = {}
+
+    def keys(self, world: World) -> Sequence[int]:
+        """The newest first."""
+        trail = self.shown.trail if self.shown is not None else ()
+        self._records = {record.number: record for record in trail}
+        return list(self._records)
+
+    def columns(self, world: World) -> list[Column[int]]:
+        """The columns over them."""
+        return audit_columns(self._records, world.now_s, self.size.width)
+
+    def heading(self, world: World) -> str:
+        """The name, what cannot be read, and how many changes were never confirmed."""
+        if self.shown is not None and self.shown.trail_problem:
+            return f"audit · {self.shown.trail_problem}"
+        open_ones = sum(record.stage == UNCONFIRMED for record in self._records.values())
+        return f"audit · {open_ones:,} never confirmed" if open_ones else "audit"
+
+    @property
+    def cursor_name(self) -> str | None:
+        """The command under the cursor."""
+        cursor = self.table.cursor
+        return None if cursor is None else self._records[cursor].command
