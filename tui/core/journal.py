@@ -130,7 +130,7 @@ class JournalReader:
         if not self._folder.parent.is_dir():
             return f"{self._folder.parent} is not on this host: the journal is on the PBS server's"
         if not self._folder.exists():
-            return f"{self._folder} is not there: no pass has been made on this host yet"
+            return f"no pass has been made on this host yet: {self._folder} is not there"
         if not os.access(self._folder, os.R_OK | os.X_OK):
             return f"{self._folder} may be read by root and by the group of the setting server.journal_group only"
         return ""
