@@ -30,6 +30,7 @@ SETUID_PROGRAMS = ("sbin/pbs_iff", "sbin/pbs_rcp")
 
 _DAEMON_TIMEOUT_S = 60.0
 _DATA_STORE_TIMEOUT_S = 120.0
+_DATA_STORE_TRIES = 5
 _FREE_TIMEOUT_S = 90.0
 
 
@@ -91,11 +92,22 @@ def start_server_host(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str],
     socket_folder = ["install", "-d", "-o", DATA_SERVICE_USER, "-m", "2775", "/run/postgresql"]
     run_on(spec.server, socket_folder, timeout_s=10.0).demand_success()
     say("making the server's data store")
-    run_on(spec.server, [f"{spec.pbs_exec}/libexec/pbs_habitat"], timeout_s=_DATA_STORE_TIMEOUT_S).demand_success()
+    _make_data_store(spec, run_on)
     say("starting the server, the scheduler and the MoMs")
     for daemon in ("pbs_comm", "pbs_sched"):
         run_on(spec.server, [f"{spec.pbs_exec}/sbin/{daemon}"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
     start_server(spec, run_on)
+
+
+def _make_data_store(spec: TestbedSpec, run_on: RunOnHost) -> None:
+    """Make the server's data store. pbs_habitat does not wait until PostgreSQL answers, only until its watchdog holds
+    its lock; on a slow host it then fails and removes what it made, so it is run again."""
+    habitat = [f"{spec.pbs_exec}/libexec/pbs_habitat"]
+    for _ in range(_DATA_STORE_TRIES):
+        made = run_on(spec.server, habitat, timeout_s=_DATA_STORE_TIMEOUT_S)
+        if made.status == 0 or "Error creating PBS datastore" not in made.stdout:
+            break
+    made.demand_success()
 
 
 def define_vnodes(spec: TestbedSpec, mom: Host, run_on: RunOnHost) -> None:
