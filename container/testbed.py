@@ -7,6 +7,7 @@ at any point.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import stat
@@ -127,9 +128,11 @@ def down(name: str, state: Path = DEFAULT_STATE) -> bool:
     folder = find_folder(name, state)
     existed = folder.exists()
     was_running = _end_hosts(folder)
-    if existed:
-        shutil.rmtree(folder)
-    if folder.parent.exists() and not any(folder.parent.iterdir()):
+    while folder.exists():
+        # Somebody else may be taking it down too.
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+    with contextlib.suppress(OSError):
         folder.parent.rmdir()
     return existed or was_running
 

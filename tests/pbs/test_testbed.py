@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -275,3 +276,15 @@ def test_status_of_a_stopped_server_says_that_it_does_not_answer(pbs: PbsCluster
     pbs.stop_server()
     found = testbeds.status(pbs.spec.name)
     assert (found.exists, found.is_up, found.server_answers) == (True, False, False)
+
+
+def test_four_who_take_one_down_at_once_all_succeed(testbed: PbsCluster, tmp_path: Path) -> None:
+    for turn in range(5):
+        name = f"gone{turn}"
+        for number in range(2000):
+            file = testbeds.find_folder(name, tmp_path) / f"{number % 40}" / f"{number}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda name: testbeds.down(name, tmp_path), [name] * 4))
+        assert not testbeds.find_folder(name, tmp_path).exists()
