@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS  ?= 2
 TESTBEDS ?= 4
 
-.PHONY: help venv dev demo check lint types arrows floor test faults bench bench-pbs tables pictures lock clean
+.PHONY: help venv dev demo check lint types arrows floor test faults bench bench-pbs bench-tui fuzz-tui tables pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -55,11 +55,17 @@ test: dev        ## all tests; those that need a real PBS server say so where th
 faults: dev      ## over a thousand faults on a real PBS server, for an hour and a half at most (root, PBS installed)
 	$(BIN)/python -m tests.faults
 
-bench: dev       ## the figures: replay speed, seconds a pass, the console at scale
+bench: dev       ## the figures: replay speed, seconds a pass
 	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
 
-bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits; as root, takes minutes
+bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits, the console; as root, takes minutes
 	$(BIN)/python -m tests.bench_pbs
+
+bench-tui: dev   ## the console's figures on a real pseudo-terminal, 100,000 jobs and 10,000 vnodes; takes minutes
+	$(BIN)/python -m tests.bench_tui
+
+fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the console; takes minutes
+	$(BIN)/python -m tests.fuzz_tui
 
 tables: venv     ## hard limits against soft quotas, on random batches (P1's Table 1); takes minutes
 	$(BIN)/python -m sim.tables

@@ -97,7 +97,10 @@ def up_command(
     spec = replace(made_of, shares=(*shares, *list_own_folders())) if engine == "podman" else made_of
     _, came_up = testbeds.up(spec, state, _say)
     said = f"up after {time.monotonic() - start_s:.1f} s" if came_up else "up already"
-    click.echo(f"testbed {name} is {said}: server {spec.server.name}, {moms} MoMs with {vnodes} x {cores} cores each")
+    click.echo(
+        f"testbed {name} is {said}: server {spec.server.name}, "
+        f"{moms} MoM{'' if moms == 1 else 's'} with {vnodes} x {cores} core{'' if cores == 1 else 's'} each"
+    )
     click.echo("\n".join(_ways_in(spec)))
 
 
@@ -199,5 +202,5 @@ def _describe(found: testbeds.TestbedStatus) -> list[str]:
     states: dict[str, int] = {}
     for vnode in found.vnodes:
         states[vnode.state] = states.get(vnode.state, 0) + 1
-    lines.extend(f"  {count} vnodes {state}" for state, count in sorted(states.items()))
+    lines.extend(f"  {count} vnode{'' if count == 1 else 's'} {state}" for state, count in sorted(states.items()))
     return lines

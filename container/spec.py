@@ -16,7 +16,7 @@ MAX_VNODES = 5000
 MEM_PER_CORE_GIB = 4
 """What each vnode offers per core, whatever the machine has, so that jobs fit the same way everywhere."""
 
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}(?<!-)")
+_NAME = re.compile(r"(?!m[0-9]+\Z)[a-z][a-z0-9-]{0,30}(?<!-)")
 _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 _SHELL_SAFE_PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
 
@@ -124,7 +124,8 @@ def check_name(name: str) -> None:
     """Refuse a name that could not be a host name and a folder name; raises `TestbedError`."""
     if not _NAME.fullmatch(name):
         raise TestbedError(
-            f"testbed name {name!r}: lower-case letters, digits and inner hyphens, starting with a letter, at most 31"
+            f"testbed name {name!r}: lower-case letters, digits and inner hyphens, starting with a letter, at most 31,"
+            " and not m1, m2, ..., which are hosts"
         )
 
 

@@ -32,10 +32,11 @@ def describe_pass(
     episodes: Episodes,
     timing: Timing,
     notes: Sequence[str],
+    passing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """One line of the journal. ``acted`` says for which queues the starts were carried out, ``preempted_in`` for which
     the preemptions; for the others it only says what would have been done, which ``would`` counts by episode.
-    ``notes`` are sentences for the administrator."""
+    ``notes`` are sentences for the administrator, ``passing`` those of them that are over with a later pass."""
     snapshot = translation.snapshot
     return {
         "time_s": plan.time_s,
@@ -84,6 +85,7 @@ def describe_pass(
         "failures": list(effects.failures[:_MOST_SENTENCES]),
         "put_off": effects.put_off,
         "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
+        "passing": list(passing),
         "noted": len(notes) + len(translation.problems),
     }
 

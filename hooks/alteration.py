@@ -6,7 +6,6 @@ another walltime, the stripe from another select, place or wish. A manager's own
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -46,14 +45,6 @@ def follow_alteration(alteration: Alteration, summary: Summary, settings: Settin
     """What to set beside the changes, so that all that was worked out from them stays right: durations in seconds, None
     unsets."""
     return {**_follow_times(alteration, summary, settings), **_follow_chunks(alteration, summary, settings)}
-
-
-def is_privileged(user: str, host: str, entries: str) -> bool:
-    """Whether PBS lists the user among its managers or operators: ``root@*,anna@login.site``. Root always is."""
-    who = f"{user}@{host}".lower()
-    return user == "root" or any(
-        fnmatch.fnmatchcase(who, entry.strip().lower()) for entry in entries.split(",") if "@" in entry
-    )
 
 
 def _after(alteration: Alteration) -> dict[str, str]:

@@ -16,6 +16,10 @@ from typing import NamedTuple
 
 EVENTS = ("queuejob", "modifyjob", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
 PREFIX = "pbsteer_"
+LOAD = "pbsteer_load"
+"""In a bundle, the name under which an entry has the function that loads another module. PBS empties the namespace that
+this function lives in when the event is over, so no module that outlives it may have it."""
+_ENTRIES = "hooks.entries."
 VERSION = "0.1.0"
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -28,21 +32,26 @@ class BundleError(Exception):
 
 
 class _Source(NamedTuple):
-    """A module's text with its own imports renamed, and the modules of ours that it needs before it can be loaded."""
+    """A module's text with its own imports renamed, the modules of ours that it needs before it can be loaded, and
+    those that its functions import."""
 
     text: str
     needs: tuple[str, ...]
+    later: tuple[str, ...]
 
 
 def build(event: str) -> str:
     """The hook file for an event of :data:`EVENTS`. Raises :class:`BundleError`."""
     if event not in EVENTS:
         raise BundleError(f"no hook for event {event!r}; there is {', '.join(EVENTS)}")
-    entry = f"hooks.entries.{event}"
-    modules: dict[str, str] = {}
+    entry = f"{_ENTRIES}{event}"
+    modules: dict[str, _Source] = {}
     _collect(entry, modules, ())
     digest = source_digest()
-    embedded = "\n".join(f"_SOURCES[{name!r}] = r{_QUOTE}{text}{_QUOTE}\n" for name, text in modules.items())
+    embedded = "\n".join(
+        f"_NEEDS[{name!r}] = {source.needs!r}\n_SOURCES[{name!r}] = r{_QUOTE}{source.text}{_QUOTE}\n"
+        for name, source in modules.items()
+    )
     return _FRAME.format(
         event=event,
         version=VERSION,
@@ -52,6 +61,7 @@ def build(event: str) -> str:
         prefix=PREFIX,
         sources=embedded,
         entry=entry,
+        load=LOAD,
     )
 
 
@@ -79,15 +89,15 @@ def _read_header(bundle: str, key: str) -> str:
     return next((line[len(key) :].strip() for line in bundle.splitlines()[:10] if line.startswith(key)), "")
 
 
-def _collect(module: str, found: dict[str, str], above: tuple[str, ...]) -> None:
-    """Put a module behind all that it needs. A circle of imports has no such order and is refused."""
+def _collect(module: str, found: dict[str, _Source], above: tuple[str, ...]) -> None:
+    """Put a module behind all that it imports. A circle of imports has no such order and is refused."""
     if module in above:
         raise BundleError(f"modules import each other in a circle: {' -> '.join([*above, module])}")
     if module not in found:
         source = _read_source(module)
-        for needed in source.needs:
+        for needed in (*source.needs, *source.later):
             _collect(needed, found, (*above, module))
-        found[module] = source.text
+        found[module] = source
 
 
 @cache
@@ -100,15 +110,22 @@ def _read_source(module: str) -> _Source:
     if _QUOTE in text or "\r" in text or "\0" in text or not text.endswith("\n"):
         raise BundleError(f"{path}: has {_QUOTE}, a carriage return or a NUL, or no newline at its end")
     lines = text.splitlines(keepends=True)
+    tree = ast.parse(text)
     needs: list[str] = []
-    for node in _find_imports(ast.parse(text)):
+    later: list[str] = []
+    for node in _find_imports(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and _is_ours(node.module or ""):
             target = str(node.module)
             if "." not in target:
                 raise BundleError(f"{path}:{node.lineno}: imports from the package {target}; name the module instead")
-            needs.append(target)
+            in_function = node not in tree.body
+            if in_function and not module.startswith(_ENTRIES):
+                raise BundleError(f"{path}:{node.lineno}: imports {target} within a function; only an entry may")
+            (later if in_function else needs).append(target)
+            loading = f'{LOAD}("{target}"); ' if in_function else ""
             line = lines[node.lineno - 1]
-            lines[node.lineno - 1] = line.replace(f"from {target} ", f"from {PREFIX}{source_digest()}.{target} ", 1)
+            renamed = f"{loading}from {PREFIX}{source_digest()}.{target} "
+            lines[node.lineno - 1] = line.replace(f"from {target} ", renamed, 1)
             if lines[node.lineno - 1] == line:
                 raise BundleError(
                     f"{path}:{node.lineno}: {line.strip()!r}; write 'from {target} import ...' with single blanks"
@@ -117,7 +134,7 @@ def _read_source(module: str) -> _Source:
             raise BundleError(f"{path}:{node.lineno}: a relative import; write the module's full name")
         elif isinstance(node, ast.Import) and any(_is_ours(alias.name) for alias in node.names):
             raise BundleError(f"{path}:{node.lineno}: 'import {node.names[0].name}'; write 'from ... import ...'")
-    return _Source("".join(lines), tuple(dict.fromkeys(needs)))
+    return _Source("".join(lines), tuple(dict.fromkeys(needs)), tuple(dict.fromkeys(later)))
 
 
 def _find_imports(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
@@ -141,44 +158,56 @@ _FRAME = '''\
 # version: {version}
 # hash: {digest}
 # Below are the modules, each as it is in pbsteer's folders; the part that runs is at the end of the file.
-# They are loaded once per interpreter, in this order:
+# Each is loaded once per interpreter, when it is needed, after all that it needs:
 {modules}
 _PACKAGE = "{package}"
 _SOURCES = {{}}
+_NEEDS = {{}}
 
 {sources}
 
-def _load(entry):
-    """The entry's module, with all modules before it loaded; those of other versions are dropped."""
+def _load(module):
+    """A module, loaded after all that it needs."""
     import sys
 
-    if _PACKAGE + "." + entry in sys.modules:
-        return sys.modules[_PACKAGE + "." + entry]
+    name = _PACKAGE + "." + module
+    if name in sys.modules:
+        return sys.modules[name]
     import linecache
     import types
 
-    for stale in [name for name in sys.modules if name.startswith("{prefix}")]:
-        if not stale.startswith(_PACKAGE + "."):
-            del sys.modules[stale]
-    for module, source in _SOURCES.items():
-        name = _PACKAGE + "." + module
-        if name not in sys.modules:
-            shown = "<pbsteer {digest}: " + module.replace(".", "/") + ".py>"
-            linecache.cache[shown] = (len(source), None, source.splitlines(True), shown)
-            loaded = sys.modules[name] = types.ModuleType(name)
-            try:
-                exec(compile(source, shown, "exec"), loaded.__dict__)
-            except BaseException:
-                del sys.modules[name]
-                raise
-    return sys.modules[_PACKAGE + "." + entry]
+    for needed in _NEEDS[module]:
+        _load(needed)
+    source = _SOURCES[module]
+    shown = "<pbsteer {digest}: " + module.replace(".", "/") + ".py>"
+    linecache.cache[shown] = (len(source), None, source.splitlines(True), shown)
+    loaded = sys.modules[name] = types.ModuleType(name)
+    try:
+        exec(compile(source, shown, "exec"), loaded.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return loaded
+
+
+def _load_entry():
+    """The entry's module; the modules of other versions are dropped before it is loaded."""
+    import sys
+
+    if _PACKAGE + ".{entry}" not in sys.modules:
+        for stale in [name for name in sys.modules if name.startswith("{prefix}")]:
+            if not stale.startswith(_PACKAGE + "."):
+                del sys.modules[stale]
+    entry = _load("{entry}")
+    entry.{load} = _load
+    return entry
 
 
 def _handle(pbs):
     """What the entry says: None, or the sentence to refuse the request with. An error of ours never refuses one, and
     neither does PBS's alarm, which comes as KeyboardInterrupt."""
     try:
-        return _load("{entry}").handle(pbs)
+        return _load_entry().handle(pbs)
     except (Exception, KeyboardInterrupt):
         import traceback
 

@@ -6,30 +6,23 @@ and the rest goes on. What the budget leaves undone is not forgotten, since the 
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
+from hooks.comments import find_comments
 from hooks.held import find_to_release
 from hooks.ifl import Connection, IflError
 from hooks.jobs import parent_of
+from hooks.method import REQUEUE
 from hooks.picture import Picture
 from hooks.requeue import Departures
-from hooks.saving import REQUEUE, LetGo, forget_hold, plan_asking
+from hooks.saving import LetGo, forget_hold, plan_asking
 from hooks.starting import Starter
 from policy.ledger import Hold
 from policy.plan import Plan, Preempt
 from policy.settings import Settings
-
-_OWN_COMMENT = re.compile(r"pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}): (.*)", re.DOTALL)
-_STAMP = "%Y-%m-%d %H:%M"
-_COMMENT_AGE_S = 900
-_COMMENT_LENGTH = 300
-_MOST_COMMENTS = 200
-"""In one pass: each costs the server a few milliseconds in which it answers nobody else."""
-_NUMBERS = re.compile(r"[0-9][0-9,.]*( (s|min|h|d)\b)?")
 
 
 class Powers(NamedTuple):
@@ -102,8 +95,8 @@ def carry_out(
         except IflError as error:
             failures.append(str(error))
     comments = 0
-    for job_id, comment in _find_comments(plan, picture, powers.start):
-        if budget.left_s() <= 0 or comments == _MOST_COMMENTS:
+    for job_id, comment in find_comments(plan, picture, powers.start, settings.schedule):
+        if budget.left_s() <= 0:
             put_off += 1
             break
         try:
@@ -180,31 +173,3 @@ def _may_preempt(preempt: Preempt, picture: Picture, powers: Powers) -> bool:
     if preempt.beneficiary in powers.not_for:
         return False
     return preempt.run.job.queue in powers.preempt and beneficiary.get("queue", "") in powers.preempt
-
-
-def _find_comments(plan: Plan, picture: Picture, queues: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The comments to write: for each job left alone whose comment says something else, or said it long ago."""
-    stamp = time.strftime(_STAMP, time.localtime(plan.time_s))
-    for wait in plan.waits:
-        for job in wait.jobs:
-            if job.queue not in queues:
-                continue
-            sentence = wait.reason.sentence(job, plan.time_s)[:_COMMENT_LENGTH]
-            if not _still_holds(picture.jobs.get(job.id, {}).get("comment", ""), sentence, plan.time_s):
-                yield job.id, f"pbsteer {stamp}: {sentence}"
-
-
-def _still_holds(comment: str, sentence: str, now_s: float) -> bool:
-    """Whether a comment says the same already. Numbers and times that moved on are renewed only now and then."""
-    own = _OWN_COMMENT.fullmatch(comment)
-    if own is None:
-        return False
-    if own.group(2) == sentence:
-        return True
-    if _NUMBERS.sub("#", own.group(2)) != _NUMBERS.sub("#", sentence):
-        return False
-    try:
-        written_s = time.mktime(time.strptime(own.group(1), _STAMP))
-    except (ValueError, OverflowError):
-        return False
-    return 0 <= now_s - written_s < _COMMENT_AGE_S

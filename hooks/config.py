@@ -26,6 +26,11 @@ def read_config(path: str | None) -> Settings:
     return _read(path, changed.st_mtime_ns, changed.st_size)
 
 
+def is_removed(path: str | None) -> bool:
+    """Whether the hook of this configuration file is gone from the server: PBS deletes its script with it."""
+    return bool(path) and not Path(str(path)).exists() and not Path(str(path)).with_suffix(".PY").exists()
+
+
 @lru_cache(maxsize=4)
 def _read(path: str, _changed_ns: int, _size: int) -> Settings:
     data = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -8,17 +8,17 @@ host, as PBS itself demands for hooks.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 from hooks.advise import read_priorities
 from hooks.bundle import EVENTS, build
+from hooks.chosen import Chosen, choose
 from hooks.config import show_config
 from hooks.events import attributes_of
 from hooks.installed import (
@@ -32,9 +32,18 @@ from hooks.installed import (
     read_applied,
     read_installed,
 )
-from hooks.let_go import Programs, find_held, find_own_priorities, let_go, put_back_priority
+from hooks.let_go import (
+    Programs,
+    clear_traces,
+    find_held,
+    find_own_priorities,
+    find_traces,
+    let_go,
+    put_back_priority,
+)
 from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
-from hooks.resources import MODE, PRIORITY, RESOURCES
+from hooks.record import RECORD, Record
+from hooks.resources import RESOURCES
 from hooks.schedulers import Switched
 from hooks.state import SCHEDULERS, SecondWriterError, State, StateError, state_folder
 from hooks.steps import Step, show_steps, steps_between
@@ -44,10 +53,6 @@ HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
 """Our hooks, with their events."""
 
 _PASS, _GUARD = "pbsteer_periodic", "pbsteer_runjob"
-_RECORD = "installed.json"
-_FIRST_RESOURCES = frozenset({MODE, PRIORITY})
-"""Those of the versions whose record does not say which they made."""
-
 _MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -73,45 +78,13 @@ class Part:
                 raise DeployError(f"{word!r}: allowed in the name of a partition, queue or vnode is A-Z a-z 0-9 . _ -")
 
 
-@dataclass(frozen=True)
-class Record:
-    """How the server was before the first apply, and what was made since.
+class Removed(NamedTuple):
+    """What a removal did. ``left`` are the resources that have to stay as jobs, queues or vnodes still have them, ended
+    jobs of the server's history too; the record of what was there before stays with them, and removing again later
+    takes both."""
 
-    ``made`` are resources, ``schedulers`` those that were created; ``partitions`` has for each object whose partition
-    was changed the old one, "" for none, and the new one. Who schedules is not in it: what pbsteer switches it writes
-    down itself, pass by pass (:class:`hooks.schedulers.Switched`), and an administrator may switch in between.
-    """
-
-    made: frozenset[str] = frozenset()
-    schedulers: frozenset[str] = frozenset()
-    partitions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, path: Path) -> Record | None:
-        """The record in a file; None where there is none. Raises :class:`DeployError` for one that cannot be read."""
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            first = _FIRST_RESOURCES.difference(data.get("resources", ()))
-            return cls(
-                frozenset(data.get("made", first)),
-                frozenset(data.get("schedulers", ())),
-                {what: (old, new) for what, (old, new) in data.get("partitions", {}).items()},
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise DeployError(
-                f"{path} cannot be read ({error}): it says which resources, schedulers and partitions pbsteer made."
-                " Move it away to go on without: all resources of pbsteer's names then count as made by it, and"
-                " partitions stay as they are"
-            ) from error
-
-    def show(self) -> str:
-        """The text of the file."""
-        data: dict[str, Any] = {"made": sorted(self.made)}
-        if self.schedulers or self.partitions:
-            data.update(schedulers=sorted(self.schedulers), partitions=dict(self.partitions))
-        return json.dumps(data, sort_keys=True) + "\n"
+    steps: list[Step]
+    left: list[str]
 
 
 class _Files(NamedTuple):
@@ -124,16 +97,18 @@ class _Files(NamedTuple):
 class Deployment:
     """The hooks of one server: ``pbs_home`` is its PBS_HOME, ``qmgr`` and ``programs`` run commands on it.
 
-    Without ``programs`` nobody looks for victims that are held when the hooks are removed.
+    Without ``programs`` nobody looks for victims that are held when the hooks are removed; without ``pbs_exec``, where
+    PBS is installed, comments and marks on jobs stay.
     """
 
-    def __init__(self, pbs_home: str, qmgr: Qmgr, programs: Programs | None = None) -> None:
+    def __init__(self, pbs_home: str, qmgr: Qmgr, programs: Programs | None = None, pbs_exec: str = "") -> None:
         if not _SAFE_PATH.fullmatch(pbs_home):
             raise DeployError(f"PBS_HOME {pbs_home!r}: qmgr needs a path of letters, digits and / . _ + -")
         self._home = Path(pbs_home)
         self._folder = state_folder(pbs_home)
         self._qmgr = qmgr
         self._programs = programs
+        self._pbs_exec = pbs_exec
 
     def read(self) -> Installed:
         """What is in the server now. Raises :class:`DeployError`."""
@@ -147,38 +122,42 @@ class Deployment:
         """All that :meth:`remove` would do; empty where the server has nothing of ours."""
         return self._steps_to_remove(self.read(), keep_partition=keep_partition)
 
-    def apply(self, settings: Settings, say: Say, part: Part | None = None) -> None:
-        """Do what :meth:`plan_apply` says. Where a step fails, go back and raise :class:`DeployError`."""
-        found = self.read()
-        self._carry_out(self._steps_to_apply(found, settings, part), found, say)
+    def choose(self, given: Settings | None, source: str) -> Chosen:
+        """The settings to apply, as :func:`hooks.chosen.choose` finds them. Raises :class:`DeployError`."""
+        return choose(self.read(), given, source)
 
-    def remove(self, say: Say, *, keep_partition: bool = False) -> list[str]:
-        """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`.
-
-        Returns the resources that have to stay as jobs still ask for them, ended ones in the server's history too; the
-        record of what was there before stays with them, and removing again later takes both.
-        """
+    def apply(self, settings: Settings, say: Say, part: Part | None = None) -> list[Step]:
+        """Do what :meth:`plan_apply` says; returns it. Where a step fails, go back and raise :class:`DeployError`."""
         found = self.read()
-        return self._carry_out(self._steps_to_remove(found, keep_partition=keep_partition), found, say)
+        steps = self._steps_to_apply(found, settings, part)
+        self._carry_out(steps, found, say, may_stay=False)
+        return steps
+
+    def remove(self, say: Say, *, keep_partition: bool = False) -> Removed:
+        """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`."""
+        found = self.read()
+        steps = self._steps_to_remove(found, keep_partition=keep_partition)
+        left = self._carry_out(steps, found, say, may_stay=True)
+        return Removed([step for step in steps if step.line.split()[2:3] not in [[name] for name in left]], left)
 
     # Steps
 
     def _steps_to_apply(self, found: Installed, settings: Settings, part: Part | None) -> list[Step]:
-        for name, kind in found.resources.items():
-            if kind != RESOURCES[name].kind:
+        for name, resource in found.resources.items():
+            if resource.kind != RESOURCES[name].kind:
                 raise DeployError(
-                    f"resource {name} is there already, of type {kind}; pbsteer needs it to be of type"
+                    f"resource {name} is there already, of type {resource.kind}; pbsteer needs it to be of type"
                     f" {RESOURCES[name].kind}: whoever made it has to delete it first, qmgr -c 'delete resource {name}'"
                 )
         wanted = replace(
             found,
             hooks={name: _make_hook(event, settings) for name, event in HOOKS.items()},
-            resources={name: resource.kind for name, resource in RESOURCES.items()},
+            resources=RESOURCES,
         )
         if part is not None:
             wanted = self._with_part(found, wanted, part)
         steps = self._steps(found, wanted)
-        written = Record.read(self._folder / _RECORD)
+        written = Record.read(self._folder / RECORD)
         # Hooks without a record: theirs was lost, and what remove then takes for ours is what we say here.
         old = written or Record(frozenset(found.resources) if found.hooks else frozenset())
         changed = {
@@ -186,9 +165,16 @@ class Deployment:
             for what, partition in wanted.partitions.items()
             if found.partitions.get(what) != partition and not what.startswith("sched ")
         }
+        made = old.made | (wanted.resources.keys() - found.resources.keys())
+        flags = {
+            name: (now.flag, wanted.resources[name].flag)
+            for name, now in found.resources.items()
+            if name not in made and not now.has_flags(wanted.resources[name].flag)
+        }
         new = replace(
             old,
-            made=old.made | (wanted.resources.keys() - found.resources.keys()),
+            made=made,
+            flags={**flags, **{name: (pair[0], RESOURCES[name].flag) for name, pair in old.flags.items()}},
             schedulers=old.schedulers | (wanted.scheduling.keys() - found.scheduling.keys()),
             partitions={
                 **old.partitions,
@@ -197,7 +183,7 @@ class Deployment:
         )
         if new != written and (steps or found.hooks):
             why = "how the server is now, so that it can be put back"
-            steps.insert(0, Step(path=self._folder / _RECORD, text=new.show(), why=why))
+            steps.insert(0, Step(path=self._folder / RECORD, text=new.show(), why=why))
         return steps
 
     def _with_part(self, found: Installed, wanted: Installed, part: Part) -> Installed:
@@ -236,7 +222,7 @@ class Deployment:
             )
 
     def _steps_to_remove(self, found: Installed, *, keep_partition: bool) -> list[Step]:
-        record = Record.read(self._folder / _RECORD)
+        record = Record.read(self._folder / RECORD)
         before = _before(found, record, self._find_switched(found), keep_partition=keep_partition)
         steps = self._steps(found, before)
         lines = [step.line.split() for step in steps]
@@ -247,6 +233,10 @@ class Deployment:
             why = "jobs have the priority again that their users gave them"
             own = find_own_priorities(self._programs, read_priorities(State(self._folder)))
             held += [Step(job=job_id, priority=priority, why=why) for job_id, priority in own.items()]
+            traces = find_traces(self._programs, self._pbs_exec) if self._pbs_exec else ()
+            if traces:
+                why = "what passes wrote on jobs goes: comments, and marks of those that made room"
+                held.append(Step(traces=traces, why=why))
             first = sum(step.line in (f"delete hook {name}" for name in HOOKS if name != _GUARD) for step in steps)
             steps[first:first] = held
         why = "our files go, the journal with them"
@@ -274,8 +264,8 @@ class Deployment:
     def _steps(self, now: Installed, then: Installed) -> list[Step]:
         return steps_between(now, then, self._folder / "hooks")
 
-    def _carry_out(self, steps: Sequence[Step], found: Installed, say: Say) -> list[str]:
-        """Do the steps; returns the resources that could not be deleted as jobs ask for them."""
+    def _carry_out(self, steps: Sequence[Step], found: Installed, say: Say, *, may_stay: bool) -> list[str]:
+        """Do the steps; returns the resources that stay as they are, as jobs ask for them, where that ``may_stay``."""
         left: list[str] = []
         why = ""
         files = _Files(self._folder.exists(), self._read_record_text())
@@ -290,20 +280,22 @@ class Deployment:
                     for line in show_steps([step]) if step.why != why else [step.show()]:
                         say(line)
                     why = step.why
-                    self._do(step)
+                    outcome = self._do(step)
+                    if outcome:
+                        say(outcome)
                     if files.folder and step.line == f"delete hook {_PASS}":
                         self._hold(held)
-                except ResourceBusyError:
-                    left.append(step.line.split()[2])
                 except BaseException as error:
+                    if may_stay and isinstance(error, ResourceBusyError):
+                        left.append(step.line.split()[2])
+                        say(f"  {left[-1]} stays: jobs, queues or vnodes have it")
+                        continue
                     wrong = self._go_back(found, files, say)
                     if not isinstance(error, (DeployError, OSError)):
                         raise
-                    outcome = (
-                        f"; going back failed too: {'; '.join(wrong)}" if wrong else "; the server is as it was before"
-                    )
+                    now = f"going back failed too: {'; '.join(wrong)}" if wrong else "the server is as it was before"
                     failed = error if isinstance(error, DeployError) else f"{step.show()}: {error}"
-                    raise DeployError(f"{failed}{outcome}") from error
+                    raise DeployError(f"{failed}; {now}") from error
         return left
 
     def _hold(self, held: contextlib.ExitStack) -> None:
@@ -332,7 +324,7 @@ class Deployment:
         if not files.folder and self._folder.is_dir():
             steps.append(Step(path=self._folder))
         elif files.folder and self._read_record_text() != files.record:
-            steps.append(Step(path=self._folder / _RECORD, text=files.record))
+            steps.append(Step(path=self._folder / RECORD, text=files.record))
         wrong = []
         for step in steps:
             with contextlib.suppress(OSError):  # Whoever was told may have gone, and it is done all the same.
@@ -343,7 +335,8 @@ class Deployment:
                 wrong.append(str(error) if isinstance(error, DeployError) else f"{step.show()}: {error}")
         return wrong
 
-    def _do(self, step: Step) -> None:
+    def _do(self, step: Step) -> str:
+        """Do one step; returns what is to be said of it, empty where it is simply done."""
         if step.path is not None and step.text is not None:
             for folder in (self._folder, step.path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -356,12 +349,15 @@ class Deployment:
             put_back_priority(self._programs, step.job, step.priority)
         elif step.job and self._programs is not None:
             let_go(self._programs, step.job)
+        elif step.traces and self._programs is not None:
+            return clear_traces(self._programs, self._pbs_exec)
         elif step.line:
             ask(self._qmgr, step.line)
+        return ""
 
     def _read_record_text(self) -> str | None:
         try:
-            return (self._folder / _RECORD).read_text(encoding="utf-8")
+            return (self._folder / RECORD).read_text(encoding="utf-8")
         except OSError:
             return None
 
@@ -373,7 +369,10 @@ def _make_hook(event: str, settings: Settings) -> Hook:
 def _before(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
     """The server without us, as it was before the first apply, and those schedulers on that we have switched off."""
     made = RESOURCES.keys() if record is None else record.made
-    resources = {name: kind for name, kind in found.resources.items() if name not in made}
+    resources = {name: resource for name, resource in found.resources.items() if name not in made}
+    for name, (old, new) in record.flags.items() if record is not None else ():
+        if name in resources and resources[name].has_flags(new):
+            resources[name] = resources[name]._replace(flag=old)
     lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
     scheduling = {name: "True" if name in switched else now for name, now in found.scheduling.items()}
     if record is None:

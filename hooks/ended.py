@@ -6,6 +6,10 @@ more. After that time the exit status for it has to say so. A job that nobody as
 where the server cannot tell, only one that could have been asked may come back. One that was killed, by its owner or at
 its walltime, is never brought back, nor one of
 which the server says that it must not be run twice (``qsub -r n``).
+
+Whoever is queued again is so by a request of the MoM's beside the job's end. To a server that was away the MoM tells
+the ends it has as soon as it has said hello, but its requests only when the server has answered (OpenPBS 23.06), and
+then such an end is for good. So there is none before the server has the host among those that are there.
 """
 
 from __future__ import annotations
@@ -16,78 +20,79 @@ import select
 import signal
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
+from hooks.first_host import EXEC_VNODE, find_first_vnode, is_there
 from hooks.ifl import Connection, IflError
 from hooks.jobs import index_of, parent_of, read_start_s
-from hooks.marks import MARK_ATTRIBUTE, Mark, read_marks
-from hooks.resources import SAVE
-from hooks.saving import SAVING, SIGNAL
-from policy.settings import SAVE_METHODS
+from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks
+from hooks.method import SIGNAL, may_be_run_again
 
 SLACK_S = 120
 """What clocks may differ, and passes be late, in telling whether the time to save is over."""
 
-FAILED_RESTART = "pbsteer-failed-restart-"
-"""In a MoM's ``mom_priv``, with a job's id: that our script could not start it again from what it had saved."""
+_RUN_ATTRIBUTES = ("job_state", "stime", "Rerunable", EXEC_VNODE, MARK_ATTRIBUTE)
+_VNODE_STATE = "vnode_state"
+"""Where what the server said of the run has the state of its first vnode."""
 
-_BY_SIGNAL = (256, 128)
-"""What PBS, and a shell, add to the number of the signal that killed a job."""
-
-_KILLED = frozenset(base + number for base in _BY_SIGNAL for number in (signal.SIGTERM, signal.SIGKILL))
-_RUN_ATTRIBUTES = ("job_state", "stime", "Rerunable", MARK_ATTRIBUTE)
+_AGAIN_S = 0.5
+"""Between two questions to a server that is away."""
 
 
 class Asked(NamedTuple):
     """What the server knows of the run that ended: when it began, its mark, and whether it may be run twice, which PBS
-    does not tell the MoM."""
+    does not tell the MoM; and whether it has the run's first host among those that are there."""
 
     start_s: float | None
     mark: Mark
     is_rerunnable: bool = True
+    is_host_there: bool = True
 
 
-def may_be_run_again(exit_status: int) -> bool:
-    """Whether a job with this exit status may have ended as it was asked to: not killed, nor ended by PBS itself."""
-    return exit_status >= 0 and exit_status not in _KILLED
+class Verdict(NamedTuple):
+    """Whether a job is queued again, and why or why not, in words for a log."""
+
+    again: bool
+    why: str
 
 
-def could_be_asked(job: Any, method: str) -> bool:
-    """Whether an event's job could have been asked to save, as far as its host knows: by its own wish, else by the set
-    ``method``. What a queue's ``resources_available`` says is not known there; its ``resources_default`` is on the job.
-    """
-    try:
-        wished = str(job.Resource_List[SAVE] or "")
-    except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
-        wished = ""
-    return (wished if wished in SAVE_METHODS else method) in SAVING
-
-
-def has_failed_restart(pbs_home: str, job_id: str) -> bool:
-    """Whether the run was a restart that failed, which PBS would take for a good end. It is forgotten by asking."""
-    try:
-        (Path(pbs_home) / "mom_priv" / f"{FAILED_RESTART}{job_id}").unlink()
-    except OSError:
-        return False
-    return True
-
-
-def was_asked_to_end(exit_status: int, saved_status: int, asked: Asked | None, now_s: float, *, could_be: bool) -> bool:
-    """Whether the job is to be queued again. ``saved_status`` is the set exit status; ``asked`` None where unknown, and
-    then it has to have been one that ``could_be`` asked."""
+def judge_end(exit_status: int, saved_status: int, asked: Asked | None, ended_s: float, *, could_be: bool) -> Verdict:
+    """Whether the job that ended at ``ended_s`` is to be queued again. ``saved_status`` is the set exit status;
+    ``asked`` None where unknown, and then it has to have been one that ``could_be`` asked."""
     if not may_be_run_again(exit_status):
-        return False
+        return Verdict(again=False, why="it was killed")
+    has_saved = exit_status == saved_status
     if asked is None:
-        return could_be and exit_status == saved_status
-    if asked.mark.how != SIGNAL or not asked.is_rerunnable:
-        return False
-    in_time = now_s <= asked.mark.until_s + SLACK_S
-    if not asked.mark.is_of_run(asked.start_s):
+        who = "a job to be asked" if could_be else "no job to be asked"
+        return Verdict(could_be and has_saved, f"the server does not say whether it was asked to save, and it is {who}")
+    mark = asked.mark
+    if mark.how != SIGNAL:
+        return Verdict(again=False, why="nobody asked it to save and end")
+    if not asked.is_rerunnable:
+        return Verdict(again=False, why="it must not be run twice")
+    in_time = ended_s <= mark.until_s + SLACK_S
+    times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {asked.start_s or 0:.0f}"
+    if not mark.is_of_run(asked.start_s):
         # A server that was away gives its running jobs new start times. The exit status tells then, as long as the
         # mark is young: later, a program that always ends so must not come back for ever.
-        return exit_status == saved_status and asked.mark.asked_s <= now_s and in_time
-    return exit_status == saved_status or in_time
+        return Verdict(has_saved and mark.asked_s <= ended_s and in_time, f"it was {times}, so maybe in an earlier one")
+    return Verdict(has_saved or in_time, f"it was {times}")
+
+
+def judge_patiently(
+    ask: Callable[[], Asked | None], judge: Callable[[Asked | None], Verdict], within_s: float
+) -> Verdict:
+    """The verdict once the server has the host of a job that is to be queued again among those that are there, or once
+    ``within_s`` are over; at once of a job that has ended for good."""
+    deadline = time.monotonic() + within_s
+    while True:
+        asked = ask()
+        verdict = judge(asked)
+        if not verdict.again or (asked is not None and asked.is_host_there):
+            return verdict
+        if time.monotonic() >= deadline:
+            return verdict._replace(why=f"{verdict.why}; its host was not back with the server in {within_s:g} s")
+        time.sleep(_AGAIN_S)
 
 
 def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> Asked | None:
@@ -97,7 +102,8 @@ def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> Asked | None:
     if texts is None:
         return None
     mark = read_marks(texts).get(index_of(job_id))
-    return Asked(read_start_s(texts), mark or Mark(), texts.get("Rerunable") != "False")
+    is_host_there = is_there({"state": texts.get(_VNODE_STATE, "")})
+    return Asked(read_start_s(texts), mark or Mark(), texts.get("Rerunable") != "False", is_host_there)
 
 
 def _read(pbs_ifl: Any, job_id: str) -> Mapping[str, str] | None:
@@ -107,6 +113,9 @@ def _read(pbs_ifl: Any, job_id: str) -> Mapping[str, str] | None:
             if index_of(job_id) is not None:
                 array = connection.read_job(parent_of(job_id), (MARK_ATTRIBUTE,))
                 texts = {**array, **texts}
+            vnode = find_first_vnode(texts) if MARK_KEY in texts else ""
+            if vnode:
+                texts[_VNODE_STATE] = connection.read_vnode(vnode, ("state",)).get("state", "")
     except IflError:
         return None
     return texts

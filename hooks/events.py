@@ -42,7 +42,13 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
     "runjob": HookEvent("a start, whoever asks for it: guards capacity", order=_AFTER_THE_SITES_OWN),
     "periodic": HookEvent("the pass: reads, decides, acts where the mode says so, and records"),
     "exechost_periodic": HookEvent("on each MoM: reports load, free memory, network and temperature", on_moms=True),
-    "execjob_epilogue": HookEvent("on each MoM: brings back a job that saved itself and ended", on_moms=True),
+    "execjob_epilogue": HookEvent(
+        # It waits for a server that is away, for a job that saved itself. Cut off on a busy host, it would leave such a
+        # job ended for good.
+        "on each MoM: brings back a job that saved itself and ended",
+        alarm_s=120,
+        on_moms=True,
+    ),
 }
 """Our events. Those that may change a job see what the site's own hooks made of it, so they come after them."""
 

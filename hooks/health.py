@@ -1,23 +1,26 @@
-"""How the hooks are doing, and what of it needs somebody's attention: the judgement behind ``pbsteer hooks status``.
+"""How the hooks are doing: what needs somebody, what passes by itself, and what of an apply or a removal is missing.
 
-Everything is given: what is in the server, PBS's own account of which MoMs still wait for a copy, the last pass as it
-was published, and the lines of the server's log that our hooks wrote.
+The judgement behind ``pbsteer hooks status``. Everything is given: what is in the server, PBS's own account of which
+MoMs still wait for a copy, the last pass as it was published, and what our hooks wrote into the server's log.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hooks.bundle import digest_of, source_digest, version_of
 from hooks.events import HOOK_EVENTS, attributes_of
 from hooks.installed import Hook, Installed, read_applied
+from hooks.record import RECORD, Record
+from hooks.resources import RESOURCES
+from hooks.server_log import Complaint, is_fresh
 from policy.settings import Settings
+from policy.units import show_count
 
 _LATE_INTERVALS = 3
-_FRESH_ERROR_S = 3600.0
-_LOG_TIME = "%m/%d/%Y %H:%M:%S"
+_OTHER = "other"
+_DECIDING = "periodic"
 
 
 class HookHealth(NamedTuple):
@@ -32,38 +35,56 @@ class HookHealth(NamedTuple):
     faults: tuple[str, ...]
 
 
+class Evidence(NamedTuple):
+    """What there is to judge by. ``record`` is what we wrote down of the server, None where that is lost; ``folder``
+    tells whether our folder is there; ``tracking`` is PBS's own file of that name; ``entry`` the last pass;
+    ``applied_s`` when the hooks' present files were written."""
+
+    installed: Installed
+    record: Record | None = None
+    folder: bool = False
+    tracking: str = ""
+    entry: Mapping[str, Any] = {}
+    complaints: Sequence[Complaint] = ()
+    applied_s: float = 0.0
+
+
 class Health(NamedTuple):
-    """All of it. ``last_pass`` is empty before the first; ``errors`` are lines of the server's log; ``attention`` says
-    in sentences what is not as it should be, and is empty where all is well."""
+    """All of it. ``installed`` tells whether any of our hooks is there; ``last_pass`` is empty before the first.
+    ``problems`` says in sentences what is not as it should be, and is empty where all is well; ``hints`` is what else
+    is good to know."""
 
     hooks: tuple[HookHealth, ...]
     last_pass: Mapping[str, Any]
-    errors: tuple[str, ...]
-    attention: tuple[str, ...]
+    complaints: tuple[Complaint, ...]
+    problems: tuple[str, ...]
+    hints: tuple[str, ...]
+    installed: bool
 
 
-def check_health(
-    installed: Installed,
-    names: Mapping[str, str],
-    tracking: str,
-    entry: Mapping[str, Any],
-    errors: Sequence[str],
-    now_s: float,
-) -> Health:
-    """``names``: our hooks with their events; ``tracking``: PBS's own file of that name; ``entry``: the last pass."""
-    waiting = find_waiting_moms(tracking)
+def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> Health:
+    """``names``: our hooks with their events."""
+    installed, entry = evidence.installed, evidence.entry
+    waiting = find_waiting_moms(evidence.tracking)
     settings = read_applied(installed)
-    hooks = tuple(
-        _check_hook(name, event, installed.hooks.get(name), waiting.get(name, ()), settings)
-        for name, event in names.items()
-    )
-    attention = [f"{hook.name}: {fault}" for hook in hooks for fault in hook.faults]
+    hooks = tuple(_check_hook(name, event, installed, waiting.get(name, ()), settings) for name, event in names.items())
+    problems: list[str] = []
+    hints: list[str] = []
     if installed.hooks:
-        attention += _check_pass(entry, settings or Settings(), now_s)
-    fresh = [line for line in errors if now_s - _log_time_s(line) < _FRESH_ERROR_S]
+        problems += _tell_faults(hooks)
+        parts = [*_check_resources(installed), *_check_record(evidence)]
+        problems += parts
+        if parts or len(installed.hooks) < len(names):
+            hints.append("what is missing comes with pbsteer hooks apply; pbsteer hooks remove takes the rest out")
+        late, coming = _check_pass(entry, settings or Settings(), now_s, evidence.applied_s)
+        problems += late
+        hints += coming
+    else:
+        problems.append(_tell_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how")
+    fresh = sum(is_fresh(complaint, now_s) for complaint in evidence.complaints)
     if fresh:
-        attention.append(f"{len(fresh)} of the errors in the server's log are less than an hour old")
-    return Health(hooks, entry, tuple(errors), tuple(attention))
+        problems.append(f"{show_count(fresh, 'error')} in the server's log {_are(fresh)} less than an hour old")
+    return Health(hooks, entry, tuple(evidence.complaints), tuple(problems), tuple(hints), bool(installed.hooks))
 
 
 def find_waiting_moms(tracking: str) -> dict[str, tuple[str, ...]]:
@@ -88,14 +109,19 @@ def find_waiting_moms(tracking: str) -> dict[str, tuple[str, ...]]:
 
 
 def _check_hook(
-    name: str, event: str, hook: Hook | None, waiting: tuple[str, ...], settings: Settings | None
+    name: str, event: str, installed: Installed, waiting: tuple[str, ...], settings: Settings | None
 ) -> HookHealth:
+    hook = installed.hooks.get(name)
     if hook is None:
-        return HookHealth(name, enabled=False, version="", digest="", waiting=(), faults=("is not there",))
+        return HookHealth(name, enabled=False, version="", digest="", waiting=(), faults=("not there",))
     digest = digest_of(hook.script or "")
-    faults = [] if hook.enabled else ["is DISABLED"]
+    faults = [] if hook.enabled else ["DISABLED"]
     if digest != source_digest():
-        faults.append(f"is {digest or 'not ours'}, not this version, which is {source_digest()}")
+        faults.append(f"{digest or 'not ours'}, where this version is {source_digest()}")
+    if hook.config is None:
+        faults.append("no settings")
+    elif hook.config != _config_of_the_pass(installed, hook):
+        faults.append("other settings than the pass")
     if settings is not None and hook.event == event:
         faults += [
             f"{key} is {hook.attributes.get(key, 'not set')}, where {right} belongs"
@@ -105,33 +131,94 @@ def _check_hook(
     waiting = waiting if HOOK_EVENTS[event].on_moms else ()
     if waiting:
         shown = ", ".join(waiting[:5]) + (" ..." if len(waiting) > 5 else "")
-        faults.append(f"{len(waiting)} MoMs have an old copy or none ({shown}); PBS sends it once it reaches them")
+        faults.append(
+            f"{show_count(len(waiting), 'MoM')} {'has' if len(waiting) == 1 else 'have'} an old copy or none ({shown});"
+            " PBS sends it once it reaches them"
+        )
     return HookHealth(name, hook.enabled, version_of(hook.script or ""), digest, waiting, tuple(faults))
 
 
-def _check_pass(entry: Mapping[str, Any], settings: Settings, now_s: float) -> list[str]:
-    if not entry:
-        return ["no pass has been seen yet"]
+def _tell_faults(hooks: Sequence[HookHealth]) -> Iterator[str]:
+    """The hooks' faults, one that several share told once."""
+    shared: dict[str, list[str]] = {}
+    for hook in hooks:
+        for fault in hook.faults:
+            shared.setdefault(fault, []).append(hook.name)
+    for fault, (first, *others) in shared.items():
+        yield f"{first}{f' and {show_count(len(others), _OTHER)}' if others else ''}: {fault}"
+
+
+def _config_of_the_pass(installed: Installed, hook: Hook) -> str | None:
+    return next((each.config for each in installed.hooks.values() if each.event == _DECIDING), hook.config)
+
+
+def _check_resources(installed: Installed) -> Iterator[str]:
+    missing = [name for name in RESOURCES if name not in installed.resources]
+    if missing:
+        yield f"{show_count(len(missing), 'resource')} {_are(len(missing))} not there: {', '.join(missing)}"
+    for name, resource in installed.resources.items():
+        right = RESOURCES[name]
+        if resource.kind != right.kind:
+            yield f"resource {name} is of type {resource.kind}, where {right.kind} belongs"
+        elif not resource.has_flags(right.flag):
+            yield f"resource {name} has {_tell_flag(resource.flag)}, where {_tell_flag(right.flag)} belongs"
+
+
+def _tell_flag(flag: str) -> str:
+    return f"flag {flag}" if flag else "no flag"
+
+
+def _check_record(evidence: Evidence) -> Iterator[str]:
+    if evidence.record is None:
+        yield f"{RECORD} is not there, which says what pbsteer made in the server"
+
+
+def _tell_leftovers(evidence: Evidence) -> str:
+    """What a removal has left, or an apply has begun with, where no hook is there; empty for nothing."""
+    made = evidence.record.made if evidence.record is not None else ()
+    resources = sorted(name for name in evidence.installed.resources if name in made)
+    left = [f"{show_count(len(resources), 'resource')} ({', '.join(resources)})"] if resources else []
+    left += ["the folder in PBS_HOME"] if evidence.folder else []
+    if not left:
+        return ""
+    return (
+        f"no hook is in the server, but of pbsteer there still is: {', '.join(left)}. An apply or a removal has not"
+        " come to its end: pbsteer hooks apply or remove goes on with it"
+    )
+
+
+def _check_pass(
+    entry: Mapping[str, Any], settings: Settings, now_s: float, applied_s: float
+) -> tuple[list[str], list[str]]:
+    """What is wrong with the last pass, and what passes by itself."""
     schedule = settings.schedule
+    longest_s = _LATE_INTERVALS * schedule.interval_s + schedule.budget_s
+    due = f"one is due every {schedule.interval_s} s"
     age_s = now_s - float(entry.get("time_s", 0.0))
+    if age_s > longest_s and now_s - applied_s <= longest_s:
+        return [], [f"the hooks were applied {max(0, now_s - applied_s):.0f} s ago, and no pass has been since: {due}"]
+    if not entry:
+        return [f"no pass has been seen yet, where {due}"], []
     found = []
-    if age_s > _LATE_INTERVALS * schedule.interval_s + schedule.budget_s:
-        found.append(f"the last pass was {age_s:.0f} s ago, where one is due every {schedule.interval_s} s")
-    acted = entry.get("acted", ())
-    found += [
-        f"queue {queue} is in drive, and is not driven"
-        for queue, mode in sorted(entry.get("modes", {}).items())
-        if mode == "drive" and queue not in acted
-    ]
-    sentences = [*entry.get("notes", ()), *entry.get("failures", ())]
-    if sentences:
-        found.append(f"the last pass has {len(sentences)} remarks, see below")
-    return found
+    if age_s > longest_s:
+        found.append(f"the last pass was {age_s:.0f} s ago, where {due}")
+    passing = list(entry.get("passing", ()))
+    if not passing:
+        acted = entry.get("acted", ())
+        found += [
+            f"queue {queue} is in drive, and is not driven"
+            for queue, mode in sorted(entry.get("modes", {}).items())
+            if mode == "drive" and queue not in acted
+        ]
+    # A pass with very many writes down only the first.
+    remarks = int(entry.get("noted", len(entry.get("notes", ())))) - len(passing)
+    if remarks > 0:
+        found.append(f"the last pass has {show_count(remarks, 'remark')}, see above")
+    failures = entry.get("failures", ())
+    if failures:
+        found.append(f"of the last pass {show_count(len(failures), 'request')} failed, see above")
+    return found, passing
 
 
-def _log_time_s(line: str) -> float:
-    """When a line of PBS's log was written; long ago for one that does not say."""
-    try:
-        return time.mktime(time.strptime(line.partition(";")[0].partition(".")[0], _LOG_TIME))
-    except (ValueError, OverflowError):
-        return float("-inf")
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -7,6 +7,7 @@ walked and built by hand here and nowhere else. A refused request raises :class:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -26,7 +27,8 @@ from hooks.picture import (
 
 _UNKNOWN_ATTRIBUTE = 15002
 _UNKNOWN_VNODE = 15062
-_HOLDING_STATES = "RES"
+HOLDING_STATES = "RES"
+"""The states in which a job, or a subjob, holds vnodes."""
 _ENDED_STATES = "F"
 
 HOLD = "s"
@@ -68,19 +70,26 @@ class Connection:
 
     def read_picture(self, time_s: float) -> Picture:
         """The whole server as it is now, by named attributes; ``time_s`` is what the caller's clock says."""
+        server = self.read_server()
+        return replace(self.read_all_else(time_s, server), jobs=dict(self.walk_jobs()), vnodes=dict(self.walk_vnodes()))
+
+    def read_server(self, more: Sequence[str] = ()) -> Texts:
+        """The server's own attributes with its name, and ``more`` of them than a picture has."""
         ifl, handle = self._ifl, self._handle
-        servers = self._read("server", SERVER_ATTRIBUTES, lambda names: ifl.pbs_statserver(handle, names, None))
+        names = (*SERVER_ATTRIBUTES, *more)
+        servers = self._read("server", names, lambda names: ifl.pbs_statserver(handle, names, None))
         name, server = next(iter(servers.items()))
-        jobs = self._read("jobs", JOB_ATTRIBUTES, lambda names: ifl.pbs_statjob(handle, None, names, None))
-        if any(texts.get("job_state") == "B" for texts in jobs.values()):
-            held = self._select(_HOLDING_STATES)
-            jobs.update({job_id: texts for job_id, texts in held.items() if is_subjob(job_id)})
+        return {NAME: name, **server}
+
+    def read_all_else(self, time_s: float, server: Texts) -> Picture:
+        """A picture of the little things: without jobs and without vnodes."""
+        ifl, handle = self._ifl, self._handle
         return Picture(
             time_s,
-            {NAME: name, **server},
+            server,
             self._read_queues(),
-            self._read("vnodes", VNODE_ATTRIBUTES, lambda names: ifl.pbs_statvnode(handle, None, names, None)),
-            jobs,
+            {},
+            {},
             self._read("resources", (), lambda names: ifl.pbs_statrsc(handle, None, names, None)),
             self._read_scheds(),
             self._read(
@@ -88,26 +97,82 @@ class Connection:
             ),
         )
 
+    def walk_vnodes(self) -> Iterator[tuple[str, Texts]]:
+        """All vnodes by name, one after another."""
+        ifl, handle = self._ifl, self._handle
+        return self._walk("vnodes", VNODE_ATTRIBUTES, lambda names: ifl.pbs_statvnode(handle, None, names, None))
+
+    def walk_jobs(self, more: Sequence[str] = ()) -> Iterator[tuple[str, Texts]]:
+        """All jobs and arrays by id, then the subjobs that hold vnodes, one after another; ``more`` attributes of each
+        than a picture has."""
+        ifl, handle = self._ifl, self._handle
+        names = (*JOB_ATTRIBUTES, *more)
+        begun = False
+        for job_id, texts in self._walk("jobs", names, lambda names: ifl.pbs_statjob(handle, None, names, None)):
+            begun = begun or texts.get("job_state") == "B"
+            yield job_id, texts
+        if begun:
+            held = self._walk_selected("subjobs", [("job_state", HOLDING_STATES, ifl.EQ)], names, "T")
+            yield from ((job_id, texts) for job_id, texts in held if is_subjob(job_id))
+
+    def read_states(self) -> dict[str, str]:
+        """The state letter of each job and array that has not ended, and nothing else: the cheapest list of them."""
+        ifl, handle = self._ifl, self._handle
+        found = self._walk("states", ("job_state",), lambda names: ifl.pbs_statjob(handle, None, names, None))
+        return {job_id: texts.get("job_state", "") for job_id, texts in found}
+
+    def read_changed_jobs(self, since_s: int, more: Sequence[str], *, ended: bool, subjobs: bool) -> dict[str, Texts]:
+        """The jobs and arrays that changed at or after a second of the server's clock, or with ``subjobs`` all that is
+        no array; with ``ended`` those of the history that ended since, too."""
+        extend = "T" if subjobs else "x" if ended else None
+        criteria = [("mtime", str(since_s), self._ifl.GE)]
+        return dict(self._walk_selected("changed jobs", criteria, (*JOB_ATTRIBUTES, *more), extend))
+
+    def read_subjobs(self) -> frozenset[str]:
+        """The ids of all that holds vnodes, subjobs each by itself."""
+        criteria = [("job_state", HOLDING_STATES, self._ifl.EQ)]
+        return frozenset(job_id for job_id, _ in self._walk_selected("subjobs", criteria, ("job_state",), "T"))
+
+    def read_begun_arrays(self, more: Sequence[str]) -> dict[str, Texts]:
+        """The arrays of which subjobs have started."""
+        criteria = [("job_state", "B", self._ifl.EQ)]
+        return dict(self._walk_selected("arrays", criteria, (*JOB_ATTRIBUTES, *more), None))
+
     def read_ended(self, since_s: float) -> dict[str, Texts]:
         """The jobs of the server's history that ended since then, by named attributes; refused where it keeps none."""
         ifl = self._ifl
-        wanted, since = ifl.attropl(), ifl.attropl()
-        since.name, since.resource, since.value, since.op = "mtime", "", str(int(since_s)), ifl.GE
-        wanted.name, wanted.resource, wanted.value, wanted.op = "job_state", "", _ENDED_STATES, ifl.EQ
-        wanted.next = since
-        return self._read(
-            "ended jobs", ENDED_ATTRIBUTES, lambda names: ifl.pbs_selstat(self._handle, wanted, names, "x")
-        )
+        criteria = [("job_state", _ENDED_STATES, ifl.EQ), ("mtime", str(int(since_s)), ifl.GE)]
+        return dict(self._walk_selected("ended jobs", criteria, ENDED_ATTRIBUTES, "x"))
 
     def read_service(self, time_s: float) -> Picture:
         """Queues and schedulers alone: who serves whom, and whether all else can be read or not."""
         return Picture(time_s, {}, self._read_queues(), {}, {}, {}, self._read_scheds())
+
+    def read_jobs(self, attributes: Sequence[str]) -> dict[str, Texts]:
+        """These attributes of all jobs and arrays that have not ended."""
+        ifl = self._ifl
+        return self._read("jobs", attributes, lambda names: ifl.pbs_statjob(self._handle, None, names, None))
 
     def read_job(self, job_id: str, attributes: Sequence[str]) -> Texts:
         """These attributes of one job, array or subjob. Raises :class:`IflError` where there is no such job."""
         ifl = self._ifl
         found = self._read(job_id, attributes, lambda names: ifl.pbs_statjob(self._handle, job_id, names, None))
         return found.get(job_id, {})
+
+    def read_vnode(self, name: str, attributes: Sequence[str]) -> Texts:
+        """These attributes of one vnode. Raises :class:`IflError` where there is no such vnode."""
+        ifl = self._ifl
+        found = self._read(name, attributes, lambda names: ifl.pbs_statvnode(self._handle, name, names, None))
+        return found.get(name, {})
+
+    def read_picture_of(self, job_id: str, more: Sequence[str]) -> Texts:
+        """What a picture has of one job or array, and ``more``; nothing where it has ended meanwhile."""
+        try:
+            return self.read_job(job_id, (*JOB_ATTRIBUTES, *more))
+        except IflError as error:
+            if error.code:
+                return {}
+            raise
 
     def _read_queues(self) -> dict[str, Texts]:
         return self._read(
@@ -119,22 +184,33 @@ class Connection:
             "schedulers", SCHED_ATTRIBUTES, lambda names: self._ifl.pbs_statsched(self._handle, names, None)
         )
 
-    def _select(self, states: str) -> dict[str, Texts]:
-        """Jobs, and subjobs each by itself, in one of these states."""
+    def _walk_selected(
+        self, what: str, criteria: Sequence[tuple[str, str, int]], attributes: Sequence[str], extend: str | None
+    ) -> Iterator[tuple[str, Texts]]:
+        """The jobs that meet all of the criteria: attribute, value, and how they are compared."""
         ifl = self._ifl
-        wanted = ifl.attropl()
-        wanted.name, wanted.resource, wanted.value, wanted.op = "job_state", "", states, ifl.EQ
-        return self._read("subjobs", JOB_ATTRIBUTES, lambda names: ifl.pbs_selstat(self._handle, wanted, names, "T"))
+        links: list[Any] = []
+        for name, value, operation in criteria:
+            link = ifl.attropl()
+            link.name, link.resource, link.value, link.op = name, "", value, operation
+            if links:
+                links[-1].next = link
+            links.append(link)
+        yield from self._walk(what, attributes, lambda names: ifl.pbs_selstat(self._handle, links[0], names, extend))
 
     def _read(self, what: str, attributes: Sequence[str], ask: Any) -> dict[str, Texts]:
+        return dict(self._walk(what, attributes, ask))
+
+    def _walk(self, what: str, attributes: Sequence[str], ask: Any) -> Iterator[tuple[str, Texts]]:
         chain = _Chain(self._ifl, [(name, None, "") for name in attributes])
         answer = ask(chain.head)
         if not answer and attributes and self._errno() == _UNKNOWN_ATTRIBUTE:
             answer = ask(None)
         if not answer and self._errno() not in (0, _UNKNOWN_VNODE):
-            raise IflError(f"cannot read the {what}: {self._complaint()}")
+            raise IflError(f"cannot read the {what}: {self._complaint()}", self._errno())
         try:
-            return {_clean(status.name): _texts_of(status) for status in _walk(answer)}
+            for status in _walk(answer):
+                yield _clean(status.name), _texts_of(status)
         finally:
             if answer:
                 self._ifl.pbs_statfree(answer)

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from hooks.events import ATTRIBUTES
-from hooks.resources import RESOURCES
+from hooks.resources import RESOURCES, Resource
 from policy.settings import Settings, SettingsError
 
-BUSY_ON_JOB = "15174"
-"""PBS's number for a resource that cannot be deleted, as jobs ask for it."""
+_BUSY = "15174"
+"""PBS's number for a resource that cannot be deleted, or have other flags, as jobs, queues or vnodes have it."""
+
+_UNAUTHORIZED = "unauthorized to access hooks data"
+"""What qmgr complains of to all but root on the server's host, and then shows no hooks at all, with exit status 0."""
 
 _OWN_LINE = re.compile(r"set (?:queue \S+|server) \S+\.(?:" + "|".join(RESOURCES) + r") ")
 
@@ -39,7 +42,7 @@ class DeployError(Exception):
 
 
 class ResourceBusyError(DeployError):
-    """A resource that jobs ask for cannot be deleted."""
+    """A resource that is in use, by jobs above all, cannot be deleted, nor have other flags."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,15 @@ class Hook:
 
 @dataclass(frozen=True)
 class Installed:
-    """All that deploying touches: our hooks, our resources with their types, the lines that use these resources, who
-    schedules (by scheduler, ``True`` or ``False``), and which partition schedulers, queues and vnodes belong to.
+    """All that deploying touches: our hooks, our resources, the lines that use these resources, who schedules (by
+    scheduler, ``True`` or ``False``), and which partition schedulers, queues and vnodes belong to.
 
     ``partitions`` is by object as qmgr names it (``sched default``, ``queue workq``, ``node n1``); those without a
     partition of their own are not in it. ``schedulers`` are in ``scheduling``, whoever made them.
     """
 
     hooks: Mapping[str, Hook] = field(default_factory=dict)
-    resources: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, Resource] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
     scheduling: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, str] = field(default_factory=dict)
@@ -77,10 +80,16 @@ class Installed:
 def ask(qmgr: Qmgr, line: str) -> str:
     """What qmgr prints. Raises :class:`DeployError` with its complaint."""
     reply = qmgr(line)
+    if _UNAUTHORIZED in reply.complaint:
+        raise DeployError(f"{' '.join(reply.complaint.split())}: do this as root, on the server's host")
     if reply.status != 0:
         complaint = reply.complaint.strip() or f"qmgr ended with status {reply.status}"
-        if line.startswith("delete resource ") and BUSY_ON_JOB in complaint:
-            raise ResourceBusyError(complaint)
+        words = line.split()
+        if words[1] == "resource" and _BUSY in complaint:
+            raise ResourceBusyError(
+                f'qmgr -c "{line}": {" ".join(complaint.split())}: PBS refuses this while a job, a queue or a vnode has'
+                f" {words[2]}, ended jobs of the history too"
+            )
         raise DeployError(f'qmgr -c "{line}": {complaint}')
     return reply.text
 
@@ -99,7 +108,11 @@ def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
     }
     return Installed(
         hooks,
-        {name: texts.get("type", "") for name, texts in resources.items() if name in RESOURCES},
+        {
+            name: Resource(texts.get("type", ""), texts.get("flag", ""))
+            for name, texts in resources.items()
+            if name in RESOURCES
+        },
         tuple(line for line in printed if _OWN_LINE.match(line)),
         {name: texts.get("scheduling", "") for name, texts in schedulers.items()},
         {
@@ -112,8 +125,12 @@ def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
 
 
 def read_applied(installed: Installed) -> Settings | None:
-    """The settings that were applied last; None where no hook has any that can be read."""
-    found = (_parse_settings(hook.config or "") for hook in installed.hooks.values())
+    """The settings that were applied last; None where no hook has any that can be read.
+
+    Where hooks have different ones, as an apply was cut off, those of the pass count, which decides.
+    """
+    hooks = sorted(installed.hooks.values(), key=lambda hook: hook.event != "periodic")
+    found = (_parse_settings(hook.config or "") for hook in hooks)
     return next((settings for settings in found if settings is not None), None)
 
 

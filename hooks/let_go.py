@@ -1,19 +1,22 @@
-"""What we did to jobs, undone by PBS's own commands: for the time when no pass will do it any more.
+"""What we did to jobs, undone from outside the server: for the time when no pass will do it any more.
 
-Victims are let go whose mark says that we hold them (:mod:`hooks.marks`), and priorities put back that are still those
-that we gave (:mod:`hooks.advise`); nobody else's hold or priority is touched.
+Victims are let go whose mark says that we hold them (:mod:`hooks.marks`), priorities put back that are still those
+that we gave (:mod:`hooks.advise`), and comments and marks cleared (:mod:`hooks.traces`); nobody else's hold, priority
+or comment is touched.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Callable
 
 from hooks.advise import Priorities
 from hooks.ifl import HOLD
 from hooks.installed import DeployError, Reply
 from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
+from policy.units import show_count
 
 Programs = Callable[[Sequence[str]], Reply]
 """Runs one of PBS's commands: its name, and its arguments."""
@@ -53,6 +56,31 @@ def put_back_priority(programs: Programs, job_id: str, priority: int) -> None:
     reply = programs(priority_argv(job_id, priority))
     if reply.status != 0 and _read_job(programs, job_id):
         raise DeployError(f"{' '.join(priority_argv(job_id, priority))}: {reply.complaint.strip()}")
+
+
+def find_traces(programs: Programs, pbs_exec: str) -> tuple[str, ...]:
+    """The jobs that have a comment or a mark of ours; none where that cannot be found out, since neither does harm."""
+    return tuple(str(job_id) for job_id in _run_traces(programs, pbs_exec, "find").get("jobs", ()))
+
+
+def clear_traces(programs: Programs, pbs_exec: str) -> str:
+    """Take comments and marks of ours off, and say what came of it."""
+    told = _run_traces(programs, pbs_exec, "clear")
+    if "error" in told:
+        return f"comments and marks stay: {told['error']}"
+    left = f"; {show_count(told['left'], 'job')} not: {told['why']}" if told["left"] else ""
+    return f"cleared {show_count(told['cleared'], 'job')}{left}"
+
+
+def _run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
+    argv = ("pbs_python", str(Path(__file__).with_name("traces.py")), pbs_exec, what)
+    reply = programs(argv)
+    try:
+        told = json.loads(reply.text or "{}")
+    except ValueError:
+        told = {}
+    complaint = (reply.complaint.strip() or f"ended with {reply.status}").splitlines()[-1]
+    return told if isinstance(told, dict) and told else {"error": f"{argv[0]} {argv[1]}: {complaint}"}
 
 
 def priority_argv(job_id: str, priority: int) -> tuple[str, ...]:

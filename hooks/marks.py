@@ -53,10 +53,15 @@ Marks = Mapping[Optional[int], Mark]
 """The marks of a job under None, and those of an array's subjobs by index."""
 
 
+def is_own_mark(text: str) -> bool:
+    """Whether this was written by a pass, whether or not it makes sense."""
+    return text.startswith(_OURS)
+
+
 def read_marks(texts: Mapping[str, str]) -> dict[int | None, Mark]:
     """The marks in a job's attributes. Never raises: what is not ours, or makes no sense, is no mark."""
     text = texts.get(MARK_KEY, "")
-    if not text.startswith(_OURS):
+    if not is_own_mark(text):
         return {}
     marks: dict[int | None, Mark] = {}
     for entry in text[len(_OURS) :].split(_BETWEEN):

@@ -1,6 +1,7 @@
-"""The console's eyes: a program under PBS's own Python that answers each line of JSON with a line of JSON.
+"""The console's eyes: a program under PBS's own Python that answers each line of JSON with lines of JSON.
 
-``{"want": "picture"}`` is answered with ``{"picture": {...}, "read_s": 0.31}``, ``{"want": "ended", "since_s": 0}``
+``{"want": "picture"}`` is answered with the lines of :mod:`hooks.differences`, the last of them with ``read_s``, the
+seconds that it took; with ``"whole": true`` nothing told before counts. ``{"want": "ended", "since_s": 0}`` is answered
 with ``{"ended": {...}}`` (the jobs of the history that ended since), anything that goes wrong with
 ``{"error": "..."}``; the end of the input ends it. It runs apart from the console because pbs_ifl fits only PBS's own
 Python, and holds up everything in its process while the server answers.
@@ -13,39 +14,53 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from hooks.differences import Differences
 
 _WANTS = ("picture", "ended")
 
 
 def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
     """Answer requests until there are no more. Each has a connection of its own, so a restarted server is no matter."""
+    from hooks.differences import Differences  # noqa: PLC0415 - only importable once the path is set
+
+    differences = Differences()
     for line in requests:
-        answers.write(json.dumps(_answer(pbs_ifl, line)) + "\n")
+        for part in _answer(pbs_ifl, differences, line):
+            answers.write(json.dumps(part) + "\n")
         answers.flush()
 
 
-def _answer(pbs_ifl: Any, line: str) -> dict[str, Any]:
-    from hooks.ifl import Connection, IflError  # noqa: PLC0415 - only importable once the path is set
+def _answer(pbs_ifl: Any, differences: Differences, line: str) -> Iterator[dict[str, Any]]:
+    from hooks.ifl import Connection, IflError  # noqa: PLC0415 - as above
 
     begun_s = time.monotonic()
     try:
         request = json.loads(line)
         want = request["want"]
         if want not in _WANTS:
-            return {"error": f"want {want!r}; allowed is {' or '.join(map(repr, _WANTS))}"}
+            yield {"error": f"want {want!r}; allowed is {' or '.join(map(repr, _WANTS))}"}
+            return
         if want == "ended":
             since_s = float(request["since_s"])
             with Connection(pbs_ifl) as connection:
-                return {"ended": connection.read_ended(since_s)}
+                yield {"ended": connection.read_ended(since_s)}
+            return
+        whole = request.get("whole") is True
         with Connection(pbs_ifl) as connection:
-            picture = connection.read_picture(time.time())
+            for part in differences.tell(connection, time.time(), whole=whole):
+                last = {"read_s": time.monotonic() - begun_s} if "rest" in part else {}
+                yield {**part, **last}
     except IflError as error:
-        return {"error": str(error)}
-    except (ValueError, KeyError, TypeError) as error:
-        return {"error": f"cannot read the request {line[:80]!r}: {error}"}
-    return {"picture": picture.to_data(), "read_s": time.monotonic() - begun_s}
+        differences.forget()
+        yield {"error": str(error)}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        differences.forget()
+        yield {"error": f"cannot read the request {line[:80]!r}: {error}"}
 
 
 def main(arguments: list[str]) -> int:

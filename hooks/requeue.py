@@ -15,7 +15,8 @@ from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
 from hooks.jobs import parent_of
-from hooks.saving import CHECKPOINT, SIGNAL, LetGo
+from hooks.method import CHECKPOINT, SIGNAL
+from hooks.saving import LetGo
 
 _MOST_CHILDREN = 16
 _LETS_GO = frozenset({15001, 15016, 15139})

@@ -18,6 +18,10 @@ class Resource(NamedTuple):
     kind: str
     flag: str = ""
 
+    def has_flags(self, flag: str) -> bool:
+        """Whether its flags are these, in whatever order."""
+        return set(self.flag) == set(flag)
+
 
 MODE = "pbsteer_mode"
 """Of a queue: what is carried out there (``resources_available``)."""
@@ -44,6 +48,8 @@ READING = "pbsteer_reading"
 SAVE = "pbsteer_save"
 """Of a queue or a job: how the job saves its work when it is preempted (docs/saving.md). The job's host needs it, so it
 has PBS's flag ``m``: without it, MoMs are not told."""
+SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
+"""Where a queue says it."""
 
 RESOURCES: Mapping[str, Resource] = {
     MODE: Resource("string", "i"),

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Callable, NamedTuple
 
+from hooks.first_host import find_first_vnode, is_there
 from hooks.ifl import HOLD
 from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of
 from hooks.marks import Mark, read_marks, show_marks
+from hooks.method import CHECKPOINT, REQUEUE, SIGNAL, find_untold
 from hooks.picture import Attributes, Picture
-from hooks.resources import SAVE
+from hooks.resources import SAVE, SAVE_ATTRIBUTE
 from policy.plan import Preempt
-from policy.settings import SAVE_METHODS, CheckpointSettings, Settings
+from policy.settings import CheckpointSettings, Settings
+from policy.wishes import SAVE_METHODS
 
-REQUEUE, SIGNAL, CHECKPOINT = SAVE_METHODS
-SAVING = (SIGNAL, CHECKPOINT)
-"""The methods by which work is saved."""
-
-SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
 _ABOUT_TO_RUN = "41"
 _REPORTED_S = 300
 """Within this, hosts with our ``exechost_periodic`` hook have told that a restarted job runs."""
@@ -41,7 +39,7 @@ class LetGo(NamedTuple):
 
 class Asking(NamedTuple):
     """What a pass asks of its victims. ``marks`` are to be written first, by job or array; ``patient`` are the victims
-    that were asked by an earlier pass and have time left, or cannot be asked yet."""
+    that were asked by an earlier pass and have time left, or cannot be asked yet, as their first host is not there."""
 
     marks: Mapping[str, str]
     requests: tuple[LetGo, ...]
@@ -88,6 +86,9 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
     patient: list[str] = []
     for victim in victims:
         texts = picture.jobs.get(victim.id, {})
+        if not is_there(picture.vnodes.get(find_first_vnode(texts), {})):
+            patient.append(victim.id)
+            continue
         index = index_of(victim.id)
         marked = victim.id if index is None else parent_of(victim.id)
         known = marks.get(marked) or _current_marks(marked, picture)
@@ -107,25 +108,33 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
             # With the array's, which is what settles where a subjob says nothing of its own.
             told = {**picture.jobs.get(marked, {}), **texts}
             how = find_method(victim.id, told, methods, picture.time_s - victim.run.start_s)
+            if how == SIGNAL and find_untold(told.get(_WISH, ""), how, settings.checkpoint.method):
+                # Its queue said so after it had started, and its host, which sees no queue, would take it for done.
+                how = REQUEUE
             if how == CHECKPOINT and _is_about_to_run(texts):
                 patient.append(victim.id)
                 continue
         holds = _add_hold(picture.jobs.get(marked, {}).get("Hold_Types", "")) if hold else ""
         if not asked and (how != REQUEUE or hold):
             known[index] = _make_mark(victim, how, mark, picture.time_s, settings.checkpoint)
-            if how == CHECKPOINT or hold:
-                whole = known.get(None, known[index])
-                known[None] = whole._replace(beneficiary=victim.beneficiary, held=True)
             marks[marked] = known
+        if how == CHECKPOINT or hold:
+            # Whoever was asked while nobody is held may go when victims are: a hold that no mark tells of is nobody's.
+            whole = known.get(None, known.get(index, Mark()))._replace(beneficiary=victim.beneficiary, held=True)
+            if known.get(None) != whole:
+                known[None] = whole
+                marks[marked] = known
         requests.append(LetGo(victim.id, how, settings.checkpoint.signal if how == SIGNAL else "", holds))
     return Asking({job_id: show_marks(known) for job_id, known in marks.items()}, tuple(requests), tuple(patient))
 
 
 def forget_hold(texts: Attributes) -> str:
-    """A mark's text without what it says of a hold; what was saved stays."""
+    """A mark's text without what it says of a hold; what was saved stays, and that it was asked to save: it may end of
+    that later than it was given time."""
     marks = read_marks(texts)
     mark = marks.get(None, Mark())
-    marks[None] = mark._replace(beneficiary="", held=False) if mark.saved_s or mark.then_s else Mark()
+    says_more = mark.saved_s or mark.then_s or mark.how == SIGNAL
+    marks[None] = mark._replace(beneficiary="", held=False) if says_more else Mark()
     return show_marks(marks)
 
 

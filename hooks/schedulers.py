@@ -62,13 +62,15 @@ class Switched(NamedTuple):
 
 class Duties(NamedTuple):
     """Who starts what, for one pass. ``driven`` are the queues whose jobs this pass may start; ``off`` and ``on`` the
-    schedulers to switch; ``switched`` what is to be remembered then; ``notes`` what an administrator should know."""
+    schedulers to switch; ``switched`` what is to be remembered then; ``notes`` what an administrator should know,
+    ``passing`` those of them that are over with a later pass."""
 
     driven: frozenset[str]
     off: tuple[str, ...]
     on: tuple[str, ...]
     switched: Switched
     notes: tuple[str, ...]
+    passing: tuple[str, ...] = ()
 
 
 def find_scheduler(picture: Picture, queue: str) -> str | None:
@@ -96,6 +98,7 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
     off: list[str] = []
     kept: set[str] = set()
     notes: list[str] = []
+    passing: list[str] = []
     errands = find_errands(picture)
     due = before.is_due(errands, picture.time_s)
     turns = False
@@ -106,18 +109,18 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
         if is_scheduling(picture, name):
             off.append(name)
             kept.add(name)
-            notes.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
+            passing.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
             continue
         if due and name in before.names:
             turns = True
-            notes.append(f"scheduler {name} has a turn: {'; '.join(errands.values())}")
+            passing.append(f"scheduler {name} has a turn: {'; '.join(errands.values())}")
             continue
         if name in before.names or before.lost:
             kept.add(name)
         elif errands:
             notes.append(f"scheduler {name} was switched off by somebody else: {'; '.join(errands.values())}")
         if _state(picture, name) == _CYCLING:
-            notes.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
+            passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
         else:
             driven.update(queues)
     on = tuple(sorted(before.names - kept))
@@ -125,7 +128,7 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
     after = before._replace(names=frozenset(kept), lost=False)
     if turns:
         after = after._replace(turn_s=picture.time_s, served=frozenset(errands))
-    return Duties(frozenset(driven), tuple(off), on, after, tuple(notes))
+    return Duties(frozenset(driven), tuple(off), on, after, (*passing, *notes), tuple(passing))
 
 
 def switch(connection: Connection, duties: Duties, before: Switched, state: State) -> list[str]:

@@ -7,6 +7,7 @@ them twice is a list of no steps. Nothing here talks to a server.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,18 +15,21 @@ from typing import NamedTuple
 from hooks.events import CREATED, HOOK_EVENTS
 from hooks.installed import Hook, Installed
 from hooks.let_go import priority_argv, release_argv
-from hooks.resources import RESOURCES
+from policy.units import show_count
 
 _SETTING = re.compile(r"set ((?:queue \S+|server) \S+)")
 _GUARD = "runjob"
 _GOING = {"periodic": 0, _GUARD: 2}
 _WORKS_ON = "PBS's scheduler works as before"
+_WIDTH = 79
+_MOST_SHOWN = 5
+_NO_FLAG = "''"
 _KINDS = (("application/x-python", ".py"), ("application/x-config", ".json"))
 
 
 class Step(NamedTuple):
-    """One thing to do: run a qmgr line, write a file (``text``), remove a file or folder, let a held job go, or give
-    a job its ``priority``.
+    """One thing to do: run a qmgr line, write a file (``text``), remove a file or folder, let a held job go, give a
+    job its ``priority``, or clear what passes wrote on jobs, ``traces``.
 
     ``why`` is what it is for, the same for all of a group.
     """
@@ -35,6 +39,7 @@ class Step(NamedTuple):
     text: str | None = None
     job: str = ""
     priority: int | None = None
+    traces: tuple[str, ...] = ()
     why: str = ""
 
     def show(self) -> str:
@@ -44,6 +49,9 @@ class Step(NamedTuple):
         if self.job:
             argv = release_argv(self.job) if self.priority is None else priority_argv(self.job, self.priority)
             return " ".join(argv)
+        if self.traces:
+            jobs = " ".join(self.traces[:_MOST_SHOWN]) + (" ..." if len(self.traces) > _MOST_SHOWN else "")
+            return f"clear comment and mark of {show_count(len(self.traces), 'job')}: {jobs}"
         if self.text is None:
             return f"remove {self.path}"
         return f"write {self.path} ({len(self.text.encode()):,} bytes)"
@@ -56,18 +64,20 @@ class Step(NamedTuple):
             return {"do": "alter", "job": self.job, "priority": self.priority}
         if self.job:
             return {"do": "release", "job": self.job}
+        if self.traces:
+            return {"do": "clear", "jobs": list(self.traces)}
         if self.text is None:
             return {"do": "remove", "path": str(self.path)}
         return {"do": "write", "path": str(self.path), "bytes": len(self.text.encode()), "text": self.text}
 
 
 def show_steps(steps: Sequence[Step]) -> Iterator[str]:
-    """The steps, each on a line, each group below a line that says why."""
+    """The steps, each on a line, each group below lines that say why."""
     why = ""
     for step in steps:
         if step.why != why:
             why = step.why
-            yield f"# {why}"
+            yield from textwrap.wrap(why, _WIDTH, initial_indent="# ", subsequent_indent="#   ")
         yield step.show()
 
 
@@ -100,11 +110,16 @@ def _steps_of_resources(now: Installed, then: Installed) -> Iterator[Step]:
     for name in sorted(now.resources.keys() - then.resources):
         yield Step(f"delete resource {name}", why="our resources go, and what vnodes reported through them")
     for name in sorted(then.resources.keys() - now.resources):
-        kind, flag = RESOURCES[name]
+        kind, flag = then.resources[name]
         line = f"create resource {name} type={kind}" + (f",flag={flag}" if flag else "")
         yield Step(
             line, why="resources: what queues say, jobs ask for and vnodes report; PBS itself does nothing by them"
         )
+    for name, resource in sorted(then.resources.items()):
+        if name in now.resources and not now.resources[name].has_flags(resource.flag):
+            # PBS does not "unset" a flag of what jobs ask for, but takes an empty one.
+            line = f"set resource {name} flag = {resource.flag or _NO_FLAG}"
+            yield Step(line, why="resources get the flags that belong there")
     for line in then.lines:
         if line not in now.lines:
             yield Step(line, why="what was set through our resources")

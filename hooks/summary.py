@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.queues import read_consumables
+from hooks.resources import SAVE_ATTRIBUTE
 from hooks.state import SUMMARY, state_folder
 from policy.ledger import Ledger
 from policy.masks import count_vnodes
@@ -37,7 +38,7 @@ class QueueSummary(NamedTuple):
 
     ``hosts`` and ``vnodes`` count them; ``nodes`` are the hosts that take jobs, by size. ``place`` is what jobs that do
     not say get, ``chunk`` what each of their chunks gets of the resources that it does not name (PBS's
-    ``resources_default.place`` and ``default_chunk``).
+    ``resources_default.place`` and ``default_chunk``), ``save`` how they save that do not say.
     """
 
     mode: str
@@ -48,6 +49,7 @@ class QueueSummary(NamedTuple):
     nodes: Sizes = ()
     place: str = ""
     chunk: Mapping[str, str] = MappingProxyType({})
+    save: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,12 @@ def _describe_vnodes(world: World, mask: int) -> dict[str, Any]:
 
 
 def _read_defaults(picture: Picture, queue: str) -> dict[str, Any]:
-    """What PBS puts into a job of the queue that does not say: the queue's own word before the server's."""
+    """What goes for a job of the queue that does not say: the queue's own word before the server's."""
     texts = {**picture.server, **picture.queues.get(queue, {})}
     prefix = "default_chunk."
     chunk = {name[len(prefix) :]: text for name, text in texts.items() if name.startswith(prefix)}
-    return {"place": texts.get("resources_default.place", ""), "chunk": chunk}
+    save = picture.queues.get(queue, {}).get(SAVE_ATTRIBUTE, "")
+    return {"place": texts.get("resources_default.place", ""), "chunk": chunk, "save": save}
 
 
 def read_summary(pbs_home: str) -> Summary:

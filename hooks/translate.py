@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from hooks.dedicated import close_queue, is_dedicated, read_dedicated_time
 from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
+from hooks.method import SAVING, SIGNAL
 from hooks.picture import NAME, Attributes, Picture
 from hooks.queues import is_reservation_queue, read_consumables, read_modes, read_queue, read_server, read_whole
 from hooks.readings import read_readings
 from hooks.reservations import read_reservations
-from hooks.saving import SAVING, SIGNAL, read_methods
+from hooks.saving import read_methods
 from hooks.sched_files import SchedFiles, read_sched_config
 from hooks.schedulers import find_scheduler
 from hooks.vnodes import read_vnode
@@ -40,8 +41,38 @@ class Translation(NamedTuple):
     unread: Mapping[str, str]
 
 
-def translate(picture: Picture, settings: Settings, files: SchedFiles = _NO_FILES) -> Translation:
+class Known:
+    """Jobs that were translated before: whoever gets pictures in which what did not change is the same object hands
+    the same one of these to :func:`translate` each time, and has only what changed translated."""
+
+    def __init__(self) -> None:
+        self._context: object = None
+        self._jobs: dict[str, tuple[Attributes, Job]] = {}
+        self._kept: dict[str, tuple[Attributes, Job]] = {}
+
+    def begin(self, context: object) -> None:
+        """Another picture; in another context than before no job counts as known."""
+        self._jobs = self._kept if context == self._context else {}
+        self._kept, self._context = {}, context
+
+    def find(self, job_id: str, texts: Attributes) -> Job | None:
+        """The job of these very texts."""
+        found = self._jobs.get(job_id)
+        if found is None or found[0] is not texts:
+            return None
+        self._kept[job_id] = found
+        return found[1]
+
+    def keep(self, job_id: str, texts: Attributes, job: Job) -> None:
+        """Know this job from now on."""
+        self._kept[job_id] = (texts, job)
+
+
+def translate(
+    picture: Picture, settings: Settings, files: SchedFiles = _NO_FILES, known: Known | None = None
+) -> Translation:
     """The snapshot of a picture, with all that was found on the way; ``files`` have the schedulers' dedicated time."""
+    known = known or Known()
     problems: list[str] = []
     unread: dict[str, str] = {}
 
@@ -63,6 +94,7 @@ def translate(picture: Picture, settings: Settings, files: SchedFiles = _NO_FILE
     server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
     uncounted = _bound(server, queues).union(server.left) - consumables
     methods = read_methods(picture, settings, problems.append)
+    known.begin((consumables, settings, uncounted, methods))
     waiting: list[Job] = []
     runs: list[Run] = []
     arrays: dict[str, Job] = {}
@@ -74,11 +106,16 @@ def translate(picture: Picture, settings: Settings, files: SchedFiles = _NO_FILE
         if is_subjob(job_id):
             subjobs.append(job_id)
             continue
-        job = read_job(job_id, texts, consumables, settings, report)
-        if uncounted:
-            job = _with_job_wide(job, texts, uncounted)
-        if job.saves is None and methods.get(job.queue) in (SAVING if job.subjobs is None else (SIGNAL,)):
-            job = job._replace(saves=True)
+        job = known.find(job_id, texts)
+        if job is None:
+            told = len(problems)
+            job = read_job(job_id, texts, consumables, settings, report)
+            if uncounted:
+                job = _with_job_wide(job, texts, uncounted)
+            if job.saves is None and methods.get(job.queue) in (SAVING if job.subjobs is None else (SIGNAL,)):
+                job = job._replace(saves=True)
+            if len(problems) == told:
+                known.keep(job_id, texts, job)
         if job.subjobs is not None:
             arrays[job_id] = job
         if is_running(texts):
@@ -110,19 +147,9 @@ def translate(picture: Picture, settings: Settings, files: SchedFiles = _NO_FILE
     return Translation(snapshot, modes, tuple(problems), unread)
 
 
-def snapshot_of(picture: Picture, settings: Settings) -> Snapshot:
-    """The snapshot of a picture."""
-    return translate(picture, settings).snapshot
-
-
 def modes_of(picture: Picture, settings: Settings) -> Mapping[str, str]:
     """The mode of each queue that pbsteer manages."""
     return read_modes(picture, settings)
-
-
-def problems_of(picture: Picture, settings: Settings) -> tuple[str, ...]:
-    """What in the picture could not be read or had to be left alone, one sentence each."""
-    return translate(picture, settings).problems
 
 
 def _with_dedicated_time(queues: list[Queue], picture: Picture, files: SchedFiles) -> list[Queue]:

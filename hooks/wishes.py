@@ -23,9 +23,9 @@ from hooks.resources import (
     STRIPE_NODES,
     WIDTH,
 )
-from policy.settings import SAVE_METHODS, RankingSettings
+from policy.settings import RankingSettings
 from policy.units import UnitError, parse_size_kib
-from policy.wishes import DETAILS, LAYOUTS, RANK_MODES, Layout, Needs, RankWish
+from policy.wishes import DETAILS, LAYOUTS, RANK_MODES, SAVE_METHODS, Layout, Needs, RankWish
 
 _LONGEST_NAME = 64
 _MOST_DIGITS = 9
@@ -34,7 +34,7 @@ _MOST = 1e15
 
 class Wishes(NamedTuple):
     """A job's own wishes; ``unread`` has a sentence for each that makes no sense. ``save`` is one of
-    :data:`policy.settings.SAVE_METHODS`, or empty."""
+    :data:`policy.wishes.SAVE_METHODS`, or empty."""
 
     rank: RankWish | None
     layout: Layout | None

@@ -13,7 +13,8 @@ from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
 from policy.fitting import fit
 from policy.ledger import Ledger
-from policy.quotas import Quotas
+from policy.masks import indices_of
+from policy.quotas import Owner, Quotas
 from policy.request import Request
 from policy.settings import Settings
 from policy.victims import Size, add_idle, countable, size_of
@@ -27,27 +28,71 @@ class Rights(NamedTuple):
     above: int
 
 
-Owner = tuple[str, str, str, str]
-"""Queue, user, group and project: whose quota entries count a job."""
+class Pool:
+    """The possible victims on some vnodes: in the configured order, by size, by class; the cores of each run over
+    quota; how much may be taken from each owner by quota; the cores in each class; those still exempt."""
 
+    __slots__ = (
+        "_most", "_most_of_all", "_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
+        "ordered", "sizes", "spares",
+    )  # fmt: skip
 
-class Pool(NamedTuple):
-    """The possible victims on some vnodes: in the configured order, by size, by class; the cores of those over quota,
-    of each run and by user (they shrink as runs are taken); how much may be taken from each owner by quota; the cores
-    in each class; those still exempt."""
+    def __init__(self) -> None:
+        self.ordered: list[Run] = []
+        self.sizes: list[tuple[Size, int]] = []
+        self.by_class: list[Run] = []
+        self.counted: dict[str, int] = {}
+        self.spares: dict[Owner, int] = {}
+        self.in_classes: dict[int, int] = {}
+        self.exempt: list[Run] = []
+        # What of it belongs to each user is kept in sums, as it is asked for every job that may preempt.
+        self._of_users: dict[str, int] = {}
+        self._of_all = 0
+        self._owners: dict[str, list[Owner]] = {}
+        self._most: dict[str, int] = {}
+        self._most_of_all: int | None = None
 
-    ordered: list[Run]
-    sizes: list[tuple[Size, int]]
-    by_class: list[Run]
-    counted: dict[str, int]
-    of_users: dict[str, int]
-    spares: dict[Owner, int]
-    in_classes: dict[int, int]
-    exempt: list[Run]
+    def note_over(self, run: Run, cores: int) -> None:
+        """A run over quota with so many cores on these vnodes."""
+        user = run.job.user
+        self.counted[run.id] = cores
+        self._of_users[user] = self._of_users.get(user, 0) + cores
+        self._of_all += cores
+
+    def count_out(self, run: Run, owner: Owner, need: int) -> None:
+        """The run is nobody's victim any more, and its owner holds so much less."""
+        user = run.job.user
+        cores = self.counted.pop(run.id, 0)
+        if cores:
+            self._of_users[user] -= cores
+            self._of_all -= cores
+        if self.spares.get(owner, 0) > 0:
+            self.spares[owner] -= need
+        if self._most_of_all is not None:
+            before = self._most.pop(user, 0)
+            self._most_of_all += self._most_of(user) - before
 
     def cores_of_others(self, user: str) -> int:
         """The cores of those over quota, without one user's."""
-        return sum(self.of_users.values()) - self.of_users.get(user, 0)
+        return self._of_all - self._of_users.get(user, 0)
+
+    def most_by_quota(self, user: str) -> int:
+        """The most cores that rule A could take from others than this user: no owner gives more than is spare."""
+        if self._most_of_all is None:
+            for owner, spare in self.spares.items():
+                if spare > 0:
+                    self._owners.setdefault(owner[1], []).append(owner)
+            self._most_of_all = sum(self._most_of(each) for each in self._owners)
+        return self._most_of_all - self._most_of(user)
+
+    def _most_of(self, user: str) -> int:
+        """The most cores that rule A could take from this user."""
+        most = self._most.get(user)
+        if most is None:
+            cores = self._of_users.get(user, 0)
+            most = sum(min(max(0, self.spares[owner]), cores) for owner in self._owners.get(user, ()))
+            self._most[user] = most
+        return most
 
 
 class Candidates:
@@ -78,18 +123,15 @@ class Candidates:
         self._fits_without: dict[tuple[int, Request], bool] = {}
         self._idle: dict[tuple[int, Rights], list[int]] = {}
         self._pieces: dict[tuple[int, Rights, int], int] = {}
+        self._open_pieces: dict[tuple[int, Rights, int, int], int] = {}
 
     def count_out(self, run: Run) -> None:
         """A run that is let go, by this pass or an earlier one: nobody's victim any more."""
         self.picked.add(run.id)
         self._quotas.shift(run.job, -1)
-        owner, need = owner_of(run.job), self._quotas.need(run.job)
+        owner, need = self._quotas.owner(run.job), self._quotas.need(run.job)
         for pool in self._pools.values():
-            cores = pool.counted.pop(run.id, 0)
-            if cores:
-                pool.of_users[run.job.user] -= cores
-            if pool.spares.get(owner, 0) > 0:
-                pool.spares[owner] -= need
+            pool.count_out(run, owner, need)
 
     def usable_by(self, job: Job, allowed: int) -> int:
         """The vnodes that take jobs and are what some chunk of the job wants."""
@@ -108,13 +150,8 @@ class Candidates:
         if pool is None:
             directory = self._world.capacity.directory
             everywhere = usable == (1 << len(directory.names)) - 1
-            ordered: list[Run] = []
-            exempt: list[Run] = []
-            sizes: list[tuple[Size, int]] = []
-            counted: dict[str, int] = {}
-            of_users: dict[str, int] = {}
-            spares: dict[Owner, int] = {}
-            in_classes: dict[int, int] = {}
+            pool = self._pools[usable] = Pool()
+            ordered, sizes, spares, in_classes = pool.ordered, pool.sizes, pool.spares, pool.in_classes
             rule_a, classes, quotas, picked = self._rule_a, self._classes, self._quotas, self.picked
             exempt_from_s = self._now_s - self._quota.exempt_s
             idle = self._world.capacity.idle_of_each(usable)
@@ -124,7 +161,7 @@ class Candidates:
                 if not cores and not any(share.mask & usable for share in run.placement.shares(directory)):
                     continue
                 job = run.job
-                owner = owner_of(job)
+                owner = quotas.owner(job)
                 spare = spares.get(owner)
                 if spare is None:
                     spare = spares[owner] = quotas.spare(job) if rule_a else -1
@@ -132,20 +169,34 @@ class Candidates:
                 if not over and classes is None:
                     continue
                 if run.start_s > exempt_from_s:
-                    exempt.append(run)
+                    pool.exempt.append(run)
                     continue
                 if over and run.id not in picked:
-                    counted[run.id] = cores
-                    of_users[job.user] = of_users.get(job.user, 0) + cores
+                    pool.note_over(run, cores)
                 if classes is not None and run.id not in picked:
                     rank = classes.of_run(run)
                     in_classes[rank] = in_classes.get(rank, 0) + cores
                 sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
                 ordered.append(run)
             sizes.sort()
-            by_class = self._lowest_first(ordered, self._classes) if self._classes is not None else []
-            pool = self._pools[usable] = Pool(ordered, sizes, by_class, counted, of_users, spares, in_classes, exempt)
+            if self._classes is not None:
+                pool.by_class = self._lowest_first(ordered, self._classes)
         return pool
+
+    def never_enough_open(self, job: Job, rights: Rights, usable: int, closed: int) -> bool:
+        """The same on the vnodes that no window closes to the job, once :meth:`never_enough` is no."""
+        if not usable & ~closed:
+            return True
+        chunk = countable(job.request, self._world.capacity)
+        if not closed or chunk is None or not chunk.cores:
+            return False
+        key = (usable, rights, chunk.cores, closed)
+        pieces = self._open_pieces.get(key)
+        if pieces is None:
+            idle, cores = self._idle[usable, rights], chunk.cores
+            shut = sum([idle[index] // cores for index in indices_of(usable & closed) if idle[index] >= cores])
+            pieces = self._open_pieces[key] = self._pieces[usable, rights, cores] - shut
+        return pieces < chunk.pieces
 
     def never_enough(self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool) -> bool:
         """Whether the job would not fit even without all runs that the rules could offer, as far as counting tells."""
@@ -257,17 +308,5 @@ class Candidates:
         return known
 
     def _most_by_quota(self, user: str, pool: Pool) -> int:
-        """The most cores that rule A could take from others than this user: no owner gives more than is spare."""
-        if self._quota.counted != "ncpus":
-            return pool.cores_of_others(user)
-        of_users = pool.of_users
-        return sum(
-            min(spare, of_users.get(owner[1], 0))
-            for owner, spare in pool.spares.items()
-            if spare > 0 and owner[1] != user
-        )
-
-
-def owner_of(job: Job) -> Owner:
-    """Whose entries count the job."""
-    return (job.queue, job.user, job.group, job.project)
+        """The most cores that rule A could take from others than this user."""
+        return pool.most_by_quota(user) if self._quota.counted == "ncpus" else pool.cores_of_others(user)

@@ -165,8 +165,8 @@ class Capacity:
         if self._together is None:
             self._together = {}
             idle = self.idle_of_each(-1)
-            for host in self.inventory.hosts():
-                together = sum(max(0, idle[index]) for index in indices_of(host))
+            for indices in self.inventory.host_indices():
+                together = sum([max(0, idle[index]) for index in indices])
                 self._together[together] = self._together.get(together, 0) + 1
         return self._together
 

@@ -15,28 +15,16 @@ from policy.ledger import Backfilled, Cut, Hold, Ledger
 from policy.placement import Placement
 from policy.plan import Estimate, Plan, Preempt, Start, Waits
 from policy.reasons import Reason
+from policy.regions import Region, parts_with_one_head
 from policy.releases import Pending
-from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.world import Op
 
 
-class Region:
-    """What one set of queues that share vnodes has come to in this pass: its idle cores, its cores in all on vnodes
-    that take jobs, and the reservation of its head."""
-
-    __slots__ = ("idle", "reservation", "total", "vnodes")
-
-    def __init__(self, vnodes: int, idle: int, total: int) -> None:
-        self.vnodes = vnodes
-        self.idle = idle
-        self.total = total
-        self.reservation: Reservation | None = None
-
-
 class Draft:
     """The plan in the making. ``moves`` counts what changed who holds what,
-    ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due."""
+    ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due, ``again`` whether
+    one is at once."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -54,11 +42,14 @@ class Draft:
         self.preempts: list[Preempt] = []
         self.pending: list[Pending] = []
         self.holds: dict[str, Hold] = {}
+        # Times promised to those who are no heads any more, as cores are kept for them.
+        self.promised: dict[str, float] = {}
         self.regions: dict[str, Region] = {}
         self.next_s = UNLIMITED_S
+        self.again = False
         self.moves = 0
         self.taken_back = 0
-        for mask, queues, total in world.partitions():
+        for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
             region = Region(mask, capacity.idle(mask), total)
             for queue in queues:
                 self.regions[queue] = region
@@ -96,6 +87,8 @@ class Draft:
             scene.placer.started(job, placement)
         if job.job_wide:
             scene.gates.open_for(job)
+        if not self.again and scene.preemption is not None:
+            self.again = scene.preemption.gains_by(job)
         region = self.regions[job.queue]
         region.idle -= job.request.cores
         if job.request.exclusive or self._capacity.exclusive:
@@ -109,6 +102,7 @@ class Draft:
             return False
         self.moves += 1
         self.taken_back += 1
+        self.again = True
         self.starts.remove(start)
         if "placer" in self._scene.__dict__:
             self._scene.placer.taken_back(run.job, run.placement)
@@ -206,7 +200,8 @@ class Draft:
         starts, preempts = tuple(self.starts), tuple(self.preempts)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
         classes = self._scene.classes.of_jobs if self._scene.classes is not None else None
-        return Plan(self.now_s, starts, preempts, estimates, waits, self._next(promises), started, next_s, classes)
+        ledger = self._next(promises)
+        return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
         """The first reserved time of each head: the one of the moment may be earlier, a start is never to be later."""
@@ -220,9 +215,9 @@ class Draft:
             (reservation,) = reservations
             head = reservation.head.id
             return (Estimate(head, reservation.at_s, before[head]),), before
-        if not reservations and not before:
+        if not reservations and not before and not self.promised:
             return (), before
-        promises: dict[str, float] = {}
+        promises = self.promised.copy()
         waiting = self._world.jobs
         begun = {start.job.id for start in self.starts}
         for job_id, at_s in before.items():

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policy.cluster import Job
-from policy.draft import Draft, Region
+from policy.draft import Draft
 from policy.estimates import remember
 from policy.formulas import FORMULAS, Formulas
 from policy.learning import learn
 from policy.ledger import Ledger
 from policy.plan import Plan
 from policy.reasons import Reason
+from policy.regions import Region
 from policy.rescue import rescue
 from policy.scene import Scene
 from policy.settings import Settings
@@ -104,16 +105,17 @@ class _Pass:
             self._draft.wake_for(codes)
 
     def _wake_for_promises(self) -> None:
-        """The next pass is due when the next promise is, if somebody may have to be cut for it."""
+        """The next pass is due when the next promise is, if somebody may have to be cut for it; and when so little is
+        left until then that jobs which do not save are cheap to repeat."""
         draft = self._draft
-        grace_s = self._settings.checkpoint.grace_s
+        grace_s, cheap_s = self._settings.checkpoint.grace_s, self._settings.checkpoint.repeat_at_most_s
         for region in draft.each_region():
             if region.reservation is not None:
                 head, at_s = region.reservation.head.id, region.reservation.at_s
                 promised_s = self._ledger.promises.get(head, at_s)
                 due_s = promised_s - grace_s if promised_s - grace_s > self._now_s else promised_s
-                if self._now_s < due_s < draft.next_s:
-                    draft.next_s = due_s
+                cheap_from_s = region.reservation.until_s - cheap_s if cheap_s else due_s
+                draft.next_s = min([draft.next_s, *(each for each in (due_s, cheap_from_s) if each > self._now_s)])
 
     # The order
 
@@ -175,10 +177,12 @@ class _Pass:
                     self._turns.in_turn(job, region)
                 else:
                     refusals.beyond_limit(len(starts)).append(job)
-            elif not shortest_first:
-                self._turns.behind(job, region)
-            elif not (backfills and entry[4] > region.idle and refusals.leave(job, region, refusals.too_few(region))):
+            elif backfills and entry[4] > region.idle and refusals.leave(job, region, refusals.too_few(region)):
+                continue
+            elif shortest_first:
                 behind.append(job)
+            else:
+                self._turns.behind(job, region)
         if behind:
             for job in self._shortest_first(behind):
                 self._turns.behind(job, regions[job.queue])

@@ -20,7 +20,7 @@ from policy.ranking import Ranking, Standing
 from policy.reasons import CODES, Reason
 from policy.rescue import waits_until_s
 from policy.settings import Settings
-from policy.units import show_duration
+from policy.units import show_count, show_duration
 from policy.wishes import RankWish
 from policy.world import World
 
@@ -58,7 +58,7 @@ class Facts:
             f"{show_entity(entity)} holds {quotas.used(job.queue, entity)} of a quota of {limit}"
             for entity, limit in quotas.bounds(job)
         ]
-        size = f"{job.cores} cores, {_walltime(job)}"
+        size = f"{show_count(job.cores, 'core')}, {_walltime(job)}"
         return [Line("job", f"{job.user} · {job.queue} · {size} · {'; '.join(standing) or 'no quota'}")]
 
     def class_of(self, job: Job, run_id: str | None = None) -> list[Line]:

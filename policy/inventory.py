@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from policy.cluster import Vnode
-from policy.masks import count_vnodes
+from policy.masks import count_vnodes, indices_of
 from policy.placement import Directory
 from policy.request import Amounts, Chunk
 
@@ -25,7 +25,7 @@ class Inventory:
     """
 
     __slots__ = (
-        "_ever", "_hosts", "_kinds", "_matching", "_sums", "_vnodes",
+        "_ever", "_host_indices", "_host_sums", "_hosts", "_kinds", "_matching", "_sums", "_vnodes",
         "directory", "everywhere", "one_vnode_per_host", "totals",
     )  # fmt: skip
 
@@ -37,8 +37,10 @@ class Inventory:
         self._sums: dict[int, int] = {}
         self._ever: dict[tuple[object, object, int], int] = {}
         self._matching: dict[object, int] = {}
+        self._host_sums: dict[tuple[int, str], list[int]] = {}
         self._kinds: tuple[tuple[Amounts, int], ...] | None = None
         self._hosts: dict[str, int] = {}
+        self._host_indices: list[list[int]] | None = None
         for index, vnode in enumerate(self._vnodes):
             cores, host = vnode.available.get("ncpus", 0), vnode.host or vnode.name
             self.totals[cores] = self.totals.get(cores, 0) | (1 << index)
@@ -54,10 +56,6 @@ class Inventory:
             total = sum(cores * count_vnodes(mask & vnodes) for cores, mask in self.totals.items())
             self._sums[vnodes] = total
         return total
-
-    def total_of(self, vnodes: int, resource: str) -> int:
-        """All of a consumable that these vnodes have, in use or not."""
-        return sum(dict(kind).get(resource, 0) * count_vnodes(mask & vnodes) for kind, mask in self.kinds())
 
     def available_on(self, bit: int, resource: str) -> int:
         """All of a consumable that one vnode has, in use or not."""
@@ -107,6 +105,22 @@ class Inventory:
     def hosts(self) -> Iterable[int]:
         """The vnodes of each host, in order of their first vnode."""
         return self._hosts.values()
+
+    def host_indices(self) -> Sequence[Sequence[int]]:
+        """The same as indices of the vnodes: for walks over what each vnode has."""
+        if self._host_indices is None:
+            self._host_indices = [indices_of(host) for host in self._hosts.values()]
+        return self._host_indices
+
+    def host_sums(self, vnodes: int, resource: str) -> Sequence[int]:
+        """All of a consumable that those of the vnodes have which are on each host, in the order of the hosts."""
+        known = self._host_sums.get((vnodes, resource))
+        if known is None:
+            inside = set(indices_of(vnodes & self.everywhere))
+            has = [vnode.available.get(resource, 0) for vnode in self._vnodes]
+            known = [sum([has[n] for n in host if n in inside]) for host in self.host_indices()]
+            self._host_sums[vnodes, resource] = known
+        return known
 
     def hosts_of(self, vnodes: int) -> int:
         """All vnodes of the hosts that a set touches."""

@@ -94,8 +94,10 @@ class Waits(Sequence[Wait]):
 
 class Plan(NamedTuple):
     """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out; ``next_s`` when
-    time alone will change what is decided (a promised time comes, a delay is over), None where it does not; ``classes``
-    the class of each waiting job above the base class (P2), None where no queue has priorities."""
+    time alone will change what is decided (a promised time comes, a delay is over), as long as runs end when they are
+    expected to, None where it does not; ``classes`` the class of each waiting job above the base class (P2), None where
+    no queue has priorities; ``again`` is True where the plan's own starts change what is decided: one was taken back,
+    or one put somebody over quota when others had found no victim."""
 
     time_s: float
     starts: tuple[Start, ...]
@@ -106,6 +108,7 @@ class Plan(NamedTuple):
     started: Snapshot
     next_s: float | None = None
     classes: Mapping[str, int] | None = None
+    again: bool = False
 
     def reasons(self) -> dict[str, tuple[Job, Reason]]:
         """Each job left alone, by id, with its reason."""

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from policy.candidates import Candidates, Pool, Rights, owner_of
+from policy.candidates import Candidates, Pool, Rights
 from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
 from policy.ledger import Ledger
@@ -64,9 +64,12 @@ class Preemption:
         self._rule_a = settings.quota.preempt and world.has_quotas
         self._now_s = now_s
         self._candidates = Candidates(world, ledger, quotas, self._classes, settings, now_s)
-        # Shapes that would delay the head, by the shortest estimate that did: the head's room only shrinks in a pass.
-        self._delaying: dict[object, float] = {}
-        self._failed: dict[object, Reason] = {}
+        # Shapes that would delay the head, by the shortest estimate that did and what was closed to it, and why: the
+        # head's room only shrinks in a pass.
+        self._delaying: dict[object, tuple[float, int, Reason]] = {}
+        # Shapes for which nobody was found, by how much was closed to them: with more closed it is no better.
+        self._failed: dict[object, tuple[int, Reason]] = {}
+        self._in_vain = False
         self._taken = 0
 
     def rights(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
@@ -109,28 +112,42 @@ class Preemption:
         self, job: Job, rights: Rights, allowed: int, guard: Guard | None, closed: Closed = NOTHING_CLOSED
     ) -> Found | Reason:
         """Victims for a job that may preempt, where nothing is closed to it, or why there are none."""
-        allowed &= ~closed.vnodes
-        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key)
-        if shape in self._failed:
-            return self._failed[shape]
-        delaying_s = self._delaying.get(shape)
-        if delaying_s is not None and job.left_s >= delaying_s:
-            return _DELAYS_HEAD
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request)
+        failed = self._failed.get(shape)
+        if failed is not None and closed.extent >= failed[0]:
+            return failed[1]
+        delaying = self._delaying.get(shape)
+        if delaying is not None and job.left_s >= delaying[0] and closed.extent >= delaying[1]:
+            return delaying[2]
         spent = self.spent()
         if spent is not None:
             return spent
         usable = self._candidates.usable_by(job, allowed)
         pool = self._candidates.pool(usable)
-        found: Found | Reason
         if self._candidates.never_enough(job, rights, allowed, usable, pool):
-            found = self._too_few(job, rights, usable, pool)
+            reason = self._too_few(job, rights, usable, pool)
+            self._failed[shape] = (0, reason)
+        elif closed.key and self._candidates.never_enough_open(job, rights, usable, closed.vnodes):
+            reason = self._too_few(job, rights, usable, pool)
+            self._failed[shape] = (closed.extent, reason)
         else:
-            found = self._search(job, rights, usable, pool, Search(self._world, job, allowed, guard, closed))
-        if found is _DELAYS_HEAD:
-            self._delaying[shape] = job.left_s
-        elif isinstance(found, Reason):
-            self._failed[shape] = found
-        return found
+            search = Search(self._world, job, allowed, guard, closed)
+            room = self._search(job, rights, search, pool)
+            if room is not None:
+                return self._as_found(job, rights, room)
+            if search.blocked_by_head:
+                reason = self._exempt(job, rights, usable, pool) or _DELAYS_HEAD
+                self._delaying[shape] = (job.left_s, closed.extent, reason)
+            else:
+                reason = self._too_few(job, rights, usable, pool)
+                self._failed[shape] = (closed.extent, reason)
+        self._in_vain = True
+        return reason
+
+    def gains_by(self, job: Job) -> bool:
+        """Whether somebody is over quota by the start of a job, so that one who preempted nobody in this pass may now
+        find a victim."""
+        return self._in_vain and self._rule_a and self._quotas.is_over(job)
 
     def spent(self) -> Reason | None:
         """Why nobody preempts in this pass any more; None as long as somebody may."""
@@ -169,16 +186,14 @@ class Preemption:
 
     # The search
 
-    def _search(self, job: Job, rights: Rights, usable: int, pool: Pool, search: Search) -> Found | Reason:
+    def _search(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
         room = None
         lower = any(cores and rank < rights.above for rank, cores in pool.in_classes.items())
         if rights.by_quota and not lower and self._settings.victim_order == "smallest-sufficient":
             room = self._smallest_sufficient(job, rights, search, pool)
         if room is None:
             room = self._walk(job, rights, search, pool)
-        if room is not None:
-            return self._as_found(job, rights, room)
-        return _DELAYS_HEAD if search.blocked_by_head else self._too_few(job, rights, usable, pool)
+        return room
 
     def _smallest_sufficient(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
         """The smallest single run that frees enough; :func:`~policy.victims.size_of` says which cannot."""
@@ -191,7 +206,11 @@ class Preemption:
             if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
                 break
             run = pool.ordered[place]
-            if spares.get(owner_of(run.job), 0) > 0 and self._offer(run, job, rights) is not None:
+            if (
+                search.may_use(run)
+                and spares.get(self._quotas.owner(run.job), 0) > 0
+                and self._offer(run, job, rights) is not None
+            ):
                 room = search.alone(run)
                 if room is not None:
                     return room
@@ -203,7 +222,7 @@ class Preemption:
 
         def offered() -> Iterator[Run]:
             for run in self._in_order(rights, pool):
-                if self._offer(run, job, rights) is not None:
+                if search.may_use(run) and self._offer(run, job, rights) is not None:
                     self._quotas.shift(run.job, -1)
                     gone.append(run)
                     yield run
@@ -220,7 +239,7 @@ class Preemption:
             yield from (run for run in pool.by_class if classes.of_run(run) < rights.above)
         if rights.by_quota:
             for run in pool.ordered:
-                if pool.spares.get(owner_of(run.job), 0) > 0 and (
+                if pool.spares.get(self._quotas.owner(run.job), 0) > 0 and (
                     rights.above == BASE or classes is None or classes.of_run(run) >= rights.above
                 ):
                     yield run
@@ -240,14 +259,10 @@ class Preemption:
     # Why not
 
     def _too_few(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason:
+        exempt = self._exempt(job, rights, usable, pool)
+        if exempt is not None:
+            return exempt
         directory = self._world.capacity.directory
-        exempt: Sequence[Run] = [run for run in pool.exempt if self._offer(run, job, rights) is not None]
-        if exempt:
-            cores = sum(run.placement.cores_on(usable, directory) for run in exempt)
-            return Reason(
-                "exempt-victims",
-                (("exempt", cores), ("at_s", min(run.start_s for run in exempt) + self._settings.exempt_s)),
-            )
         idle = ("idle", self._world.capacity.idle(usable))
         if rights.above == BASE:
             return Reason("no-victims", (("preemptible", pool.cores_of_others(job.user)), idle))
@@ -256,3 +271,12 @@ class Preemption:
         if not offered:
             return Reason("no-lower-class", (("class", rights.above), idle))
         return Reason("too-few-lower", (("class", rights.above), ("preemptible", cores), idle))
+
+    def _exempt(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason | None:
+        """Until when some that could be victims are exempt; None where nobody is."""
+        exempt: Sequence[Run] = [run for run in pool.exempt if self._offer(run, job, rights) is not None]
+        if not exempt:
+            return None
+        cores = sum(run.placement.cores_on(usable, self._world.capacity.directory) for run in exempt)
+        at_s = min(run.start_s for run in exempt) + self._settings.exempt_s
+        return Reason("exempt-victims", (("exempt", cores), ("at_s", at_s)))

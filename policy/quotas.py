@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from policy.cluster import Job
-from policy.limits import Bound, EntityKey
+from policy.cluster import Job, Queue
+from policy.limits import ALL, GENERIC, Bound, EntityKey
 from policy.world import World
+
+Owner = tuple[str, str, str, str]
+"""Whose entries count a job: queue, user, group and project; the latter two empty where no entry asks for them."""
+
+_NO_LIMIT = float("inf")
 
 
 class Standing(NamedTuple):
@@ -23,13 +28,6 @@ class Standing(NamedTuple):
     used: int
 
 
-class Room(NamedTuple):
-    """What is left within all entries that count a job, and how many these are."""
-
-    least: float
-    entries: int
-
-
 class Quotas:
     """Use beside quota in one pass. ``shift`` books what the pass has decided but the runs do not show yet."""
 
@@ -37,15 +35,25 @@ class Quotas:
         self._world = world
         self.counted = counted
         self._shifts: dict[tuple[str, EntityKey], int] = {}
-        self._bounds: dict[tuple[str, str, str, str], tuple[Bound, ...]] = {}
+        self._bounds: dict[Owner, tuple[Bound, ...]] = {}
+        self._wide = {name: _wide_kinds(queue) for name, queue in world.queues.items()}
 
     def need(self, job: Job) -> int:
         """What the job takes of the counted resource."""
         return job.request.amount(self.counted)
 
+    def owner(self, job: Job) -> Owner:
+        """Whose entries count the job: jobs of one owner differ in what they need only."""
+        by_group, by_project = self._wide.get(job.queue, (False, False))
+        return (job.queue, job.user, job.group if by_group else "", job.project if by_project else "")
+
+    def lefts(self, queue: Queue) -> Lefts:
+        """What everybody in the queue may still use now."""
+        return Lefts(self, queue)
+
     def bounds(self, job: Job) -> tuple[Bound, ...]:
         """The entries of the job's queue that count it."""
-        key = (job.queue, job.user, job.group, job.project)
+        key = self.owner(job)
         bounds = self._bounds.get(key)
         if bounds is None:
             queue = self._world.queues.get(job.queue)
@@ -72,11 +80,9 @@ class Quotas:
                 return Standing(entity, limit, used)
         return None
 
-    def room(self, job: Job) -> Room:
-        """How much more whoever the job belongs to may use within quota; infinite without any entry."""
-        bounds = self.bounds(job)
-        left = [limit - self.used(job.queue, entity) for entity, limit in bounds]
-        return Room(min(left, default=float("inf")), len(bounds))
+    def is_over(self, job: Job) -> bool:
+        """Whether some entry that counts the job is over its limit."""
+        return any(self.used(job.queue, entity) > limit for entity, limit in self.bounds(job))
 
     def spare(self, job: Job) -> int:
         """The most that may be taken now from whoever the job belongs to, by P1; negative where nothing may."""
@@ -106,3 +112,57 @@ class Quotas:
         for entity, limit in self.bounds(job):
             return Standing(entity, limit, self.used(job.queue, entity))
         return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)))
+
+
+NO_ENTRY: EntityKey = ("", "")
+"""Stands for the entry that a job without any would exceed."""
+
+
+class Lefts:
+    """What everybody in one queue may still use at one moment: for the many jobs of which only the first entry that
+    they would exceed matters."""
+
+    __slots__ = ("_entries", "_left", "_of_all", "_queue", "_quotas", "_wide")
+
+    def __init__(self, quotas: Quotas, queue: Queue) -> None:
+        self._quotas = quotas
+        self._queue = queue.name
+        self._entries = queue.quotas.entries
+        self._wide = _wide_kinds(queue)
+        self._left: dict[str, dict[str, float]] = {"u": {}, "g": {}, "p": {}}
+        self._of_all = self._entries[ALL] - quotas.used(queue.name, ALL) if ALL in self._entries else _NO_LIMIT
+
+    def first_exceeded(self, job: Job, need: int) -> EntityKey | None:
+        """The first entry that the job would exceed with this need, :data:`NO_ENTRY` where none counts it; None where
+        it stays within all."""
+        left = self._left["u"].get(job.user)
+        if left is None:
+            left = self._look_up("u", job.user)
+        if need > left:
+            return ("u", job.user)
+        bound = left
+        for kind, name, is_there in (("g", job.group, self._wide[0]), ("p", job.project, self._wide[1])):
+            if is_there:
+                left = self._left[kind].get(name)
+                if left is None:
+                    left = self._look_up(kind, name)
+                if need > left:
+                    return (kind, name)
+                bound = min(bound, left)
+        if need > self._of_all:
+            return ALL
+        return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
+
+    def _look_up(self, kind: str, name: str) -> float:
+        limit = self._entries.get((kind, name))
+        if limit is None:
+            limit = self._entries.get((kind, GENERIC))
+        left = _NO_LIMIT if limit is None else limit - self._quotas.used(self._queue, (kind, name))
+        self._left[kind][name] = left
+        return left
+
+
+def _wide_kinds(queue: Queue) -> tuple[bool, bool]:
+    """Whether some quota or priority of the queue is a group's, and whether some is a project's."""
+    kinds = {kind for kind, _ in (*queue.quotas.entries, *queue.priorities.entries)}
+    return "g" in kinds, "p" in kinds

@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple, Union
 
 from policy.cluster import UNLIMITED_S, Job
 from policy.shortfall import show_shortfall
-from policy.units import show_duration
+from policy.units import show_count, show_duration
 
 Number = Union[int, float, str]
 
@@ -70,8 +70,12 @@ def _when(at_s: Number, now_s: float) -> str:
     return f"in {show_duration(at_s - now_s)}" if at_s > now_s else "now"
 
 
+def _count(count: Number, noun: str) -> str:
+    return show_count(count, noun) if isinstance(count, int) else f"{count} {noun}s"
+
+
 def _cores(count: Number) -> str:
-    return "1 core" if count == 1 else f"{count:,} cores" if isinstance(count, int) else f"{count} cores"
+    return _count(count, "core")
 
 
 def _are(count: Number, what: str = "") -> str:
@@ -145,8 +149,8 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f" {_are(_short(f['asked'], f['left']), 'more')} given back"
     ),
     "never-fits": lambda f: (
-        f"needs {_cores(f['cores'])} in {f['pieces']} piece(s), and the vnodes open to queue {f['queue']} could hold"
-        f" {f['possible']} piece(s) of that kind even if all were idle: ask for less, or bring back vnodes"
+        f"needs {_cores(f['cores'])} in {_count(f['pieces'], 'piece')}, and the vnodes open to queue {f['queue']} could"
+        f" hold {_count(f['possible'], 'piece')} of that kind even if all were idle: ask for less, or bring back vnodes"
     ),
     "never-arranged": lambda f: (
         f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
@@ -172,7 +176,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "preempting": lambda f: f"starts as soon as these have let go of their cores: {f['victims']}",
     "limit-of-pass": lambda f: (
-        f"looked at again in the next pass: this one has reached its limit of {f['limit']} starts"
+        f"looked at again in the next pass: this one has reached its limit of {_count(f['limit'], 'start')}"
     ),
     "no-quota": lambda f: (
         f"preempts nobody: {f['user']} has no quota in queue {f['queue']}, and only who has one may preempt"
@@ -228,12 +232,13 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"would start on idle cores, but those go to {f['beneficiary']}, which is within its quota or of a higher class"
     ),
     "striped": lambda f: (
-        f"striped over {f['width']} nodes with at most {f['pieces']} piece(s) on each, where {f['fewest']} would hold"
-        f" it: {f['by']}"
+        f"striped over {f['width']} nodes with at most {_count(f['pieces'], 'piece')} on each, where {f['fewest']}"
+        f" would hold it: {f['by']}"
     ),
     "packed": lambda f: f"packed on as few nodes as have room: {f['why']}",
     "stripe-unplaced": lambda f: (
-        f"tried over {f['width']} nodes: not so many have room now for their share of at most {f['pieces']} piece(s)"
+        f"tried over {f['width']} nodes: not so many have room now for their share of at most"
+        f" {_count(f['pieces'], 'piece')}"
     ),
     "staggered": lambda f: (
         f"would fit now, but a stripe started on {f['vnode']} less than {show_duration(float(f['stagger_s']))} ago:"

@@ -6,19 +6,22 @@ preempted all such jobs share one reason and one list.
 
 from __future__ import annotations
 
+from typing import Union
+
 from policy.classes import BASE
 from policy.cluster import Job
-from policy.draft import Draft, Region
-from policy.quotas import Room
+from policy.draft import Draft
+from policy.limits import EntityKey
+from policy.quotas import NO_ENTRY, Lefts
 from policy.reasons import Reason
+from policy.regions import Region
 from policy.request import Request
 from policy.scene import Scene
 from policy.spanning import count_pieces
 from policy.windows import Closed
 from policy.wishes import Layout, RankWish
 
-_Owner = tuple[str, str, str, str]
-_Kind = tuple[_Owner, bool, int, int, object]
+_Kind = tuple[str, Union[EntityKey, None], Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankWish | None", "Layout | None", tuple[int, ...]]
 _OF_THE_JOB = frozenset({"into-window", "pinned"})
 """The main reasons whose numbers are not those of the region."""
@@ -34,7 +37,7 @@ class Refusals:
         self._preemption = scene.preemption
         self._moves = -1
         self._lists: dict[_Kind, list[Job] | None] = {}
-        self._room: dict[_Owner, Room] = {}
+        self._lefts: dict[str, Lefts] = {}
         self._spent: Reason | None = None
         self._too_few = (-1, Reason("too-few-idle"))
         self._fragmented = (-1, Reason("fragmented"))
@@ -131,25 +134,27 @@ class Refusals:
         if self._moves != self._draft.moves:
             self._moves = self._draft.moves
             self._lists.clear()
-            self._room.clear()
+            self._lefts.clear()
             self._spent = preemption.spent()
+        quotas = self._scene.quotas
+        lefts = self._lefts.get(job.queue)
+        if lefts is None:
+            queue = self._scene.world.queues[job.queue]
+            lefts = self._lefts[job.queue] = quotas.lefts(queue)
+        exceeded = lefts.first_exceeded(job, request.cores if self._counts_cores else quotas.need(job))
         classed = self._classed
-        owner = (job.queue, job.user, job.group, job.project)
-        room = self._room.get(owner)
-        if room is None:
-            room = self._room[owner] = self._scene.quotas.room(job)
-        need = request.cores if self._counts_cores else self._scene.quotas.need(job)
         kind = (
-            owner,
-            need <= room.least,
-            # Which entry is exceeded depends on the need where several count the job.
-            need if room.entries > 1 else 0,
+            job.queue,
+            exceeded,
+            # Without an entry, or in the base class, the reason is of the user or the group.
+            (job.user, job.group) if exceeded == NO_ENTRY or classed is not None else None,
             BASE if classed is None else classed.get(job.id, BASE),
             # The numbers of a reason are those of the queue's region, which stay until somebody moves.
             main.code if main.code not in _OF_THE_JOB else main,
         )
-        if kind in self._lists:
-            jobs = self._lists[kind]
+        lists = self._lists
+        if kind in lists:
+            jobs = lists[kind]
         else:
             rights, refused = preemption.rights(job)
             if rights is None and refused[0].code == "preempt-delay":
@@ -157,7 +162,7 @@ class Refusals:
             if rights is not None and self._spent is not None:
                 rights, refused = None, (self._spent,)
             jobs = None if rights is not None else self._draft.waiting_for(main._replace(tried=refused))
-            self._lists[kind] = jobs
+            lists[kind] = jobs
         if jobs is None:
             return False
         jobs.append(job)

@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
 from policy.limits import LimitError, Limits, parse_limits, show_limits
-from policy.wishes import RANK_MODES
+from policy.wishes import RANK_MODES, SAVE_METHODS, SAVED_STATUS
 
 VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
 BACKFILL_KINDS = ("none", "easy", "checkpoint")
@@ -21,7 +21,6 @@ BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
-SAVE_METHODS = ("requeue", "signal", "checkpoint")
 CHECKPOINT_ACTION_S = 40
 """How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
 SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
@@ -114,9 +113,9 @@ class CheckpointSettings:
     restart_per_core_s: float = _number(0, 0, unit="seconds per core")
     grace_s: float = _number(0, 0, unit="seconds")
     repeat_at_most_s: float = _number(0, 0, unit="seconds")
-    method: str = _choice("requeue", SAVE_METHODS)
+    method: str = _choice(SAVE_METHODS[0], SAVE_METHODS)
     signal: str = _choice("USR2", SIGNALS)
-    exit_status: int = _whole(85, 1, 255)
+    exit_status: int = _whole(SAVED_STATUS, 1, 255)
 
     def charge_s(self, cores: int) -> float:
         """What one cut adds to what a job of so many cores has to run: saving and restarting."""
@@ -195,11 +194,13 @@ class StripeSettings:
 
 @dataclass(frozen=True)
 class PassSettings:
-    """How a pass in the server behaves: its interval, its time budget, and how many jobs it starts at most."""
+    """How a pass in the server behaves: its interval, its time budget, how many jobs it starts and how many comments it
+    writes at most."""
 
     interval_s: int = _whole(15, 1, 9999)
     budget_s: float = _number(10, 0.1, 9999, unit="seconds")
     max_starts: int = _whole(500, 1, 1_000_000)
+    max_comments: int = _whole(200, 0, 1_000_000)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ had settled at any other change.
 from __future__ import annotations
 
 from policy.cluster import UNLIMITED_S, Job
-from policy.draft import Draft, Region
+from policy.draft import Draft
 from policy.ledger import Ledger
 from policy.plan import Plan, Waits
 from policy.reasons import Reason
+from policy.regions import Region
 from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.settings import Settings

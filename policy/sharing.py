@@ -16,9 +16,9 @@ from policy.request import Request
 
 class Sharing:
     """The vnodes of an inventory by how they share. ``has_lone_vnodes`` is true where some vnode gives itself to one
-    job alone, whatever the job asks for."""
+    job alone, whatever the job asks for; ``gives_hosts`` where some gives its whole host."""
 
-    __slots__ = ("_alone", "_by_host", "_forced", "_ignoring", "_inventory", "has_lone_vnodes")
+    __slots__ = ("_alone", "_by_host", "_forced", "_ignoring", "_inventory", "gives_hosts", "has_lone_vnodes")
 
     def __init__(self, vnodes: Mapping[str, Vnode], inventory: Inventory) -> None:
         self._inventory = inventory
@@ -30,6 +30,7 @@ class Sharing:
             self._by_host |= bit if sharing in ("default_exclhost", "force_exclhost") else 0
             self._ignoring |= bit if sharing == "ignore_excl" else 0
         self.has_lone_vnodes = bool(self._alone | self._forced)
+        self.gives_hosts = bool(self._by_host)
 
     def held_alone(self, vnodes: int, request: Request) -> int:
         """The vnodes that such a job holds alone when it is on these, whole hosts among them."""

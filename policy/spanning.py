@@ -50,11 +50,11 @@ def ever_holds(capacity: Capacity, chunk: Chunk, vnodes: int, place: str) -> int
     if not may_span(capacity, chunk, place):
         return capacity.inventory.ever_holds(chunk, vnodes)
     here = vnodes & capacity.inventory.matching(chunk)
-    return sum(
-        min(capacity.inventory.total_of(host & here, resource) // amount for resource, amount in chunk.amounts)
-        for host in capacity.inventory.hosts()
-        if host & here
-    )
+    each = [
+        [total // amount for total in capacity.inventory.host_sums(here, resource)]
+        for resource, amount in chunk.amounts
+    ]
+    return sum(map(min, zip(*each)))
 
 
 def span(
@@ -110,14 +110,15 @@ def _rooms(capacity: Capacity, chunk: Chunk, vnodes: int) -> list[_Room]:
     here = vnodes & capacity.inventory.matching(chunk)
     free = capacity.free_of_each(here, [resource for resource, _ in chunk.amounts])
     rooms = []
-    for host in capacity.inventory.hosts():
-        indices = indices_of(host & here)
-        if not indices:
-            continue
-        pieces = _ANY_NUMBER
-        for resource, amount in chunk.amounts:
-            listed = free[resource]
-            pieces = min(pieces, sum(max(0, listed[index]) for index in indices) // amount)
+    inside = set(indices_of(here & capacity.inventory.everywhere))
+    asked = [(free[resource], amount) for resource, amount in chunk.amounts]
+    for host in capacity.inventory.host_indices():
+        indices = [index for index in host if index in inside]
+        pieces = _ANY_NUMBER if indices else 0
+        for listed, amount in asked:
+            pieces = min(pieces, sum([max(0, listed[index]) for index in indices]) // amount)
+            if not pieces:
+                break
         if pieces > 0:
             parts = {1 << index: {resource: max(0, free[resource][index]) for resource in free} for index in indices}
             rooms.append(_Room(pieces, sum(has.get("ncpus", 0) for has in parts.values()), parts))

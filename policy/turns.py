@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
-from policy.draft import Draft, Region
+from policy.draft import Draft
 from policy.fitting import fit
 from policy.holds import CLASS, PROMISE, QUOTA, Holds
 from policy.ledger import Backfilled
@@ -21,6 +21,7 @@ from policy.preemption import Victim
 from policy.promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.reasons import Number, Reason
 from policy.refusals import Refusals
+from policy.regions import Region
 from policy.reservation import Reservation
 from policy.reserved_time import reserve
 from policy.scene import Scene
@@ -114,6 +115,8 @@ class Turns:
             if tried is None:
                 return
             reason = self._become_head(job, allowed, region, tried, in_the_way)
+            if self._cut_ahead(job, allowed, region):
+                return
         draft.leave(job, reason)
 
     def _closed_to(self, job: Job, *, late: bool = False) -> Closed:
@@ -159,6 +162,8 @@ class Turns:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
             return Reason("never-arranged", (("queue", job.queue),), tried)
+        if reservation.at_s == UNLIMITED_S:
+            self._count_beside(reservation)
         reservation.until_s = min(reservation.at_s, self._ledger.promises.get(job.id, UNLIMITED_S))
         region.reservation = reservation
         numbers: tuple[tuple[str, Number], ...] = (("idle", region.idle), ("at_s", reservation.at_s))
@@ -169,6 +174,15 @@ class Turns:
             numbers = (*numbers, ("in_the_way", in_the_way.number("window")))
             tried = (in_the_way, *tried)
         return Reason("reserved", numbers, (_pinned(job), *tried) if job.pinned else tried)
+
+    def _count_beside(self, reservation: Reservation) -> None:
+        """Take off what is spare beside a head that waits for runs without a walltime what others of these hold that
+        were let in beside it: they do not end with those that it waits for."""
+        runs = self._world.runs
+        for run_id, entry in sorted(self._draft.backfilled().items()):
+            run = runs.get(run_id)
+            if entry.end_s == UNLIMITED_S and run is not None:
+                reservation.admits(run.placement, entry.end_s, run.job.request)
 
     def _expected_ends(self) -> Mapping[str, float]:
         """The ends of backfilled runs that are expected before their full estimates: those that have not outlived the
@@ -186,8 +200,24 @@ class Turns:
         """Cut backfilled runs for a head whose promised time has come; False where that is not so, or no help."""
         if not self._shrinks:
             return False
-        promised_s = self._ledger.promises.get(job.id, UNLIMITED_S)
-        if self._now_s < promised_s - self._settings.checkpoint.grace_s:
+        return self._cut_by(self._ledger.promises.get(job.id, UNLIMITED_S), job, allowed)
+
+    def _cut_ahead(self, job: Job, allowed: int, region: Region) -> bool:
+        """Cut for a new head whose reserved time is nearer than the grace: whoever is to give way is asked at once, and
+        the time is promised as to any other head."""
+        reservation = region.reservation
+        if not self._shrinks or reservation is None or job.id in self._ledger.promises:
+            return False
+        if not self._cut_by(reservation.at_s, job, allowed):
+            return False
+        self._draft.promised[job.id] = reservation.at_s
+        region.reservation = None
+        return True
+
+    def _cut_by(self, at_s: float, job: Job, allowed: int) -> bool:
+        """Cut backfilled runs so that the job starts at that time; False where the time to ask them has not come, or
+        where all of them would not be enough."""
+        if self._now_s < at_s - self._settings.checkpoint.grace_s:
             return False
         room = cut_for(self._world, job, allowed, self._draft.backfilled(), self._closed_to(job, late=True))
         if room is None:

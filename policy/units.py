@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-_SIZE = re.compile(r"^([0-9]+)([kmgtp]?)([bw]?)$", re.IGNORECASE)
+_SIZE = re.compile(r"^([0-9]{1,18})([kmgtp]?)([bw]?)$", re.IGNORECASE)
 _KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
 _WORD_BYTES = 8
+_MOST_DIGITS = 18
+"""Longer numbers than this are none: what counts with them would overflow, or never come to an end."""
 
 SIZES = frozenset({"mem", "vmem", "accelerator_memory"})
 """PBS's own consumables that are sizes: without a suffix they are bytes, and they are written in kb."""
@@ -37,7 +39,8 @@ def parse_duration_s(text: str) -> int:
     parts = text.strip().split(":")
     whole, dot, fraction = parts[-1].partition(".")
     numbers = [*parts[:-1], whole]
-    if len(parts) > 3 or not all(n.isascii() and n.isdigit() for n in numbers) or (dot and not fraction.isdigit()):
+    known = all(n.isascii() and n.isdigit() and len(n) <= _MOST_DIGITS for n in numbers)
+    if len(parts) > 3 or not known or (dot and not fraction.isdigit()):
         raise UnitError(f"{text!r} is no duration: allowed is [[hours:]minutes:]seconds")
     seconds = 0
     for number in numbers:
@@ -48,7 +51,7 @@ def parse_duration_s(text: str) -> int:
 def parse_amount(text: str) -> int | None:
     """A consumable amount: a whole number, or a size in KiB; None where the text is neither."""
     stripped = text.strip()
-    if stripped.isascii() and stripped.isdigit():
+    if stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS:
         return int(stripped)
     if _SIZE.match(stripped):
         return parse_size_kib(stripped)
@@ -72,6 +75,11 @@ def parse_resource(name: str, text: str) -> int | None:
 def show_resource(name: str, amount: int, sizes: Collection[str] = SIZES) -> str:
     """``name=amount`` as PBS reads it; ``sizes`` are the resources that it takes for sizes."""
     return f"{name}={amount}kb" if name in sizes else f"{name}={amount}"
+
+
+def show_count(count: int, noun: str) -> str:
+    """A number with its noun: ``1 job``, ``2,000 jobs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def show_duration(seconds: float) -> str:

@@ -96,6 +96,7 @@ class Search:
     ) -> None:
         self._capacity: Capacity = world.capacity.copy()
         self._capacity.take_amounts(closed.shares)
+        self._closed = closed.vnodes
         allowed &= ~closed.vnodes
         self._job = job
         self._allowed = allowed
@@ -120,6 +121,12 @@ class Search:
 
         # How many cores a run must free at least to be enough by itself; 0 where cores alone do not tell.
         self.short = max(0, job.cores - self._idle) if self._by_cores else 0
+
+    def may_use(self, run: Run) -> bool:
+        """Whether the run holds anything where the job may run."""
+        if not self._closed:
+            return True
+        return any(share.mask & self._allowed for share in run.placement.shares(self._capacity.directory))
 
     def may_gain_enough(self, size: Size) -> bool:
         """Whether a run of this size alone could be enough, as far as its size tells."""

@@ -21,6 +21,7 @@ from policy.request import Amounts, Request
 from policy.world import World
 
 _EVERYWHERE = -1
+_ALL_WINDOWS = 1 << 30
 
 
 class Closed(NamedTuple):
@@ -29,6 +30,12 @@ class Closed(NamedTuple):
     vnodes: int
     shares: tuple[Share, ...]
     key: tuple[int, ...]
+
+    @property
+    def extent(self) -> int:
+        """Of two runs that start together on the same vnodes, to the one with the larger extent all that is closed to
+        the other is closed as well."""
+        return 0 if not self.key else _ALL_WINDOWS if self.vnodes == _EVERYWHERE else self.key[0]
 
     @contextmanager
     def applied_to(self, capacity: Capacity) -> Iterator[None]:

@@ -1,7 +1,7 @@
-"""What a job may wish for beyond select and place: how its vnodes are ranked, and how its ranks are laid out.
+"""What a job may wish for beyond select and place: how its vnodes are ranked, its ranks laid out, its work saved.
 
-Both are values read once from the job; what they mean is decided in :mod:`policy.ranking` (docs/policies.md, P4) and
-:mod:`policy.striping` (docs/policies.md, P5).
+The first two are values read once from the job; what they mean is decided in :mod:`policy.ranking` (docs/policies.md,
+P4) and :mod:`policy.striping` (docs/policies.md, P5).
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ RANK_MODES = (
 )  # fmt: skip
 DETAILS = ("vnode", "socket", "core")
 LAYOUTS = ("pack", "stripe")
+SAVE_METHODS = ("requeue", "signal", "checkpoint")
+"""How a job that is preempted may save its work, by default the first: not at all (docs/saving.md)."""
+SAVED_STATUS = 85
+"""The exit status of a job that has saved, unless the site says otherwise."""
 
 
 class Needs(NamedTuple):

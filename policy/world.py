@@ -47,7 +47,6 @@ class World:
         "_plain_queues",
         "_queued",
         "_regions",
-        "_setters",
         "_use",
         "_use_scopes",
         "_vnodes_of_queue",
@@ -98,21 +97,13 @@ class World:
         self._use: dict[tuple[str, str], dict[EntityKey, int]] | None = None
         self._use_scopes: dict[str, list[tuple[str, str]]] = {}
         self._vnodes_of_queue: dict[str, int] = {}
-        self._setters: dict[str, Callable[[str, Any], Any]] = {
-            "jobs": self.set_job,
-            "runs": self.set_run,
-            "vnodes": self._set_vnode,
-            "queues": self._set_queue,
-            "server": self._set_server,
-            "readings": self._set_reading,
-        }
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
         """Carry out changes in order; gives the changes that undo them."""
         self.settled = None
         undo: list[Op] = []
         for table, key, value in ops:
-            undo.append((table, key, self._setters[table](key, value)))
+            undo.append((table, key, _SETTERS[table](self, key, value)))
         undo.reverse()
         return undo
 
@@ -350,3 +341,14 @@ class World:
                         counts[entity] = left
                     else:
                         del counts[entity]
+
+
+_SETTERS: Mapping[str, Callable[[World, str, Any], Any]] = {
+    "jobs": World.set_job,
+    "runs": World.set_run,
+    "vnodes": World._set_vnode,
+    "queues": World._set_queue,
+    "server": World._set_server,
+    "readings": World._set_reading,
+}
+"""Functions, not methods of a world: one that held itself would outlive its last user until a collection."""

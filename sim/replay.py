@@ -16,7 +16,7 @@ from math import inf
 from time import process_time
 from typing import Callable
 
-from policy import Changes, Finished, Job, Ledger, Plan, Request, Snapshot, Vnode, decide
+from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.placement import Placement
 from policy.plan import Start
 from sim.applications import traits_of
@@ -120,7 +120,6 @@ class _Run:
         self._requests: dict[int, Request] = {}
         self._cores_per_node = cluster.cores_per_node
         self._queue = policy.queue.name
-        self._preempts = bool(policy.queue.quotas or policy.queue.priorities)
         self._settings = settings = policy.settings
         self._observes = settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
         self._ended = 0
@@ -183,7 +182,7 @@ class _Run:
                 life = self._lives[job_id]
                 if life.promised_s is None:
                     life.promised_s = promised_s
-            if not plan.preempts and not (self._preempts and _passed_over(plan)):
+            if not plan.preempts and not plan.again:
                 break
             snapshot = snapshot.apply(Changes(now_s, [self._preempt(p.id, now_s) for p in plan.preempts]))
         self._snapshot = snapshot
@@ -267,8 +266,3 @@ class _Run:
             delay_s = None if life.promised_s is None else life.first_start_s - life.promised_s
             records.append(JobRecord(life.trace, life.runs, life.placement.vnodes, life.preemptions, delay_s))
         return records
-
-
-def _passed_over(plan: Plan) -> bool:
-    """Whether a start was taken back for a job within quota, so that the pass is to be decided again."""
-    return any(wait.reason.code == "passed-over" for wait in plan.waits)

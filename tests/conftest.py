@@ -1,4 +1,7 @@
-"""What all tests share: the word at the end on tests of a real PBS server that could not run, and why."""
+"""What all tests share: examples that are the same each time and may take theirs on a busy machine, and the word at the
+end on tests of a real PBS server that could not run, and why. New examples are drawn with ``LAWS=thorough``
+(``tests/property``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.load_profile("same")
 
 REAL_SERVER_TESTS = Path(__file__).parent / "pbs"
 

@@ -1,56 +1,28 @@
-"""The console as a Textual application: themes, the one screen, and letting go of the source at the end."""
+"""The console as a Textual application: colours and characters, the one screen, letting go of the source at the end."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rich.console import RenderableType
 from textual.app import App
-from textual.theme import Theme
+from textual.filter import LineFilter
+from textual.screen import Screen
 
 from tui.core.audit import Actor
 from tui.core.site import Site
 from tui.core.source import SimulatedSource, Source
+from tui.frugal import narrowed
+from tui.keeping import KeptFiles
+from tui.keyboard import take_any_bytes
 from tui.screen import MainScreen
+from tui.themes import DEFAULT, THEMES, Look
 
 NO_SITE = Site()
-
-# Blue, orange and yellow stay apart for all common kinds of colour blindness (Okabe and Ito, "Color universal design",
-# 2008); words and glyphs carry the state in any case.
-_DARK = Theme(
-    name="pbsteer-dark",
-    primary="#56B4E9",
-    secondary="#4C93C7",
-    warning="#E69F00",
-    error="#F0703C",
-    success="#5CC8A8",
-    accent="#F0E442",
-    foreground="#D8DEE4",
-    background="#101418",
-    surface="#182028",
-    panel="#202A34",
-    boost="#2A3642",
-    dark=True,
-    variables={"text-muted": "#8A97A3"},
-)
-_LIGHT = Theme(
-    name="pbsteer-light",
-    primary="#005A92",
-    secondary="#0072B2",
-    warning="#9A5B00",
-    error="#B33C00",
-    success="#00694D",
-    accent="#7A4B73",
-    foreground="#1B2127",
-    background="#FBFBF8",
-    surface="#F0F0EA",
-    panel="#E6E6DE",
-    boost="#DADAD0",
-    dark=False,
-    variables={"text-muted": "#5B656E"},
-)
+NOT_KEPT = KeptFiles()
 
 
 class Console(App[None]):
@@ -67,35 +39,50 @@ class Console(App[None]):
         *,
         simulation: SimulatedSource | None = None,
         interval_s: float = 5.0,
-        ascii_only: bool = False,
-        light: bool = False,
+        ascii_only: bool | None = None,
+        theme: str = "",
         site: Site = NO_SITE,
+        files: KeptFiles = NOT_KEPT,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._look = Look(self, without_colour="NO_COLOR" in os.environ)
+        take_any_bytes()
         # With the terminal's own colours, Textual's filter for NO_COLOR takes colours away instead of greying them.
-        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        super().__init__(ansi_color=True if self._look.without_colour else None)
         self._source = source
-        self.register_theme(_DARK)
-        self.register_theme(_LIGHT)
-        self.theme = "pbsteer-light" if light else "pbsteer-dark"
+        for each in THEMES.values():
+            self.register_theme(each)
         self.main = MainScreen(
             source,
             audit_path,
             actor,
             interval_s=interval_s,
-            ascii_only=ascii_only,
             simulation=simulation,
             site=site,
+            look=self._look,
+            files=files,
             clock=clock,
             elapsed=elapsed,
         )
+        liked = self.main.keeping.preferences
+        self._look.choose(theme or (liked.theme if liked.theme in THEMES else DEFAULT))
+        self._look.draw_in_ascii(bool(liked.ascii_only) if ascii_only is None else ascii_only)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line passes on its way to the terminal."""
+        return [*super().get_line_filters(), *self._look.filters]
 
     def get_default_screen(self) -> MainScreen:
         """The console's one screen."""
         return self.main
 
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Textual's own, with less to write."""
+        super()._display(screen, narrowed(renderable))
+
     def on_unmount(self) -> None:
         """Let go of the source."""
         self.main.poller.stop()
+        self.main.keeping.close()
         self._source.close()

@@ -33,7 +33,7 @@ _OFTEN_S = 0.5
 
 class Changes:
     """The changes made from one screen. ``done`` has for each deed the changes that went well, the last deed last;
-    ``busy`` is the deed under way."""
+    ``busy`` is the deed under way. ``clock`` is the wall clock."""
 
     def __init__(
         self,
@@ -43,10 +43,12 @@ class Changes:
         unlocked: Callable[[], bool],
         unlock: Callable[[], object],
         site: Site,
+        clock: Callable[[], float],
     ) -> None:
         self._screen, self._source, self._audit = screen, source, audit
         self._unlocked, self._unlock = unlocked, unlock
         self._site = site
+        self._clock = clock
         self._halted = threading.Event()
         self.done: list[tuple[Deed, tuple[Change, ...]]] = []
         self.busy: Deed | None = None
@@ -79,9 +81,9 @@ class Changes:
 
     def unconfirmed(self) -> str:
         """What an earlier console sent and never saw confirmed, told once."""
-        return tell_unconfirmed(self._audit, time.time)
+        return tell_unconfirmed(self._audit, self._clock)
 
-    def ask(self, question: Question, world: Callable[[], World], *, ascii_only: bool) -> None:
+    def ask(self, question: Question, world: Callable[[], World]) -> None:
         """Open the dialog on a question; the deed that comes of it is done. Raises :class:`ChangeError` where the
         question takes no value and nothing can be done."""
         if not question.wanted:
@@ -92,7 +94,7 @@ class Changes:
             self.why_not,
             self.unlock,
         )
-        self._screen.app.push_screen(DeedDialog(question, rules, ascii_only=ascii_only), self.chosen)
+        self._screen.app.push_screen(DeedDialog(question, rules), self.chosen)
 
     def chosen(self, deed: Deed | None) -> None:
         """What somebody decided in a dialog: this deed, or nothing."""
@@ -150,7 +152,7 @@ class Changes:
             return not self._halted.is_set()
 
         def work() -> None:
-            outcomes = make_all(self._source, deed.changes, self._audit, time.time, go_on)
+            outcomes = make_all(self._source, deed.changes, self._audit, self._clock, go_on)
             self._screen.post_message(Made(deed, outcomes, undone=undone))
 
         self._screen.run_worker(work, thread=True, name="change")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import click
 
+from tui.core.theme_names import THEME_NAMES
 from tui.options import settings_option
 
 
@@ -28,6 +29,10 @@ class Part(NamedTuple):
 COMMANDS: Mapping[str, Part] = {
     "status": Part("tui.status_cli", "status", "One look at the cluster, then exit."),
     "explain": Part("tui.status_cli", "explain", "Why a job waits, and what would have to change."),
+    "jobs": Part("tui.list_cli", "jobs", "Jobs as a table, CSV or JSON: columns, filter and sort as you like."),
+    "vnodes": Part("tui.list_cli", "vnodes", "Vnodes, the same."),
+    "queues": Part("tui.list_cli", "queues", "Queues, the same."),
+    "quotas": Part("tui.list_cli", "quotas", "Use beside quota, the same."),
     "quota": Part("tui.quota_cli", "quota", "Show soft quotas beside use, or set one."),
     "priority": Part("tui.quota_cli", "priority", "Set a user's priority in a queue."),
     "do": Part("tui.do_cli", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."),
@@ -88,7 +93,12 @@ def _version() -> str:
 @click.option("--server", metavar="HOST", default="", help="Look at this PBS server instead of the host's own.")
 @settings_option
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
-@click.option("--light", is_flag=True, help="Colours for a light background (NO_COLOR=1 for none).")
+@click.option(
+    "--theme",
+    type=click.Choice(THEME_NAMES),
+    help="Its colours; :theme changes and keeps them, NO_COLOR=1 leaves out all.",
+)
+@click.option("--light", is_flag=True, help="The same as --theme light.")
 @click.option("--mouse", is_flag=True, help="Take the mouse; off, the terminal's own selection works.")
 @click.option("--interval", type=click.FloatRange(0.2, 3600), help="Seconds between polls. [5, simulated 1]")
 @click.pass_context
@@ -101,6 +111,7 @@ def main(
     server: str,
     settings_path: Path | None,
     ascii_only: bool,
+    theme: str | None,
     light: bool,
     mouse: bool,
     interval: float | None,
@@ -126,7 +137,7 @@ def main(
         server=server,
         settings_path=settings_path,
         ascii_only=ascii_only,
-        light=light,
+        theme=theme or ("light" if light else ""),
         mouse=mouse,
         interval_s=interval,
     )

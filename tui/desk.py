@@ -5,10 +5,10 @@ The one screen is the desk; actions know it by this much only, so that each grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tui.core.places import Place, Places
 from tui.core.poller import Poller
 from tui.core.source import SimulatedSource, Source
 from tui.core.world import World
@@ -17,20 +17,27 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from tui.changes import Changes
+    from tui.dialogs.menu import ActMenu
+    from tui.keeping import Keeping
+    from tui.lookups import Lookups
+    from tui.themes import Look
     from tui.views.base import View
+    from tui.widgets.prompt import Typing
 
 
 class Desk(Protocol):
-    """The screen, as actions see it. ``stack`` has the views that ``back`` returns to, the last one on top."""
+    """The screen, as actions see it."""
 
     source: Source
     simulation: SimulatedSource | None
     poller: Poller
     changes: Changes
+    lookups: Lookups
+    keeping: Keeping
+    look: Look
     views: Mapping[str, View]
-    stack: list[str]
+    places: Places
     world: World | None
-    ascii_only: bool
 
     @property
     def app(self) -> App[Any]:
@@ -46,8 +53,17 @@ class Desk(Protocol):
     def act_by_name(self, name: str, argument: str) -> None:
         """Do another action, as if it had been typed."""
 
-    def go(self, name: str, *, remember: bool = True) -> None:
-        """Show a view, and remember the one before for ``back``."""
+    def go(self, name: str) -> None:
+        """Go to a view as it was left."""
+
+    def visit(self, place: Place) -> None:
+        """Go to a place, and remember the one that is left."""
+
+    def jump(self, name: str, text: str) -> None:
+        """Go to a view filtered by what was found elsewhere."""
+
+    def show(self, place: Place) -> None:
+        """Show a place that is already on the way."""
 
     def say(self, text: str, role: str = "") -> None:
         """Put a sentence on the message line."""
@@ -58,14 +74,11 @@ class Desk(Protocol):
     def choose_column(self, *, choosing: bool) -> None:
         """Number the columns of the table and take the next key as one of them, or stop that."""
 
-    def open_prompt(self, prefix: str, text: str, completion: Callable[[str], list[str]]) -> None:
-        """Let a line be typed; it comes back as a command or a filter."""
+    def choose(self, menu: ActMenu) -> None:
+        """Let one of a menu's items be chosen, and open it."""
 
-    def look_up(self, job_id: str) -> None:
-        """Find out, in a thread, what only the job's own page shows."""
-
-    def load_trace(self, path: Path, size: str) -> None:
-        """Load a trace into the simulated cluster, in a thread."""
+    def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
+        """Let a line be typed."""
 
     def is_unlocked(self) -> bool:
         """Whether changes may be made just now."""

@@ -5,35 +5,31 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, TypeVar
 
 import click
 
 from hooks.bundle import BundleError, source_digest
-from hooks.deploy import HOOKS, Deployment, Part
-from hooks.health import Health, check_health
+from hooks.chosen import BUILT_IN, Chosen
+from hooks.deploy import Deployment, Part, Removed
 from hooks.installed import DeployError, Reply
 from hooks.let_go import Programs
 from hooks.moms import SCRIPTS, install_scripts
-from hooks.resources import MODE
-from hooks.state import LAST_PASS, State, state_folder
 from hooks.steps import Step, show_steps
 from policy.settings import Settings, SettingsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+from tui.core.opening import DEFAULT_POLICY, read_settings
+from tui.hooks_status import describe_health, fold, health_as_data, look
 
 _ANSWER_TIMEOUT_S = 60
-_LOG_TAIL_BYTES = 1 << 20
-_SHOWN_ERRORS = 10
+_AS_IT_SHOULD_BE = "nothing to do: the hooks are as they should be"
+_NOTHING_THERE = "nothing to do: nothing of pbsteer is there"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -44,14 +40,24 @@ _conf_option = click.option(
     show_default="$PBS_CONF_FILE, else /etc/pbs.conf",
     help="The server's pbs.conf.",
 )
-_policy_option = click.option(
-    "--policy",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The settings, in TOML [default: the built-in ones].",
-)
-
-
 _json_option = click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+
+
+def _settings_options(command: Command) -> Command:
+    """Which settings `plan` and `apply` bring."""
+    for option in (
+        click.option("--defaults", is_flag=True, help="Apply the built-in settings, whatever was applied before."),
+        click.option(
+            "--settings",
+            "--policy",
+            "path",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help=f"The settings, in TOML [{DEFAULT_POLICY}, else those applied before; at first the built-in ones].",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def _part_options(command: Command) -> Command:
@@ -71,13 +77,14 @@ def hooks() -> None:
 
 
 @hooks.command("plan")
-@_policy_option
+@_settings_options
 @_part_options
 @_json_option
 @_conf_option
 def plan_command(
     *,
-    policy: Path | None,
+    path: Path | None,
+    defaults: bool,
     partition: str | None,
     queues: tuple[str, ...],
     vnodes: tuple[str, ...],
@@ -85,25 +92,48 @@ def plan_command(
     pbs_conf: Path,
 ) -> None:
     """Show every qmgr line and every file that `apply` would write, and why; change nothing."""
+    part = _read_part(partition, queues, vnodes)
     deployment, _ = _open(pbs_conf)
-    steps = _guard(lambda: deployment.plan_apply(_read_settings(policy), _read_part(partition, queues, vnodes)))
-    _show_plan(steps, "nothing to do: the hooks are as they should be", as_json=as_json)
+    chosen = _choose(deployment, path, defaults=defaults)
+    steps = _guard(lambda: deployment.plan_apply(chosen.settings, part))
+    if as_json:
+        _show_json(steps, settings=chosen.to_data())
+    else:
+        _echo_lines((*chosen.show(), *(show_steps(steps) if steps else (_AS_IT_SHOULD_BE,))))
 
 
 @hooks.command("apply")
-@_policy_option
+@_settings_options
 @_part_options
+@_json_option
 @_conf_option
 def apply_command(
-    policy: Path | None, partition: str | None, queues: tuple[str, ...], vnodes: tuple[str, ...], pbs_conf: Path
+    *,
+    path: Path | None,
+    defaults: bool,
+    partition: str | None,
+    queues: tuple[str, ...],
+    vnodes: tuple[str, ...],
+    as_json: bool,
+    pbs_conf: Path,
 ) -> None:
-    """Do what `plan` shows. If a step fails, the server is put back as it was."""
+    """Do what `plan` shows. If a step fails, the server is put back as it was.
+
+    With --json what was done is shown at the end, in the form of the plan.
+    """
+    part = _read_part(partition, queues, vnodes)
     deployment, _ = _open(pbs_conf)
-    settings = _read_settings(policy)
-    _guard(lambda: deployment.apply(settings, click.echo, _read_part(partition, queues, vnodes)))
-    click.echo(
-        f"hooks {source_digest()} are in the server; the mode where a queue names none is {settings.server.mode}"
-    )
+    chosen = _choose(deployment, path, defaults=defaults)
+    if not as_json:
+        _echo_lines(chosen.show())
+    steps = _guard(lambda: deployment.apply(chosen.settings, _silent if as_json else click.echo, part))
+    mode = chosen.settings.server.mode
+    if as_json:
+        _show_json(steps, settings=chosen.to_data(), mode=mode)
+    elif steps:
+        click.echo(f"done: hooks {source_digest()} are in the server; a queue that names no mode is in {mode}")
+    else:
+        click.echo(_AS_IT_SHOULD_BE)
 
 
 @hooks.command("remove")
@@ -114,22 +144,29 @@ def apply_command(
 def remove_command(*, only_plan: bool, keep_partition: bool, as_json: bool, pbs_conf: Path) -> None:
     """Take the hooks, their resources and their files out of the server, and hand scheduling back.
 
-    With --plan nothing is changed; --json goes with it.
+    With --plan nothing is changed. With --json the plan is one JSON object, and so is what was done, shown at the end.
     """
     deployment, _ = _open(pbs_conf)
-    if as_json and not only_plan:
-        raise click.UsageError("--json shows the plan: remove --plan --json")
     if only_plan:
         steps = _guard(lambda: deployment.plan_remove(keep_partition=keep_partition))
-        _show_plan(steps, "nothing to do: nothing of pbsteer is there", as_json=as_json)
+        if as_json:
+            _show_json(steps)
+        else:
+            _echo_lines(show_steps(steps) if steps else (_NOTHING_THERE,))
         return
-    left = _guard(lambda: deployment.remove(click.echo, keep_partition=keep_partition))
-    if left:
+    say = _silent if as_json else click.echo
+    removed: Removed = _guard(lambda: deployment.remove(say, keep_partition=keep_partition))
+    if as_json:
+        _show_json(removed.steps, left=removed.left)
+    elif removed.steps and not removed.left:
+        click.echo("done: nothing of pbsteer is left in the server")
+    elif not removed.left:
+        click.echo(_NOTHING_THERE)
+    if removed.left:
         raise click.ClickException(
-            f"the hooks are gone, but jobs still ask for {', '.join(left)} (where job_history_enable is set, ended ones"
-            " count until they are forgotten): run this again when they are gone"
+            f"the hooks are gone, but jobs, queues or vnodes still have {', '.join(removed.left)} (where"
+            " job_history_enable is set, ended jobs count until they are forgotten): run this again when they are gone"
         )
-    click.echo("nothing of pbsteer is left in the server")
 
 
 @hooks.command("status")
@@ -138,19 +175,17 @@ def remove_command(*, only_plan: bool, keep_partition: bool, as_json: bool, pbs_
 def status_command(*, as_json: bool, pbs_conf: Path) -> None:
     """Say which hooks are in the server, each queue's mode, the last pass, and the last errors.
 
-    Ends with 0 where all is well, with 1 where something needs attention.
+    Ends with 0 where all is well, with 1 where there is a problem. What passes by itself is told too, and is none.
     """
     deployment, conf = _open(pbs_conf)
-    home = Path(conf["PBS_HOME"])
     now_s = time.time()
-    entry = State(state_folder(str(home))).read_published(LAST_PASS)
-    health = check_health(_guard(deployment.read), HOOKS, _read_tracking(home), entry, _find_errors(home), now_s)
+    health = _guard(lambda: look(deployment, Path(conf["PBS_HOME"]), now_s))
     if as_json:
-        click.echo(json.dumps(_health_as_data(health, now_s)))
+        click.echo(json.dumps(health_as_data(health, now_s)))
     else:
-        for line in _describe_health(health, now_s):
-            click.echo(line)
-    if health.attention:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        _echo_lines(fold(describe_health(health, now_s), width))
+    if health.problems:
         raise SystemExit(1)
 
 
@@ -185,22 +220,30 @@ def _read_part(partition: str | None, queues: tuple[str, ...], vnodes: tuple[str
     return Part(partition, queues, vnodes)
 
 
-def _show_plan(steps: Sequence[Step], nothing: str, *, as_json: bool) -> None:
-    if as_json:
-        groups = [
-            {"why": why, "steps": [step.to_data() for step in group]}
-            for why, group in itertools.groupby(steps, key=lambda step: step.why)
-        ]
-        click.echo(json.dumps({"hash": source_digest(), "groups": groups}))
-    else:
-        click.echo("\n".join(show_steps(steps)) if steps else nothing)
+def _show_json(steps: Sequence[Step], **more: object) -> None:
+    groups = [
+        {"why": why, "steps": [step.to_data() for step in group]}
+        for why, group in itertools.groupby(steps, key=lambda step: step.why)
+    ]
+    click.echo(json.dumps({"hash": source_digest(), **more, "groups": groups}))
+
+
+def _echo_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(_printable(line))
+
+
+def _silent(_: str) -> None:
+    """For output that comes whole at the end."""
 
 
 def _open(pbs_conf: Path) -> tuple[Deployment, Mapping[str, str]]:
     conf = _read_conf(pbs_conf)
     try:
         programs = _make_programs(Path(conf["PBS_EXEC"]) / "bin")
-        return Deployment(conf["PBS_HOME"], lambda line: programs(("qmgr", "-c", line)), programs), conf
+        return Deployment(
+            conf["PBS_HOME"], lambda line: programs(("qmgr", "-c", line)), programs, conf["PBS_EXEC"]
+        ), conf
     except DeployError as error:
         raise click.ClickException(str(error)) from error
 
@@ -220,15 +263,18 @@ def _guard(action: Callable[[], Any]) -> Any:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _read_settings(policy: Path | None) -> Settings:
-    if policy is None:
-        return Settings()
+def _choose(deployment: Deployment, path: Path | None, *, defaults: bool) -> Chosen:
+    """The settings that the options name, else the host's own, else what is in the server."""
+    if defaults and path is not None:
+        raise click.UsageError("--settings and --defaults: give one of them, not both")
+    if path is None and not defaults and DEFAULT_POLICY.exists():
+        path = DEFAULT_POLICY
     try:
-        return Settings.from_data(tomllib.loads(policy.read_text(encoding="utf-8")), str(policy))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise click.ClickException(f"{policy}: {error}") from error
+        given = read_settings(path) if path is not None else Settings() if defaults else None
     except SettingsError as error:
         raise click.ClickException(str(error)) from error
+    chosen: Chosen = _guard(lambda: deployment.choose(given, str(path) if path is not None else BUILT_IN))
+    return chosen
 
 
 def _end(number: int, _: object) -> None:
@@ -270,78 +316,6 @@ def _make_programs(folder: Path) -> Programs:
         return Reply(done.returncode, said, complaint)
 
     return run
-
-
-def _describe_health(health: Health, now_s: float) -> Iterator[str]:
-    width = max(len(hook.name) for hook in health.hooks)
-    for hook in health.hooks:
-        state = f"{'enabled' if hook.enabled else 'DISABLED'}, {hook.version} {hook.digest}".rstrip()
-        known = ", this version" if hook.digest == source_digest() else ""
-        yield f"{hook.name:<{width}} " + (state + known if hook.digest or hook.enabled else "not there or not ours")
-    yield from _describe_last_pass(health.last_pass, now_s)
-    yield "errors in today's server log: " + ("none" if not health.errors else "")
-    yield from (f"  {_printable(line)}" for line in health.errors)
-    yield "all is well" if not health.attention else "needs attention:"
-    yield from (f"  {_printable(sentence)}" for sentence in health.attention)
-
-
-def _health_as_data(health: Health, now_s: float) -> dict[str, Any]:
-    entry = {key: value for key, value in health.last_pass.items() if key not in ("settings", "ledger")}
-    return {
-        "well": not health.attention,
-        "attention": list(health.attention),
-        "hash": source_digest(),
-        "hooks": [hook._asdict() for hook in health.hooks],
-        "last_pass": entry or None,
-        "last_pass_age_s": round(now_s - entry["time_s"], 1) if entry else None,
-        "errors": list(health.errors),
-    }
-
-
-def _read_tracking(home: Path) -> str:
-    """PBS's own file that tells what MoMs have not been sent yet; empty where there is none."""
-    try:
-        return (home / "server_priv" / "hooks" / "tracking.TR").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def _describe_last_pass(entry: Mapping[str, Any], now_s: float) -> list[str]:
-    if not entry:
-        return ["last pass: none has been seen"]
-    lines = [f"{'queue':<20} mode ({MODE})"]
-    lines += [
-        f"  {_printable(queue):<18} {mode}"
-        + (", not driven: see below" if mode == "drive" and queue not in entry["acted"] else "")
-        for queue, mode in sorted(entry["modes"].items())
-    ]
-    seconds = sum(entry["seconds"].values())
-    lines.append(
-        f"last pass: {now_s - entry['time_s']:.0f} s ago, took {seconds:.2f} s; {entry['running']} jobs run,"
-        f" {entry['waiting']} wait; planned {len(entry['starts'])} starts and {len(entry['preempts'])} preemptions;"
-        f" done: {len(entry['started'])} and {len(entry['requeued'])}"
-    )
-    would = entry.get("would")
-    if would and (would["starts"] or would["preempts"]):
-        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(would["since_s"]))
-        lines.append(
-            f"  where the mode leaves it to others, since {since}: it would have started {would['starts']} jobs and"
-            f" preempted {would['preempts']}"
-        )
-    lines += [f"  {_printable(note)}" for note in [*entry["notes"], *entry["failures"]]]
-    return lines
-
-
-def _find_errors(home: Path) -> list[str]:
-    """The last complaints of the hooks in today's server log."""
-    path = home / "server_logs" / time.strftime("%Y%m%d")
-    try:
-        with path.open("rb") as log:
-            log.seek(max(0, path.stat().st_size - _LOG_TAIL_BYTES))
-            tail = log.read().decode("utf-8", "replace")
-    except OSError as error:
-        return [f"{path}: {error.strerror}"]
-    return [line for line in tail.splitlines() if ";pbsteer: " in line][-_SHOWN_ERRORS:]
 
 
 def _printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the screen has looked up in threads: one job's page, the audit file, a trace to load.
+"""What the screen has done in threads: one job's page looked up, rows counted, the audit file read, files written.
 
 Each answer is a message. A question that is asked again while it is being answered is answered once more afterwards;
 none is asked twice at a time.
@@ -10,12 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual.worker import get_current_worker
+
 from tui.core.audit_trail import read_trail
+from tui.core.export import ExportError
 from tui.core.job_lines import JobDetail
 from tui.core.output_tail import tail_of
 from tui.core.source import SimulatedSource, Source, SourceError
 from tui.core.story import story_of
-from tui.news import JobFound, Loaded, TrailRead
+from tui.news import Counted, JobFound, Loaded, TakenOut, TrailRead
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -54,6 +57,30 @@ class Lookups:
                 self._screen.post_message(Loaded(path, ""))
 
         self._ask("load", load)
+
+    def count(self, count: Callable[[Callable[[], bool]], int | None], text: str) -> None:
+        """The rows that the filter ``text`` would show: comes back as :class:`tui.news.Counted`. ``count`` is told when
+        nobody waits for it any more, and then gives None."""
+
+        def work() -> None:
+            worker = get_current_worker()
+            rows = count(lambda: worker.is_cancelled)
+            if rows is not None:
+                self._screen.post_message(Counted(text, rows))
+
+        self._ask("count", work)
+
+    def take_out(self, work: Callable[[], str]) -> None:
+        """Something that is written out: comes back as :class:`tui.news.TakenOut`; one does not stop another."""
+
+        def write() -> None:
+            try:
+                said = TakenOut(work(), ok=True)
+            except ExportError as error:
+                said = TakenOut(str(error), ok=False)
+            self._screen.post_message(said)
+
+        self._screen.run_worker(write, thread=True, name="take out")
 
     def _ask(self, name: str, work: Callable[[], object]) -> None:
         self._screen.run_worker(work, thread=True, name=name, group=f"look up {name}", exclusive=True)

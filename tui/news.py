@@ -47,6 +47,30 @@ class Loaded(Message):
         self.path, self.problem = path, problem
 
 
+class Counted(Message):
+    """The filter ``text`` would show so many rows."""
+
+    def __init__(self, text: str, rows: int) -> None:
+        super().__init__()
+        self.text, self.rows = text, rows
+
+
+class TakenOut(Message):
+    """Something was written out, or ``text`` says why it was not."""
+
+    def __init__(self, text: str, *, ok: bool) -> None:
+        super().__init__()
+        self.text, self.ok = text, ok
+
+
+class NotKept(Message):
+    """Something that was to last could not be written; ``problem`` says why."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__()
+        self.problem = problem
+
+
 class Foreseen(Message):
     """What a deed would do, as lines."""
 

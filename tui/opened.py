@@ -11,10 +11,12 @@ import click
 from policy import SettingsError
 from tui.app import Console
 from tui.core.audit import Actor, audit_path
+from tui.core.fluency import take_short_turns
 from tui.core.opening import NoServerError, open_any, open_demo
 from tui.core.simulated import SimSource
 from tui.core.site import SiteError, console_files, read_site
 from tui.core.source import Source, SourceError
+from tui.keeping import kept_files
 
 _REAL_INTERVAL_S = 5.0
 _SIMULATED_INTERVAL_S = 1.0
@@ -28,7 +30,7 @@ def run_console(
     server: str,
     settings_path: Path | None,
     ascii_only: bool,
-    light: bool,
+    theme: str,
     mouse: bool,
     interval_s: float | None,
 ) -> None:
@@ -45,6 +47,7 @@ def run_console(
             source, simulation = open_any(os.environ, server, settings_path)
     except (NoServerError, SettingsError, SiteError, SourceError) as error:
         raise click.ClickException(str(error)) from error
+    take_short_turns()
     if simulation is not None:
         simulation.start()
     console = Console(
@@ -53,9 +56,10 @@ def run_console(
         Actor.of_environment(os.environ),
         simulation=simulation,
         interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),
-        ascii_only=ascii_only or not _speaks_unicode(),
-        light=light,
+        ascii_only=True if ascii_only or not _speaks_unicode() else None,
+        theme=theme,
         site=site,
+        files=kept_files(os.environ),
     )
     console.run(mouse=mouse)
     if console.return_code:

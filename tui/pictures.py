@@ -1,7 +1,7 @@
 """The README's pictures: the real program on the demo cluster, its screens written as SVG.
 
 ``python -m tui.pictures FOLDER`` draws them all. The seed and every clock are fixed, so the same code draws the same
-pictures.
+pictures, but for the seconds that an earlier pass took.
 """
 
 from __future__ import annotations
@@ -25,16 +25,24 @@ SIZE = (120, 30)
 PASSES = 40
 _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
+_DONE = "done"
+"""No key: wait until what is under way is done."""
+
+_CHANGE = ("u", "6", "e", *"1400", "enter", _DONE)
+
 PICTURES: dict[str, Sequence[str]] = {
     "overview": ("1",),
     "vnodes": ("4",),
+    "who": ("4", "w"),
     "jobs": ("5", "slash", *"state:Q", "enter"),
     "job": ("5", "slash", *"state:Q", "enter", "j", "enter"),
     "quotas": ("6",),
-    "quota-change": ("u", "6", "e", *"1400", "enter"),
+    "quota-change": _CHANGE,
     "plan": ("7",),
     "pass": ("7", "left", "left", "left"),
-    "audit": ("8",),
+    "audit": (*_CHANGE, "a", _DONE, "z", _DONE, "e", *"1300", "enter", _DONE, "a", _DONE, "8"),
+    "drain": ("u", "3", "j", "j", "space", "j", "space", ":", *"drain", "enter", "down", "enter"),
+    "confirm": ("u", "5", *"jjj", "space", "j", "space", "a", *"jj", "enter", _DONE, "a"),
 }
 """Each picture's name, and the keys that lead to it from the start."""
 
@@ -53,20 +61,25 @@ async def draw(folder: Path) -> list[Path]:
     files = []
     for name, keys in PICTURES.items():
         with tempfile.TemporaryDirectory() as state:
-            source = SimSource(warmed_up(), cluster_of_trace)
+            cluster = warmed_up()
+            source = SimSource(cluster, cluster_of_trace)
             console = Console(
                 source,
                 Path(state) / "audit.jsonl",
                 Actor("admin", "console"),
                 simulation=source,
                 interval_s=3600,
+                clock=lambda: cluster.now_s,  # noqa: B023 - the console is closed before the next cluster is there
                 elapsed=lambda: 0.0,
             )
             async with console.run_test(size=SIZE) as pilot:
                 await _until_decided(console, pilot)
-                await pilot.press(*("colon" if key == ":" else key for key in keys))
-                await console.workers.wait_for_complete()
-                await pilot.pause()
+                for key in (*keys, _DONE):
+                    if key == _DONE:
+                        await console.workers.wait_for_complete()
+                        await pilot.pause()
+                    else:
+                        await pilot.press("colon" if key == ":" else key)
                 file = folder / f"{name}.svg"
                 file.write_text(_by_itself(console.export_screenshot(title=f"pbsteer: {name}")), encoding="utf-8")
                 files.append(file)

@@ -122,6 +122,8 @@ def _set(
                 click.echo(safe(plain(line)))
         except ChangeError as error:
             click.echo(f"no preview: {error}")
+        for line in deed.notes:
+            click.echo(safe(plain(line)))
         if preview:
             return
         server_name = world.server_name or source.name

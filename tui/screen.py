@@ -18,12 +18,13 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from tui.changes import Changes
-from tui.core.actions import ACTIONS, BY_NAME, Action, CommandError, Situation, parse_command
+from tui.core.actions import ACTIONS, BY_NAME, Action, CommandError, Situation
 from tui.core.audit import Actor, AuditLog
 from tui.core.change import ChangeError
 from tui.core.filters import FilterError
 from tui.core.history import IdleHistory
 from tui.core.lines import safe
+from tui.core.places import Place, Places
 from tui.core.poller import News, Polled, Poller, PollFailed
 from tui.core.site import Site
 from tui.core.source import SimulatedSource, Source
@@ -31,16 +32,21 @@ from tui.core.status_line import Header, header_line
 from tui.core.unlock import Unlock
 from tui.core.world import World
 from tui.dialogs.deed import DeedDialog
+from tui.dialogs.menu import ActMenu
 from tui.doing.acting import Acting
 from tui.doing.changing import Changing
 from tui.doing.finding import Finding
 from tui.doing.going import Going
+from tui.doing.jumping import Jumping
 from tui.doing.looking import Looking
 from tui.doing.methods import methods_of
 from tui.doing.operating import Operating
 from tui.doing.steering import Steering
+from tui.doing.taking import Taking
+from tui.keeping import Keeping, KeptFiles
 from tui.lookups import Lookups
-from tui.news import Foreseen, FromPoller, JobFound, Loaded, Made, Making, TrailRead
+from tui.news import Counted, Foreseen, FromPoller, JobFound, Loaded, Made, Making, NotKept, TakenOut, TrailRead
+from tui.themes import Look
 from tui.views.audit import AuditView
 from tui.views.base import MOVES, Shown, View
 from tui.views.jobs import JobsView
@@ -50,7 +56,7 @@ from tui.views.quotas import QuotasView
 from tui.views.tables import TableView
 from tui.views.vnodes import OccupancyView, VnodesView
 from tui.widgets.lines import LineView, Paper
-from tui.widgets.prompt import Prompt
+from tui.widgets.prompt import Prompt, Typing
 
 _HINTS = "? help  / filter  : go  tab next view"
 
@@ -65,7 +71,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
     """
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(action.keys), f"do('{action.name}')", action.help, show=False)
+        # With priority a key acts as soon as it comes: what was typed ahead of a prompt then belongs to the prompt.
+        Binding(",".join(action.keys), f"do('{action.name}')", action.help, show=False, priority=True)
         for action in ACTIONS
         if action.keys
     ]
@@ -77,20 +84,22 @@ class MainScreen(Screen[None], inherit_bindings=False):
         actor: Actor,
         *,
         interval_s: float,
-        ascii_only: bool,
         simulation: SimulatedSource | None,
         site: Site,
+        files: KeptFiles,
+        look: Look,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
-        self.source, self.simulation, self.ascii_only = source, simulation, ascii_only
+        self.source, self.simulation, self.look = source, simulation, look
         self._clock, self._elapsed = clock, elapsed
         self.poller = Poller(source, self._tell, interval_s, elapsed)
         self.changes = Changes(
-            self, source, AuditLog(audit_path, actor, source.name), self.is_unlocked, self.turn_lock, site
+            self, source, AuditLog(audit_path, actor, source.name), self.is_unlocked, self.turn_lock, site, clock
         )
         self.lookups = Lookups(self, source, audit_path)
+        self.keeping = Keeping(files, self._complain)
         self._trail = TrailRead((), "")
         self.world: World | None = None
         self._history = IdleHistory()
@@ -101,7 +110,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._warning = ""
         groups = (
             Going(self),
+            Jumping(self),
             Finding(self),
+            Taking(self),
             Looking(self),
             Changing(self),
             Acting(self),
@@ -109,7 +120,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             Operating(self),
         )
         self._methods = methods_of(groups)
-        self.stack: list[str] = []
+        self.places = Places()
         self.views: Mapping[str, View] = {
             view.view_name: view
             for view in (
@@ -143,12 +154,15 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Start polling, and the clock in the header."""
         for lines in self.query(LineView):
-            lines.ascii_only = self.ascii_only
             lines.can_focus = False
         for view in self.views.values():
             view.can_focus = False
         self._keys.show([((f" {_HINTS}", "dim"),)])
-        self._warning = self.changes.unconfirmed()
+        for name, layout in self.keeping.preferences.layouts.items():
+            known = self.views.get(name)
+            if isinstance(known, TableView):
+                known.layout_chosen = layout
+        self._warning = self.changes.unconfirmed() or self.keeping.problem
         self.say(self._warning or f"asking {self.source.name or 'the server'}", "bad" if self._warning else "")
         self.tick()
         self.set_interval(1.0, self.tick)
@@ -160,6 +174,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.poller.stop()
 
     # What threads tell.
+
+    def _complain(self, problem: str) -> None:
+        """Called from the thread that writes the user's files."""
+        self.post_message(NotKept(problem))
 
     def _tell(self, news: News) -> None:
         """Called from the poller's thread."""
@@ -214,6 +232,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._history = IdleHistory()
         self.poller.ask()
 
+    def on_not_kept(self, message: NotKept) -> None:
+        """Preferences or lines typed before could not be written."""
+        self.say(message.problem, "bad")
+
     def on_foreseen(self, message: Foreseen) -> None:
         """A preview is ready."""
         dialog = self.app.screen
@@ -257,24 +279,28 @@ class MainScreen(Screen[None], inherit_bindings=False):
         except FilterError as error:
             self.say(str(error), "bad")
 
-    def go(self, name: str, *, remember: bool = True) -> None:
-        """Show a view, and remember the one before for ``back``."""
-        if remember and name != self.view_name:
-            self.stack.append(self.view_name)
+    def go(self, name: str) -> None:
+        """Go to a view as it was left."""
+        if name != self.view_name:
+            self.visit(self.views[name].place)
+
+    def visit(self, place: Place) -> None:
+        """Go to a place, and remember the one that is left."""
+        self.places.go(self.view.place, place)
+        self.show(place)
+
+    def jump(self, name: str, text: str) -> None:
+        """Go to a view filtered by what was found elsewhere."""
+        self.visit(Place(name, filter=text, jumped=True, before=self.views[name].place.filter))
+
+    def show(self, place: Place) -> None:
+        """Show a place that is already on the way."""
         self.choose_column(choosing=False)
-        self.query_one(ContentSwitcher).current = f"view-{name}"
+        self.query_one(ContentSwitcher).current = f"view-{place.view}"
+        self.view.resume(place)
         self._show()
         self._look_again()
         self.call_after_refresh(self._show)
-
-    def look_up(self, job_id: str) -> None:
-        """Find out, in a thread, what only the job's own page shows."""
-        self.lookups.job(job_id)
-
-    def load_trace(self, path: Path, size: str) -> None:
-        """Load a trace into the simulated cluster, in a thread."""
-        if self.simulation is not None:
-            self.lookups.load(self.simulation, path, size)
 
     def say(self, text: str, role: str = "") -> None:
         """Put a sentence on the message line."""
@@ -311,12 +337,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
         event.prevent_default()
         view = self.view
         self.choose_column(choosing=False)
-        if isinstance(view, TableView) and event.character and event.character.isdigit():
-            column = view.table.column_numbered(int(event.character))
-            if column:
-                view.sort_by(column)
-                return
-        self.say("not sorted")
+        column = None
+        if isinstance(view, TableView) and event.character:
+            column = "default" if event.character == "s" else view.table.column_of_key(event.character)
+        if column:
+            self.action_do("sort", column)
+        else:
+            self.say("not sorted")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys are actions unless a line or a column is being typed."""
+        typing = self.prompt.is_open or self._sorting
+        return not typing and super().check_action(action, parameters)
 
     def act_by_name(self, name: str, argument: str) -> None:
         """Do another action, as if it had been typed."""
@@ -329,8 +361,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if why_not:
             self.say(f"{action.name}: {why_not}", "warn")
             return
+        self._try(lambda: self._do(action, argument))
+
+    def _try(self, work: Callable[[], object]) -> None:
         try:
-            self._do(action, argument)
+            work()
         except (CommandError, FilterError, ChangeError, ValueError) as error:
             self.say(str(error), "bad")
 
@@ -358,10 +393,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
             method = self._methods[name]
             method(argument) if action.argument else method()
 
-    def _drop_filter(self) -> None:
-        if isinstance(self.view, TableView):
-            self.view.filter_by("")
-
     def known_world(self) -> World:
         """The world; raises :class:`CommandError` before the first answer."""
         if self.world is None:
@@ -380,26 +411,36 @@ class MainScreen(Screen[None], inherit_bindings=False):
         view = self.view
         if isinstance(view, TableView) and choosing != self._sorting:
             view.table.number_columns(choosing)
-            self.say("sort by which column? its number, or any other key to leave" if choosing else "")
+            self.say("sort by which column? its key; s takes the sort away, any other key leaves" if choosing else "")
         self._sorting = choosing
 
-    def open_prompt(self, prefix: str, text: str, completion: Callable[[str], list[str]]) -> None:
+    def on_taken_out(self, message: TakenOut) -> None:
+        """Something was written out, or not."""
+        self.say(message.text, "good" if message.ok else "bad")
+
+    def choose(self, menu: ActMenu) -> None:
+        """Let one of a menu's items be chosen, and open it."""
+        self.app.push_screen(menu, lambda item: None if item is None else self._try(item.open))
+
+    def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
         """Let a line be typed, in the place of the keys."""
         self._keys.add_class("typing")
-        self.prompt.open(prefix, text, completion)
+        self.prompt.open(prefix, text, typing._replace(before=self.keeping.typed.lines.get(prefix, ())))
 
     def on_prompt_closed(self, _: Prompt.Closed) -> None:
         """The keys come back."""
         self._keys.remove_class("typing")
         self.set_focus(None)
 
+    def on_prompt_wrong(self, message: Prompt.Wrong) -> None:
+        """A line cannot be understood; it is still being typed."""
+        self.say(message.text, "bad")
+
     def on_prompt_entered(self, message: Prompt.Entered) -> None:
-        """A command or a filter was typed."""
-        try:
-            if message.prefix == "/":
-                self.action_do("filter", message.text) if message.text else self._drop_filter()
-            elif message.text:
-                command = parse_command(message.text)
-                self.action_do(command.action.name, command.argument)
-        except (CommandError, FilterError) as error:
-            self.say(str(error), "bad")
+        """A line was typed."""
+        self.keeping.remember(message.prefix, message.text)
+        self._try(lambda: self.prompt.typing.enter(message.text))
+
+    def on_counted(self, message: Counted) -> None:
+        """The rows are counted."""
+        self.prompt.tell(f"{message.rows:,} rows", message.text)

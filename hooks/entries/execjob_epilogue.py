@@ -1,25 +1,21 @@
 """A job has ended on this host: queue it again where it ended because a pass had asked it to save its work.
 
-It runs on the first host of each job that ends, in a process of its own. It asks the server one thing, with
-a time limit, and changes nothing where it has no reason to: a job that nobody asked ends as ever.
+It runs on the first host of each job that ends, in a process of its own. Where the job could not have been asked, it
+loads no more than it takes to see that. Else it asks the server one thing, with a time limit, and changes nothing where
+it has no reason to: a job that nobody asked ends as ever. Only the end of a job that is to be queued again is held back
+until the server is there to be told.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from hooks.config import read_config
-from hooks.ended import (
-    ask_server,
-    could_be_asked,
-    has_failed_restart,
-    may_be_run_again,
-    was_asked_to_end,
-)
-from policy.settings import CheckpointSettings
+from hooks.method import could_be_asked, has_failed_restart, may_be_run_again, may_have_been_asked
 
-_ANSWER_S = 5
+ANSWER_S = 5
+SERVER_BACK_S = 90
+"""How long the end of a job that saved is held back while its host cannot speak to the server. Nobody can use that host
+meanwhile; but the hook has to be over before its alarm (:mod:`hooks.events`), which would delete the job."""
 
 
 def handle(pbs: Any) -> str | None:
@@ -31,23 +27,38 @@ def handle(pbs: Any) -> str | None:
     if has_failed_restart(pbs.pbs_conf["PBS_HOME"], str(job.id)):
         pbs.logjobmsg(str(job.id), "pbsteer: it could not be started again from its checkpoint, and is queued again")
         job.rerun()
-        return None
-    if not may_be_run_again(exit_status):
-        return None
+    elif may_be_run_again(exit_status) and may_have_been_asked(job, exit_status, pbs.hook_config_filename):
+        _ask(pbs, job, exit_status)
+    return None
+
+
+def _ask(pbs: Any, job: Any, exit_status: int) -> None:
+    import time
+
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
+    from hooks.config import read_config
+    from hooks.ended import Asked, Verdict, ask_server, judge_end, judge_patiently
+    from policy.settings import CheckpointSettings
+
+    ended_s = time.time()
+    job_id = str(job.id)
     try:
-        asked = ask_server(pbs_ifl, str(job.id), _ANSWER_S)
         checkpoint = read_config(pbs.hook_config_filename).checkpoint
         could_be = could_be_asked(job, checkpoint.method)
-        is_to_run_again = was_asked_to_end(exit_status, checkpoint.exit_status, asked, time.time(), could_be=could_be)
+
+        def judge(asked: Asked | None) -> Verdict:
+            return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be)
+
+        verdict = judge_patiently(lambda: ask_server(pbs_ifl, job_id, ANSWER_S), judge, SERVER_BACK_S)
     except Exception:
         # Nobody can tell, as where no server answers: then the exit status of a job that wishes to be asked has to.
         if exit_status == CheckpointSettings().exit_status and could_be_asked(job, CheckpointSettings().method):
             job.rerun()
         raise
-    if is_to_run_again:
-        why = "as it was asked to" if asked else "and the server does not say whether it was asked to"
-        pbs.logjobmsg(str(job.id), f"pbsteer: it ended with {exit_status} {why}, and is queued again")
+    found = f"after {time.time() - ended_s:.1f} s: {verdict.why}"
+    if verdict.again:
+        pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")
         job.rerun()
-    return None
+    else:
+        pbs.logmsg(pbs.EVENT_DEBUG, f"{job_id};pbsteer: it ended with {exit_status} and has ended, {found}")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.alteration import Alteration, follow_alteration, is_privileged, refuse_alteration
+from hooks.alteration import Alteration, follow_alteration, refuse_alteration
 from hooks.asked import change_asked, read_asked, without_empty
 from hooks.config import read_config
+from hooks.privileged import is_privileged
 from hooks.resources import OWN_SELECT
 from hooks.summary import read_summary
 
@@ -36,7 +37,11 @@ def handle(pbs: Any) -> str | None:
         str(before.euser or before.Job_Owner).partition("@")[0],
         running=int(before.job_state) not in waiting,
         privileged=is_privileged(
-            str(event.requestor), str(event.requestor_host), f"{server.managers or ''},{server.operators or ''}"
+            str(event.requestor),
+            str(event.requestor_host),
+            str(server.server_host or ""),
+            str(server.managers or ""),
+            str(server.operators or ""),
         ),
     )
     settings = read_config(pbs.hook_config_filename)

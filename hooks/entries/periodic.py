@@ -21,7 +21,7 @@ from hooks.advise import (
     write_priorities,
 )
 from hooks.carry import Budget, Effects, Powers, carry_out
-from hooks.config import read_config
+from hooks.config import is_removed, read_config
 from hooks.episodes import Episodes
 from hooks.errands import Errands
 from hooks.finished import find_finished, learns, note_runs
@@ -44,10 +44,13 @@ from policy.snapshot import Changes
 
 
 def handle(pbs: Any) -> str | None:
-    """Run one pass. A pass that another one is still busy with is left to that."""
+    """Run one pass. A pass that another one is still busy with is left to that, and one whose hook is being removed
+    ends without a word: nobody waits for what it would say."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
     config = pbs.hook_config_filename
+    if is_removed(config):
+        return None
     settings = _read_config_if_possible(config)
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
     sentences: list[str] = []
@@ -57,8 +60,11 @@ def handle(pbs: Any) -> str | None:
             sentences += run_pass(pbs_ifl, read_config(config), state, trust)
             trust.ended().write(state)
     except SecondWriterError as error:
-        sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
+        if not is_removed(config):
+            sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
     except Exception:
+        if is_removed(config):
+            return None
         sentences += end_silence(pbs_ifl, state, settings, time.time())
         raise
     finally:
@@ -191,7 +197,8 @@ def _record(decision: Decision, effects: Effects, timing: Timing, settings: Sett
     plan, powers, modes = decision.plan, decision.powers, decision.translation.modes
     episodes = Episodes.read(state, plan.time_s).seen(plan, modes, powers.start, powers.preempt)
     episodes.write(state)
-    entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, decision.notes)
+    notes, passing = decision.notes, decision.duties.passing
+    entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, notes, passing)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     state.write_journal(entry, day, settings.server.journal_days)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}

@@ -2,7 +2,8 @@
 
 Where PBS's scheduler or a pass asked, the vnodes must also take jobs, have what the job requires of them, and have seen
 no other stripe start a moment ago; a start that an administrator asks for by hand is spared these. Jobs in reservations
-are left to PBS, which has set their vnodes aside. In ``observe``, and before the first pass has told the modes, nothing
+are left to PBS, which has set their vnodes aside. A start that may be is told how its queue wants the job to save, as
+its host cannot see that. In ``observe``, and before the first pass has told the modes, nothing
 is refused.
 """
 
@@ -15,9 +16,10 @@ from typing import Any
 from hooks.asked import read_asked, without_empty
 from hooks.config import read_config
 from hooks.guard import Room, refuse_overcommit, refuse_unavailable
+from hooks.method import find_untold, read_wish
 from hooks.queues import is_reservation_queue
 from hooks.requirements import has_requirements, refuse_unmet
-from hooks.resources import READING
+from hooks.resources import READING, SAVE
 from hooks.stagger import is_stripe, note_start, read_starts, refuse_too_soon
 from hooks.summary import Summary, read_summary
 from policy.placement import PlacementError, parse_exec_vnode
@@ -59,7 +61,13 @@ def handle(pbs: Any) -> str | None:
     settings = read_config(pbs.hook_config_filename)
     if not by_hand:
         refusal = refuse_unavailable(rooms) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)
-    return refusal or _stagger(home, job, rooms, settings, striped, by_hand=by_hand)
+    refusal = refusal or _stagger(home, job, rooms, settings, striped, by_hand=by_hand)
+    of_queue = summary.queues[queue].save
+    if of_queue and not refusal:
+        untold = find_untold(read_wish(job), of_queue, settings.checkpoint.method)
+        if untold:
+            job.Resource_List[SAVE] = untold
+    return refusal
 
 
 def _judge_requirements(

@@ -10,10 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from container.requirements import find_shortcomings
-from tests.bench_pbs import passing, softlimits, starting, submitting
+from tests.bench_pbs import beside, ending, passing, softlimits, starting, submitting
 from tests.bench_pbs.figures import Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
@@ -21,7 +22,9 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "latency": starting.measure_latency,
     "pass": passing.measure,
     "rate": starting.measure_rate,
+    "ends": ending.measure,
     "softlimits": softlimits.measure,
+    "beside": beside.measure,
 }
 
 
@@ -30,6 +33,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench_pbs", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}; all without one")
     parser.add_argument("--json", type=Path, help="write the figures there as well")
+    parser.add_argument(
+        "--neighbour", default="", metavar="COMMAND", help="beside: another console to measure on the same server"
+    )
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in FIGURES]
     if unknown:
@@ -38,11 +44,15 @@ def main() -> int:
     if shortcomings is not None:
         sys.stderr.write(f"nothing measured: {shortcomings}\n")
         return 2
+    figures_of: dict[str, Callable[[], list[Figure]]] = {
+        **FIGURES,
+        "beside": partial(beside.measure, arguments.neighbour),
+    }
     found: dict[str, list[Figure]] = {}
     for name in arguments.names or FIGURES:
         sys.stdout.write(f"{name} ({machine()})\n")
         sys.stdout.flush()
-        found[name] = FIGURES[name]()
+        found[name] = figures_of[name]()
         sys.stdout.write("".join(figure.line() + "\n" for figure in found[name]))
         sys.stdout.flush()
     if arguments.json is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,9 @@ def test_a_podman_that_is_still_making_a_host_is_waited_for(calls: Path) -> None
     words = ["run", "--label", f"pbsteer.testbed={TESTBED}", "image"]
     argv = ["podman", "-c", "import sys; sys.stdin.read()", *words]
     with subprocess.Popen(argv, executable=sys.executable, stdin=subprocess.PIPE) as at_work:
+        # Linux says that a program was started a moment before it shows its words.
+        while not Path(f"/proc/{at_work.pid}/cmdline").read_bytes():
+            time.sleep(0.01)
         with pytest.raises(TestbedError, match=f"podman is still starting hosts of the testbed in {TESTBED}"):
             podman.kill_hosts(TESTBED, timeout_s=0.2)
         at_work.communicate()

@@ -18,11 +18,14 @@ from container.spec import TestbedError
 from tests.faults.ground import Ground, LostError, tell_error
 from tests.faults.injector import Missed
 from tests.faults.kinds import KINDS
+from tests.faults.story import find_jobs, tell_story
 
 LEAST_OF_A_KIND = 20
 """Of 1,000 faults."""
 
 _DRAIN_S = 240.0
+_MOST_STORIES = 4
+"""So many jobs' stories are told of one loss."""
 
 
 class Trial(NamedTuple):
@@ -81,28 +84,45 @@ def draw_schedule(faults: int, seed: str, kinds: Sequence[str] = ()) -> list[str
 
 
 def run_campaign(
-    ground: Ground, schedule: Sequence[str], seed: str, *, minutes: float, say: Callable[[str], None], first: int = 1
+    ground: Ground,
+    schedule: Sequence[str],
+    seed: str,
+    *,
+    minutes: float,
+    say: Callable[[str], None],
+    first: int = 1,
+    least: int = 0,
 ) -> Outcome:
     """Inflict the faults of the schedule from number ``first`` on, for so many minutes at most; then let all jobs end.
 
-    ``say`` takes a line for each fault.
+    On a slow machine it goes on, for twice that time, until ``least`` faults have hit. ``say`` takes a line for each.
     """
-    deadline = time.monotonic() + 60.0 * minutes
+    begun_s = time.monotonic()
     trials: list[Trial] = []
     of_kind: dict[str, int] = {}
     for number, name in enumerate(schedule, start=1):
         turn = of_kind[name] = of_kind.get(name, -1) + 1
         if number < first:
             continue
-        if time.monotonic() > deadline:
-            say(f"{minutes:g} minutes are over after {len(trials)} of {len(schedule)} faults")
+        seconds = time.monotonic() - begun_s
+        if is_over(seconds, minutes, trials, least):
+            say(f"{seconds / 60:.0f} minutes are over after {len(trials)} of {len(schedule)} faults")
             break
         trial = _try_fault(ground, number, name, turn, seed)
         trials.append(trial)
         say(f"{trial.number:5} {trial.seconds:5.1f} s  {trial.outcome:8}  {trial.kind}: {trial.words}")
+        if trial.outcome == "lost":
+            _explain(ground, [trial.words], say)
     losses = _finish(ground, say)
+    _explain(ground, losses, say)
     lives = ground.books.lives.values()
     return Outcome(trials, losses, len(lives), sum(life.reruns for life in lives), ground.restarted_moms)
+
+
+def is_over(seconds: float, minutes: float, trials: Sequence[Trial], least: int) -> bool:
+    """Whether a campaign ends after so many seconds with these trials: late where too few faults have hit."""
+    hit = sum(trial.outcome != "missed" for trial in trials)
+    return seconds > 60.0 * minutes * (1 if hit >= least else 2)
 
 
 def _try_fault(ground: Ground, number: int, name: str, turn: int, seed: str) -> Trial:
@@ -151,6 +171,17 @@ def _finish(ground: Ground, say: Callable[[str], None]) -> list[str]:
         say(f"arrays that PBS left open though all their subjobs have ended: {', '.join(open_arrays)}")
     losses = list(ground.books.violations) + ground.workload.read_twice() + ground.workload.find_losses()
     return losses + ground.find_orphaned_jobs(open_arrays)
+
+
+def _explain(ground: Ground, losses: Sequence[str], say: Callable[[str], None]) -> None:
+    """Say all that the logs have of the jobs in these sentences, as long as the testbed is there."""
+    for job_id in find_jobs(" ".join(losses))[:_MOST_STORIES]:
+        try:
+            lines = tell_story(ground.pbs, job_id)
+        except (TestbedError, OSError, ValueError) as error:
+            lines = [f"the story of {job_id} cannot be read: {tell_error(error)}"]
+        for line in lines:
+            say(line)
 
 
 def show_table(outcome: Outcome) -> str:

@@ -37,12 +37,12 @@ from tests.pbs.cluster import PbsCluster
 
 QUEUE = "workq"
 INTERVAL_S = 1
-ALARM_S = 4
+ALARM_S = 8
 GRACE_S = 3
 MOST_PASSES = 3
 """After a fault, so many passes may begin until one comes to its end."""
 
-_PATIENCE_S = 40.0
+_PATIENCE_S = 120.0
 _TOLD = ("comment", "Hold_Types", "array_state_count", "array_indices_remaining", "estimated", "run_count")
 _DISK = "size=48m,nr_inodes=120,mode=700"
 _SERVER = ["pgrep", "-o", "-x", "pbs_server.bin"]
@@ -218,13 +218,13 @@ class Ground:
         self.wait_for_death(pid)
         return pid
 
-    def wait_for_death(self, pid: int, timeout_s: float = 10.0) -> None:
+    def wait_for_death(self, pid: int, timeout_s: float = 60.0) -> None:
         """Wait until a process of the server's host is gone."""
         self.wait_until(lambda: not self.is_alive(pid), timeout_s, f"the end of process {pid}")
 
     def start_server(self) -> None:
         """Start the server after its end, and wait until its MoMs are there again."""
-        self.pbs.wait_until(lambda: self.server_pid() is None, 20.0, "no server is left")
+        self.pbs.wait_until(lambda: self.server_pid() is None, 60.0, "no server is left")
         self.pbs.start_server()
         self.wait_for_moms()
 
@@ -242,7 +242,7 @@ class Ground:
                     self.pbs.run(["pkill", "-KILL", "-x", "pbs_mom"], host=host)
                     self.start_mom(host, ["-p"])
                     self.restarted_moms += 1
-            self.wait_until(self._are_moms_up, 40.0, "all MoMs are there, started again")
+            self.wait_until(self._are_moms_up, 120.0, "all MoMs are there, started again")
 
     def _are_moms_up(self) -> bool:
         return all(_is_up(str(vnode["state"])) for vnode in self.pbs.pbsnodes().values())

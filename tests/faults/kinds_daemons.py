@@ -16,7 +16,7 @@ def kill_three(ground: Ground, _number: int, _chance: random.Random) -> str:
     """PBS's own scheduler has its queue back, until passes are trusted again."""
     order = ground.orders.give("periodic", "kill", at="step", among=["pbs_statvnode"], lasting=True)
     hit = ground.orders.wait_for_hit(order, HIT_S, ground.workload.top_up)
-    ground.wait_until(lambda: _count_begun(ground, hit.time_s) >= 3, 20.0, "three passes that were killed")
+    ground.wait_until(lambda: _count_begun(ground, hit.time_s) >= 3, 60.0, "three passes that were killed")
     ground.orders.withdraw("periodic")
     demand(ground, ground.is_scheduling, "PBS's scheduler is switched on again")
     ground.forgive()

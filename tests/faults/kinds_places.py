@@ -52,7 +52,7 @@ def read_only(ground: Ground, _number: int, _chance: random.Random) -> str:
     """Nothing can be written there, for two passes."""
 
     def remount() -> str:
-        ground.pbs.wait_until(lambda: _succeeds(lambda: ground.remount("ro")), 10.0, "a moment without a writer")
+        ground.pbs.wait_until(lambda: _succeeds(lambda: ground.remount("ro")), 60.0, "a moment without a writer")
         try:
             (ground.state_path / "probe").touch()
         except OSError as error:
@@ -132,7 +132,7 @@ def _meet_second_pass(ground: Ground, chance: random.Random, *, with_lock: bool)
         (ground.state_path / "lock").unlink(missing_ok=True)
         since_s = time.time()
         ended = lambda: any(m.begin_s > since_s and m.end_s is not None for m in ground.orders.read_passes())
-        ground.wait_until(ended, 10.0, "a pass beside it")
+        ground.wait_until(ended, 60.0, "a pass beside it")
     ground.orders.leave(order)
     process.wait(30.0)
     ground.orders.withdraw("second")

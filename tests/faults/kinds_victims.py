@@ -60,7 +60,7 @@ def kill_with_held(ground: Ground, number: int, chance: random.Random) -> str:
     """In advise, victims are held until their beneficiary runs; then the mode changes, and nobody may stay held."""
     ground.set_mode("advise")
     try:
-        ground.wait_until(ground.find_held_jobs, 25.0, "a victim that is held")
+        ground.wait_until(ground.find_held_jobs, 60.0, "a victim that is held")
         held = ground.find_held_jobs()
         hit = kill_in_pass(ground, "kill", at="step", nth=chance.randint(1, ground.steps_of_a_pass()))
     finally:

@@ -28,11 +28,11 @@ class Kind(NamedTuple):
 
 KINDS: dict[str, Kind] = {}
 
-HIT_S = 15.0
+HIT_S = 30.0
 """How long a fault waits for its moment,"""
-ASKING_S = 30.0
+ASKING_S = 60.0
 """and for victims that are asked to save."""
-DEMANDED_S = 60.0
+DEMANDED_S = 120.0
 """After so many seconds what must come is lost: long, as the machine may be busy."""
 
 STARTS = ["pbs_asyrunjob_ack", "pbs_asyrunjob"]

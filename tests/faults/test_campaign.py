@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.bundle import EVENTS, build
-from tests.faults.campaign import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, show_table
+from tests.faults.campaign import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, is_over, show_table
 from tests.faults.injector import Orders, build_in
 from tests.faults.kinds import KINDS
 
@@ -45,6 +45,22 @@ def test_a_campaign_is_good_only_where_faults_hit_and_nothing_was_lost(
     trials: list[Trial], losses: list[str], good: bool
 ) -> None:
     assert Outcome(trials, losses, 1, 0).is_good is good
+
+
+@pytest.mark.parametrize(
+    ("seconds", "trials", "over"),
+    [
+        (119.0, [SURVIVED, LOST], False),
+        (121.0, [SURVIVED, LOST], True),
+        (121.0, [SURVIVED, MISSED], False),
+        (239.0, [SURVIVED, MISSED], False),
+        (241.0, [SURVIVED, MISSED], True),
+    ],
+)
+def test_a_campaign_on_a_slow_machine_goes_on_until_enough_faults_have_hit(
+    seconds: float, trials: list[Trial], over: bool
+) -> None:
+    assert is_over(seconds, 2.0, trials, least=2) is over
 
 
 def test_the_table_counts_missed_faults_apart() -> None:

@@ -16,7 +16,7 @@ _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 
 class FakeQmgr:
     """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once. ``busy``: resources
-    that jobs ask for; ``jobs``: those that a vnode runs, as PBS lists them."""
+    that are in use, whose flags change no more either; ``jobs``: those that a vnode runs, as PBS lists them."""
 
     def __init__(self, home: Path) -> None:
         self.files = home / "server_priv" / "hooks"
@@ -39,8 +39,9 @@ class FakeQmgr:
         if self.refuse and re.search(self.refuse, line):
             self.refuse = ""
             return Reply(1, "", "qmgr obj= svr=default: refused\n")
-        name = line.partition("delete resource ")[2]
-        if name in self.busy:
+        words = line.split()
+        if words[1] == "resource" and words[0] in ("delete", "set") and words[2] in self.busy:
+            name = words[2]
             said = f"qmgr obj={name} svr=default: Resource busy on job\nqmgr: Error (15174) returned from server\n"
             return Reply(70, "", said)
         self._change(line)
@@ -57,6 +58,9 @@ class FakeQmgr:
         if (verb, kind) == ("create", "resource"):
             assert name not in self.resources
             self.resources[name] = what
+        elif (verb, kind) == ("set", "resource"):
+            flag = what.partition("flag = ")[2].strip("'")
+            self.resources[name] = self.resources[name].partition(",")[0] + (f",flag={flag}" if flag else "")
         elif (verb, kind) == ("delete", "resource"):
             assert not [setting for setting in self.settings if f".{name} " in setting], "the resource is in use"
             del self.resources[name]

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hooks.picture import Picture
+from hooks.translate import translate
+from policy.settings import Settings
+from policy.snapshot import Snapshot
 
 NOW_S = 1_795_207_300.0
 RESOURCES = {
@@ -93,3 +96,13 @@ def picture(
 def _dotted(more: Mapping[str, str]) -> dict[str, str]:
     """``Resource_List__mem`` for the keyword of ``Resource_List.mem``."""
     return {name.replace("__", "."): value for name, value in more.items()}
+
+
+def snapshot_of(seen: Picture, settings: Settings) -> Snapshot:
+    """What is decided on."""
+    return translate(seen, settings).snapshot
+
+
+def problems_of(seen: Picture, settings: Settings) -> tuple[str, ...]:
+    """What could not be read, or had to be left alone, one sentence each."""
+    return translate(seen, settings).problems

@@ -222,6 +222,28 @@ def test_runjob_refuses_what_does_not_fit(hook: Hook) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("of_queue", "wish", "method", "written"),
+    [
+        ("signal", {}, "requeue", {"pbsteer_save": "signal"}),
+        ("signal", {"pbsteer_save": "requeue"}, "requeue", {"pbsteer_save": "requeue"}),
+        ("signal", {}, "signal", {}),
+        ("requeue", {}, "signal", {}),
+        ("", {}, "requeue", {}),
+    ],
+)
+def test_a_start_writes_on_the_job_what_its_host_could_not_know(
+    hook: Hook, of_queue: str, wish: dict[str, str], method: str, written: dict[str, str]
+) -> None:
+    queues: Any = SUMMARY_DATA["queues"]
+    workq = {**queues["workq"], "save": of_queue}
+    hook.state.publish(SUMMARY, {**SUMMARY_DATA, "queues": {"workq": workq}}, shared=False)
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 4}, "jobs": "9.s/0"}}
+    starts = [{"queue": "workq", "exec_vnode": f"(v1:ncpus={cores})", "Resource_List": wish} for cores in (4, 5)]
+    answer = hook.run("runjob", events=starts, vnodes=vnodes, settings={"checkpoint": {"method": method}})
+    assert [event["resources"] for event in answer["events"]] == [written, wish]
+
+
 def test_runjob_keeps_stripes_apart_and_starts_off_vnodes_that_take_no_jobs(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     settings = {"stripe": {"stagger_s": 100}, "schedule": {"budget_s": 5}}
@@ -434,6 +456,36 @@ def test_a_pass_leaves_the_folder_to_one_that_is_still_busy(hook: Hook) -> None:
     assert "another pass" in answer["logged"][0]
 
 
+def test_a_pass_whose_hook_is_removed_meanwhile_ends_without_a_word(hook: Hook) -> None:
+    begun = "            trust = begin_pass(pbs_ifl, state, settings, sentences)"
+    gone = build("periodic").replace(begun, f"            __import__('os').unlink(config)\n{begun}", 1)
+    assert gone.count("unlink(config)") == 1
+    world = picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", text=gone, world=world)
+    assert (answer["logged"], acts_of(answer)) == ([], [])
+    # One whose script is still there has only lost its settings, and says so.
+    (hook.home / "config.PY").write_text("")
+    assert "No such file" in hook.run("periodic", text=gone, world=world)["logged"][-1]
+
+
+def test_a_pass_that_begins_when_its_hook_is_gone_leaves_no_folder_behind(hook: Hook) -> None:
+    shutil.rmtree(hook.state.path)
+    world = picture({}, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", world=world, config=str(hook.home / "gone.CF"))
+    assert (answer["logged"], acts_of(answer)) == ([], [])
+    assert not hook.state.path.exists()
+
+
+def test_a_pass_that_finds_the_folder_held_by_the_removal_of_its_hook_is_silent(hook: Hook) -> None:
+    held = "        with state.locked():"
+    gone = build("periodic").replace(held, f"        __import__('os').unlink(config)\n{held}", 1)
+    assert gone.count("unlink(config)") == 1
+    world = picture({}, queues={"workq": queue("drive")}).to_data()
+    with hook.state.locked():
+        answer = hook.run("periodic", text=gone, world=world)
+    assert answer["logged"] == []
+
+
 def test_a_pass_starts_anew_with_a_ledger_that_cannot_be_read_and_says_so(hook: Hook) -> None:
     (hook.state.path / "ledger.json").write_text('{"version": 99}')
     answer = run_pass(hook, "drive")
@@ -500,6 +552,42 @@ def test_an_update_meets_nothing_of_the_version_before(hook: Hook) -> None:
     answer = hook.run("queuejob", text=first + build("queuejob"))
     assert answer["verdicts"] == [None]
     assert {name.split(".")[0] for name in answer["modules"]} == {f"pbsteer_{source_digest()}"}
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "wish", "method", "calls"),
+    [
+        (0, "", "requeue", False),
+        (0, "requeue", "signal", False),
+        (0, "", "signal", True),
+        (0, "signal", "requeue", True),
+        (85, "", "requeue", True),
+        (256 + 12, "", "requeue", True),
+        (256 + 15, "signal", "signal", False),
+    ],
+)
+def test_an_end_asks_the_server_and_loads_what_that_needs_only_where_the_job_may_have_been_asked(
+    hook: Hook, exit_status: int, wish: str, method: str, calls: bool
+) -> None:
+    event = {"id": "1.s", "Exit_status": exit_status, "Resource_List": {"pbsteer_save": wish} if wish else {}}
+    settings = {"checkpoint": {"method": method, "exit_status": 85}}
+    answer = hook.run("execjob_epilogue", events=[event], settings=settings)
+    assert [verdict for verdict in answer["verdicts"] if verdict] == []
+    loaded = {name.partition(".")[2] for name in answer["modules"]}
+    assert ("hooks.ifl" in loaded) is calls
+    light = {"policy.wishes", "hooks.resources", "hooks.method", "hooks.entries.execjob_epilogue"}
+    assert (loaded == light) is not calls
+
+
+def test_an_end_that_was_asked_for_is_brought_back_and_no_other(hook: Hook) -> None:
+    mark = f"pbsteer for=9.s how=signal asked={int(time.time()) - 5} until={int(time.time()) + 60}"
+    jobs = {"1.s": running(stime="900") | {"estimated.site": mark}, "2.s": running(stime="900")}
+    events = [
+        {"id": job_id, "Exit_status": 0, "Resource_List": {"pbsteer_save": "signal"}}
+        for job_id in ("1.s", "2.s", "1.s")
+    ]
+    answer = hook.run("execjob_epilogue", events=events, world=picture(jobs).to_data())
+    assert [event["is queued again"] for event in answer["events"]] == [True, False, True]
 
 
 def test_a_mom_s_run_reports_this_host_once_and_keeps_its_counts_where_pbs_clears_up(hook: Hook) -> None:

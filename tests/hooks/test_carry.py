@@ -12,13 +12,12 @@ from hooks.ifl import Connection
 from hooks.marks import MARK_KEY, Mark, show_marks
 from hooks.picture import Picture
 from hooks.starting import find_new_chunks
-from hooks.translate import snapshot_of
 from policy.ledger import Ledger
 from policy.placement import parse_exec_vnode
 from policy.plan import Plan, Preempt, Start, Waits
 from policy.reasons import Reason
 from policy.settings import CheckpointSettings, Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue, running
+from tests.hooks.pictures import NOW_S, job, picture, queue, running, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 PLAIN = Settings()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -18,7 +18,7 @@ from hooks.bundle import EVENTS, build
 from hooks.deploy import HOOKS, Deployment, Part
 from hooks.events import HOOK_EVENTS
 from hooks.installed import DeployError, Reply
-from hooks.resources import MODE, PRIORITY, RESOURCES
+from hooks.resources import MODE, PRIORITY, RESOURCES, Resource
 from hooks.schedulers import Switched
 from hooks.state import SecondWriterError, State, state_folder
 from hooks.steps import show_steps
@@ -112,7 +112,11 @@ def test_a_record_that_cannot_be_read_stops_both_and_moved_away_it_is_written_an
     assert record.stat().st_mode & 0o777 == 0o600
     record.write_text("")
     lines = list(qmgr.lines)
-    for attempt in (lambda: deployment.apply(SETTINGS, silent), lambda: deployment.remove(silent)):
+    attempts: list[Callable[[], object]] = [
+        lambda: deployment.apply(SETTINGS, silent),
+        lambda: deployment.remove(silent),
+    ]
+    for attempt in attempts:
         with pytest.raises(DeployError, match=r"installed\.json cannot be read .* Move it away"):
             attempt()
     assert qmgr.lines == lines
@@ -357,9 +361,73 @@ def test_a_resource_of_another_type_stands_in_the_way_and_nothing_is_changed(
 ) -> None:
     qmgr(f"create resource {name} type=string_array,flag=h")
     before = snapshot(qmgr)
-    for attempt in (lambda: deployment.plan_apply(SETTINGS), lambda: deployment.apply(SETTINGS, silent)):
+    attempts: list[Callable[[], object]] = [
+        lambda: deployment.plan_apply(SETTINGS),
+        lambda: deployment.apply(SETTINGS, silent),
+    ]
+    for attempt in attempts:
         with pytest.raises(DeployError, match=f"resource {name} is there already, of type string_array"):
             attempt()
+    assert snapshot(qmgr) == before
+
+
+def test_flags_that_an_earlier_version_did_not_set_are_set(deployment: Deployment, qmgr: FakeQmgr) -> None:
+    before = snapshot(qmgr)
+    deployment.apply(SETTINGS, silent)
+    qmgr.resources["pbsteer_save"] = "type=string"
+    qmgr.resources["pbsteer_app"] = "type=string,flag=r"
+    lines = [step.line for step in deployment.plan_apply(SETTINGS)]
+    assert lines == ["set resource pbsteer_app flag = ''", "set resource pbsteer_save flag = m"]
+    deployment.apply(SETTINGS, silent)
+    assert (qmgr.resources["pbsteer_save"], qmgr.resources["pbsteer_app"]) == ("type=string,flag=m", "type=string")
+    assert deployment.plan_apply(SETTINGS) == []
+    deployment.remove(silent)
+    assert snapshot(qmgr) == before
+
+
+def test_the_same_flags_in_another_order_are_right(deployment: Deployment, qmgr: FakeQmgr, monkeypatch: Any) -> None:
+    deployment.apply(SETTINGS, silent)
+    monkeypatch.setitem(RESOURCES, "pbsteer_save", Resource("string", "mr"))
+    qmgr.resources["pbsteer_save"] = "type=string,flag=rm"
+    assert deployment.plan_apply(SETTINGS) == []
+
+
+def test_flags_of_a_resource_that_somebody_else_made_are_put_back(deployment: Deployment, qmgr: FakeQmgr) -> None:
+    qmgr("create resource pbsteer_save type=string,flag=r")
+    qmgr("create resource user_priority type=long")
+    before = snapshot(qmgr)
+    deployment.apply(SETTINGS, silent)
+    deployment.apply(FAST, silent)
+    assert (qmgr.resources["pbsteer_save"], qmgr.resources["user_priority"]) == (
+        "type=string,flag=m", "type=long,flag=i",
+    )  # fmt: skip
+    deployment.remove(silent)
+    assert snapshot(qmgr) == before
+    deployment.apply(SETTINGS, silent)
+    qmgr("set resource pbsteer_save flag = h")
+    deployment.remove(silent)
+    assert (qmgr.resources["pbsteer_save"], qmgr.resources["user_priority"]) == ("type=string,flag=h", "type=long")
+
+
+def test_flags_that_cannot_be_changed_under_jobs_stop_an_apply_and_are_left_by_a_removal(
+    deployment: Deployment, qmgr: FakeQmgr
+) -> None:
+    qmgr("create resource pbsteer_save type=string,flag=h")
+    before = snapshot(qmgr)
+    qmgr.busy = {"pbsteer_save"}
+    with pytest.raises(
+        DeployError,
+        match=r'"set resource pbsteer_save flag = m": .*15174.*: PBS refuses this while a job, a queue or a vnode has'
+        r" pbsteer_save, ended jobs of the history too; the server is as it was before",
+    ):
+        deployment.apply(SETTINGS, silent)
+    assert snapshot(qmgr) == before
+    qmgr.busy = set()
+    deployment.apply(SETTINGS, silent)
+    qmgr.busy = {"pbsteer_save"}
+    assert deployment.remove(silent).left == ["pbsteer_save"]
+    qmgr.busy = set()
+    assert deployment.remove(silent).left == []
     assert snapshot(qmgr) == before
 
 
@@ -389,12 +457,12 @@ def test_a_resource_that_jobs_ask_for_stays_until_they_are_gone(
     deployment.apply(SETTINGS, silent)
     use_it(qmgr)
     qmgr.busy = {"pbsteer_app", "pbsteer_width"}
-    assert deployment.remove(silent) == ["pbsteer_app", "pbsteer_width"]
+    assert deployment.remove(silent).left == ["pbsteer_app", "pbsteer_width"]
     assert not set(HOOKS) & set(qmgr.hooks)
     assert qmgr.scheduling == {"default": "True"}
     assert set(qmgr.resources) == {"licences", "user_priority", *qmgr.busy}
     qmgr.busy = set()
-    assert deployment.remove(silent) == []
+    assert deployment.remove(silent).left == []
     qmgr.settings = [line for line in qmgr.settings if "user_priority" not in line]
     assert snapshot(qmgr) == before
     assert not (tmp_path / "pbsteer").exists()
@@ -467,6 +535,17 @@ def test_a_path_that_qmgr_would_take_apart_is_refused(qmgr: FakeQmgr) -> None:
         Deployment("/var/my spool", qmgr)
 
 
+def test_who_may_not_see_hooks_is_not_told_that_there_are_none(tmp_path: Path) -> None:
+    def qmgr(line: str) -> Reply:
+        assert line == "list hook @default"
+        return Reply(0, "", "root@m1 is unauthorized to access hooks data from server s\n")
+
+    with pytest.raises(
+        DeployError, match=r"root@m1 is unauthorized .* server s: do this as root, on the server's host"
+    ):
+        Deployment(str(tmp_path), qmgr).plan_apply(SETTINGS)
+
+
 PART = Part("big", ("gpu",), ("n1", "n2"))
 
 
@@ -510,7 +589,11 @@ def test_vnodes_with_jobs_stand_in_the_way_of_a_partition_before_anything_is_cha
 ) -> None:
     qmgr.jobs = {"n2": "7.s/0, 7.s/1, 12[3].s/2"}
     before = snapshot(qmgr)
-    for attempt in (lambda: deployment.plan_apply(SETTINGS, PART), lambda: deployment.apply(SETTINGS, silent, PART)):
+    attempts: list[Callable[[], object]] = [
+        lambda: deployment.plan_apply(SETTINGS, PART),
+        lambda: deployment.apply(SETTINGS, silent, PART),
+    ]
+    for attempt in attempts:
         with pytest.raises(DeployError, match=r"these have some: n2 \(12\[3\]\.s, 7\.s\): take them offline"):
             attempt()
     assert snapshot(qmgr) == before
@@ -596,6 +679,9 @@ def test_the_plan_is_in_groups_that_say_why(deployment: Deployment) -> None:
     assert len(whys) == len(set(whys)) == 3 + len(HOOKS)
     assert all(whys)
     shown = list(show_steps(steps))
-    assert [line[2:] for line in shown if line.startswith("# ")] == whys
-    assert len(shown) == len(whys) + len(steps)
+    assert "\n".join(line for line in shown if line.startswith("#")).replace("\n#   ", " ").splitlines() == [
+        f"# {why}" for why in whys
+    ]
+    assert all(len(line) < 80 for line in shown if line.startswith("#"))
+    assert len([line for line in shown if not line.startswith("#")]) == len(steps)
     assert json.loads(json.dumps([step.to_data() for step in steps]))[0]["do"] == "write"

@@ -9,17 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.ended import (
-    FAILED_RESTART,
-    SLACK_S,
-    Asked,
-    ask_server,
-    could_be_asked,
-    has_failed_restart,
-    may_be_run_again,
-    was_asked_to_end,
-)
+from hooks.ended import SLACK_S, Asked, Verdict, ask_server, judge_end, judge_patiently
+from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
+from hooks.events import HOOK_EVENTS
 from hooks.marks import MARK_KEY, Mark, show_marks
+from hooks.method import FAILED_RESTART, could_be_asked, has_failed_restart, may_be_run_again
 from hooks.resources import SAVE
 from tests.hooks.pictures import job, picture, running
 from tests.hooks.stand_in import pbs_ifl
@@ -40,29 +34,29 @@ def fresh_server() -> Iterator[None]:
 
 @pytest.mark.parametrize("status", [0, 1, SAVED, 256 + 12])
 def test_who_was_asked_is_queued_again_however_it_ended(status: int) -> None:
-    assert was_asked_to_end(status, SAVED, ASKED, NOW_S, could_be=True)
+    assert judge_end(status, SAVED, ASKED, NOW_S, could_be=True).again
 
 
 @pytest.mark.parametrize("status", [256 + 15, 256 + 9, 128 + 15, 128 + 9, -29, -11])
 def test_who_was_killed_is_never_brought_back(status: int) -> None:
     """By its owner, at its walltime, or to be requeued: PBS knows what to do."""
     assert not may_be_run_again(status)
-    assert not was_asked_to_end(status, SAVED, ASKED, NOW_S, could_be=True)
+    assert not judge_end(status, SAVED, ASKED, NOW_S, could_be=True).again
 
 
 @pytest.mark.parametrize(("status", "again"), [(0, False), (SAVED, True)])
 def test_when_its_time_is_over_only_its_exit_status_tells(status: int, again: bool) -> None:
-    assert was_asked_to_end(status, SAVED, ASKED, 1060 + SLACK_S + 1, could_be=True) is again
+    assert judge_end(status, SAVED, ASKED, 1060 + SLACK_S + 1, could_be=True).again is again
 
 
 @pytest.mark.parametrize("start_s", [1001.0, None])
 def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_status(start_s: float | None) -> None:
     """A server that was restarted gives the jobs that run new start times. Not for ever, or it might never end."""
     asked = Asked(start_s, MARK)
-    assert was_asked_to_end(SAVED, SAVED, asked, NOW_S, could_be=True)
-    assert not was_asked_to_end(0, SAVED, asked, NOW_S, could_be=True)
-    assert not was_asked_to_end(SAVED, SAVED, asked, 1060 + SLACK_S + 1, could_be=True)
-    assert not was_asked_to_end(SAVED, SAVED, asked, 999.0, could_be=True)
+    assert judge_end(SAVED, SAVED, asked, NOW_S, could_be=True).again
+    assert not judge_end(0, SAVED, asked, NOW_S, could_be=True).again
+    assert not judge_end(SAVED, SAVED, asked, 1060 + SLACK_S + 1, could_be=True).again
+    assert not judge_end(SAVED, SAVED, asked, 999.0, could_be=True).again
 
 
 @pytest.mark.parametrize("status", [0, SAVED])
@@ -76,13 +70,13 @@ def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_s
     ],
 )
 def test_whom_nobody_asked_in_this_run_has_ended(asked: Asked, status: int) -> None:
-    assert not was_asked_to_end(status, SAVED, asked, NOW_S, could_be=True)
+    assert not judge_end(status, SAVED, asked, NOW_S, could_be=True).again
 
 
 @pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
 def test_where_nobody_can_tell_its_exit_status_does(status: int, again: bool) -> None:
-    assert was_asked_to_end(status, SAVED, None, NOW_S, could_be=True) is again
-    assert not was_asked_to_end(status, SAVED, None, NOW_S, could_be=False)
+    assert judge_end(status, SAVED, None, NOW_S, could_be=True).again is again
+    assert not judge_end(status, SAVED, None, NOW_S, could_be=False).again
 
 
 @pytest.mark.parametrize(
@@ -132,6 +126,49 @@ def test_a_server_that_is_away_does_not_know() -> None:
 def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "pbs_connect", lambda server: time.sleep(600))
     assert ask_server(pbs_ifl, "1.s", 0.2) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "there"),
+    [("free", True), ("job-busy", True), ("offline", True), ("down", False), ("job-busy,down", False),
+     ("state-unknown,down", False), ("stale", False)],
+)  # fmt: skip
+def test_whether_its_host_is_there_says_the_vnode(state: str, there: bool) -> None:
+    text = show_marks({None: MARK})
+    ran = running(vnode="n2", stime="900") | {MARK_KEY: text}
+    pbs_ifl.WORLD.update(picture({"1.s": ran}).to_data())
+    pbs_ifl.WORLD["vnodes"] = {"n1": {"state": "free"}, "n2": {"state": state}}
+    assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_host_there=there)
+
+
+AGAIN, OVER = Verdict(again=True, why="it saved"), Verdict(again=False, why="nobody asked")
+
+
+def test_a_job_is_queued_again_only_when_its_host_is_back_with_the_server() -> None:
+    answers = [None, ASKED._replace(is_host_there=False), ASKED]
+    assert judge_patiently(lambda: answers.pop(0), lambda _: AGAIN, 60) == AGAIN
+    assert not answers
+
+
+def test_a_job_that_has_ended_for_good_is_not_held_back() -> None:
+    answers: list[Asked | None] = [None, ASKED]
+    assert judge_patiently(lambda: answers.pop(0), lambda _: OVER, 60) == OVER
+    assert answers == [ASKED]
+
+
+def test_who_turns_out_to_have_ended_for_good_has() -> None:
+    answers = [None, Asked(START_S, Mark())]
+    assert judge_patiently(lambda: answers.pop(0), lambda asked: OVER if asked else AGAIN, 60) == OVER
+
+
+def test_a_server_that_does_not_come_back_is_not_waited_for_for_ever() -> None:
+    verdict = judge_patiently(lambda: None, lambda _: AGAIN, 0)
+    assert verdict.again
+    assert "its host was not back with the server in 0 s" in verdict.why
+
+
+def test_the_hook_is_over_before_its_alarm() -> None:
+    assert HOOK_EVENTS["execjob_epilogue"].alarm_s >= SERVER_BACK_S + 3 * ANSWER_S
 
 
 def test_a_restart_that_failed_is_known_once(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import types
 
 import pytest
 
+from hooks import ended
 from hooks.entries import execjob_epilogue
 
 
@@ -39,7 +40,7 @@ def test_who_saved_comes_back_though_the_hook_fails(
         raise MemoryError("on purpose")
 
     monkeypatch.setitem(sys.modules, "pbs_ifl", types.ModuleType("pbs_ifl"))
-    monkeypatch.setattr(execjob_epilogue, "ask_server", fail)
+    monkeypatch.setattr(ended, "ask_server", fail)
     job = EndedJob(exit_status, save)
     event = types.SimpleNamespace(job=job)
     pbs = types.SimpleNamespace(event=lambda: event, pbs_conf={"PBS_HOME": "/nowhere"}, hook_config_filename=None)

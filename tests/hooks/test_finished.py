@@ -10,10 +10,9 @@ import pytest
 
 from hooks.finished import find_finished, learns, note_runs
 from hooks.picture import Picture
-from hooks.translate import snapshot_of
 from policy.cluster import UNLIMITED_S, Finished
 from policy.settings import BackfillSettings, Settings, StripeSettings
-from tests.hooks.pictures import NOW_S, job, picture, running, vnode
+from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of, vnode
 
 INTERVAL_S = 15
 LEARNING = Settings(stripe=StripeSettings(layout="learn"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,11 @@ import pytest
 
 from hooks.bundle import source_digest
 from hooks.deploy import HOOKS, Deployment
-from hooks.health import Health, check_health, find_waiting_moms
+from hooks.health import Evidence, Health, check_health, find_waiting_moms
 from hooks.installed import Installed
+from hooks.record import Record
+from hooks.resources import RESOURCES, Resource
+from hooks.server_log import Complaint
 from policy.settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
@@ -34,27 +36,64 @@ def installed(tmp_path: Path) -> Installed:
     return deployment.read()
 
 
-def check(
-    installed: Installed, *, tracking: str = SENT, entry: dict[str, Any] = ENTRY, errors: tuple[str, ...] = ()
-) -> Health:
-    return check_health(installed, HOOKS, tracking, entry, errors, NOW_S)
+def check(installed: Installed, *, tracking: str = SENT, entry: dict[str, Any] = ENTRY, **more: Any) -> Health:
+    evidence = Evidence(installed, Record(frozenset(RESOURCES)), folder=True, tracking=tracking, entry=entry)
+    return check_health(evidence._replace(**more), HOOKS, NOW_S)
 
 
 def test_where_all_is_well_nothing_needs_attention(installed: Installed) -> None:
     health = check(installed)
-    assert health.attention == ()
+    assert (health.problems, health.hints) == ((), ())
     assert {hook.digest for hook in health.hooks} == {source_digest()}
     assert all(hook.enabled and hook.version for hook in health.hooks)
 
 
-def test_without_hooks_each_is_missed_and_no_pass_is(tmp_path: Path) -> None:
-    assert check(Installed(), entry={}).attention == tuple(f"{name}: is not there" for name in HOOKS)
+def test_a_server_without_hooks_is_told_in_one_sentence() -> None:
+    nothing = check(Installed(), entry={}, record=None, folder=False)
+    assert nothing.problems == ("pbsteer is not installed here: pbsteer hooks plan shows how",)
+    others = Installed(resources={"user_priority": RESOURCES["user_priority"]})
+    assert check(others, entry={}, record=None, folder=False).problems == nothing.problems
+
+
+def test_what_a_removal_has_left_is_told_with_how_to_end_it() -> None:
+    left = {"pbsteer_app": RESOURCES["pbsteer_app"], "user_priority": RESOURCES["user_priority"]}
+    (told,) = check(Installed(resources=left), record=Record(frozenset({"pbsteer_app"}))).problems
+    assert told == (
+        "no hook is in the server, but of pbsteer there still is: 1 resource (pbsteer_app), the folder in PBS_HOME. An"
+        " apply or a removal has not come to its end: pbsteer hooks apply or remove goes on with it"
+    )
+
+
+def test_what_a_half_done_apply_lacks_is_told_piece_by_piece(installed: Installed) -> None:
+    hooks = {name: hook for name, hook in installed.hooks.items() if "execjob" not in name}
+    hooks["pbsteer_runjob"] = replace(hooks["pbsteer_runjob"], config=None)
+    hooks["pbsteer_queuejob"] = replace(hooks["pbsteer_queuejob"], config='{"schedule": {"interval_s": 5}}')
+    resources = {
+        **installed.resources,
+        "pbsteer_save": Resource("string"),
+        "pbsteer_list": Resource("long"),
+        "pbsteer_rank": Resource("string", "r"),
+    }
+    for name in ("pbsteer_app", "pbsteer_width"):
+        del resources[name]
+    health = check(replace(installed, hooks=hooks, resources=resources), record=None)
+    assert health.problems == (
+        "pbsteer_queuejob: other settings than the pass",
+        "pbsteer_runjob: no settings",
+        "pbsteer_execjob_epilogue: not there",
+        "2 resources are not there: pbsteer_app, pbsteer_width",
+        "resource pbsteer_list is of type long, where string belongs",
+        "resource pbsteer_rank has flag r, where no flag belongs",
+        "resource pbsteer_save has no flag, where flag m belongs",
+        "installed.json is not there, which says what pbsteer made in the server",
+    )
+    assert health.hints == ("what is missing comes with pbsteer hooks apply; pbsteer hooks remove takes the rest out",)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("enabled", "false", "is DISABLED"),
+        ("enabled", "false", "DISABLED"),
         ("alarm", "3", "alarm is 3, where 10 belongs"),
         ("order", "1", "order is 1, where 900 belongs"),
         ("fail_action", "offline_vnodes", "fail_action is offline_vnodes, where none belongs"),
@@ -64,19 +103,26 @@ def test_a_hook_that_somebody_changed_is_told(installed: Installed, key: str, va
     hook = installed.hooks["pbsteer_runjob"]
     changed = replace(hook, attributes={**hook.attributes, key: value})
     hooks = {**installed.hooks, "pbsteer_runjob": changed}
-    assert check(replace(installed, hooks=hooks)).attention == (f"pbsteer_runjob: {words}",)
+    assert check(replace(installed, hooks=hooks)).problems == (f"pbsteer_runjob: {words}",)
 
 
 def test_another_version_is_told_with_both_hashes(installed: Installed) -> None:
     hook = replace(installed.hooks["pbsteer_runjob"], script="# hash: 0123456789ab\n")
-    (told,) = check(replace(installed, hooks={**installed.hooks, "pbsteer_runjob": hook})).attention
-    assert told == f"pbsteer_runjob: is 0123456789ab, not this version, which is {source_digest()}"
+    (told,) = check(replace(installed, hooks={**installed.hooks, "pbsteer_runjob": hook})).problems
+    assert told == f"pbsteer_runjob: 0123456789ab, where this version is {source_digest()}"
+
+
+def test_a_fault_that_several_hooks_share_is_told_once(installed: Installed) -> None:
+    hooks = {name: replace(hook, script="# hash: 0123456789ab\n") for name, hook in installed.hooks.items()}
+    assert check(replace(installed, hooks=hooks)).problems == (
+        f"pbsteer_queuejob and 5 others: 0123456789ab, where this version is {source_digest()}",
+    )
 
 
 def test_moms_that_have_an_old_copy_are_named(installed: Installed) -> None:
     tracking = SENT + "m2:15002 pbsteer_exechost_periodic 2 8\nm3:15002 other 2 8\nm2:15002 pbsteer_runjob 2 8\n"
-    (told,) = check(installed, tracking=tracking).attention
-    assert told.startswith("pbsteer_exechost_periodic: 1 MoMs have an old copy or none (m2)")
+    (told,) = check(installed, tracking=tracking).problems
+    assert told.startswith("pbsteer_exechost_periodic: 1 MoM has an old copy or none (m2)")
 
 
 def test_the_last_line_of_the_highest_number_of_a_mom_and_hook_counts() -> None:
@@ -92,25 +138,41 @@ def test_the_last_line_of_the_highest_number_of_a_mom_and_hook_counts() -> None:
     [
         ({"time_s": NOW_S - 600}, "the last pass was 600 s ago"),
         ({"acted": []}, "queue workq is in drive, and is not driven"),
-        ({"failures": ["start 1.s: refused"]}, "the last pass has 1 remarks"),
+        ({"failures": ["start 1.s: refused"]}, "of the last pass 1 request failed"),
+        ({"notes": ["a"]}, "the last pass has 1 remark, "),
         ({"notes": ["a", "b"]}, "the last pass has 2 remarks"),
+        ({"notes": ["a", "b"], "noted": 120}, "the last pass has 120 remarks"),
     ],
 )
 def test_what_is_wrong_with_the_last_pass_is_told(installed: Installed, change: dict[str, Any], words: str) -> None:
-    (told,) = check(installed, entry={**ENTRY, **change}).attention
+    (told,) = check(installed, entry={**ENTRY, **change}).problems
     assert told.startswith(words)
 
 
-def test_before_the_first_pass_that_is_told(installed: Installed) -> None:
-    assert check(installed, entry={}).attention == ("no pass has been seen yet",)
+def test_what_is_over_with_a_later_pass_is_a_hint_and_no_problem(installed: Installed) -> None:
+    off = "scheduler default is being switched off; the jobs of workq start with a later pass"
+    entry = {**ENTRY, "acted": [], "notes": [off], "passing": [off], "noted": 1}
+    health = check(installed, entry=entry)
+    assert (health.problems, health.hints) == ((), (off,))
+    health = check(installed, entry={**entry, "notes": [off, "queue b is not driven"], "noted": 2})
+    assert health.problems == ("the last pass has 1 remark, see above",)
 
 
-def test_errors_need_attention_for_an_hour_and_are_shown_all_day(installed: Installed) -> None:
-    def line(age_s: float) -> str:
-        when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(NOW_S - age_s))
-        return f"{when}.123;0006;Server@s;Hook;pbsteer_periodic;pbsteer: oh"
+def test_before_the_first_pass_that_is_told_and_is_a_problem_once_it_is_late(installed: Installed) -> None:
+    assert check(installed, entry={}).problems == ("no pass has been seen yet, where one is due every 15 s",)
+    for entry in ({}, {**ENTRY, "time_s": NOW_S - 600}):
+        health = check(installed, entry=entry, applied_s=NOW_S - 20)
+        assert health.problems == ()
+        assert health.hints == ("the hooks were applied 20 s ago, and no pass has been since: one is due every 15 s",)
+        assert check(installed, entry=entry, applied_s=NOW_S - 120).problems
 
-    old, fresh, odd = line(7200), line(60), "no time at all"
-    assert check(installed, errors=(old, odd)).attention == ()
-    health = check(installed, errors=(old, fresh))
-    assert (len(health.errors), len(health.attention)) == (2, 1)
+
+def test_errors_are_a_problem_for_an_hour_and_all_of_them_are_counted(installed: Installed) -> None:
+    old, fresh = Complaint(NOW_S - 7200, "oh"), Complaint(NOW_S - 60, "oh")
+    assert check(installed, complaints=(old, Complaint(0.0, "no time at all"))).problems == ()
+    assert check(installed, complaints=(old, fresh)).problems == (
+        "1 error in the server's log is less than an hour old",
+    )
+    assert check(installed, complaints=[fresh] * 1200).problems == (
+        "1,200 errors in the server's log are less than an hour old",
+    )

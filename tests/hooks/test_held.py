@@ -8,11 +8,10 @@ import pytest
 
 from hooks.held import find_to_release
 from hooks.marks import MARK_KEY, Mark, show_marks
-from hooks.translate import snapshot_of
 from policy.ledger import Hold
 from policy.placement import parse_exec_vnode
 from policy.settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, running
+from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of
 
 WAIT_S = 600
 AT_S = int(NOW_S)

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from hooks.deploy import HOOKS, Deployment
+from tests.hooks.fake_qmgr import FakeQmgr
 from tui import hooks_cli
-
-ENTRY: dict[str, Any] = {
-    "time_s": 100.0,
-    "modes": {"workq": "drive", "idle": "observe"},
-    "acted": [],
-    "seconds": {"read_s": 0.1, "decide_s": 0.2, "act_s": 0.0},
-    "running": 3,
-    "waiting": 2,
-    "starts": [{}],
-    "preempts": [],
-    "started": [],
-    "requeued": [],
-    "notes": ["queue workq is not driven: \x1b[2J"],
-    "failures": [],
-}
 
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(hooks_cli.hooks, list(words))
+
+
+@pytest.fixture(autouse=True)
+def _no_file_of_this_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks_cli, "DEFAULT_POLICY", tmp_path / "no-such-policy.toml")
 
 
 @pytest.fixture
@@ -78,27 +69,6 @@ def test_a_settings_file_that_is_not_there_is_named(conf: Path) -> None:
     assert "no-such.toml" in result.output
 
 
-def test_the_last_pass_is_told_with_what_stands_in_the_way() -> None:
-    told = "\n".join(hooks_cli._describe_last_pass(ENTRY, 107.0))
-    assert "workq              drive, not driven: see below" in told
-    assert (
-        "last pass: 7 s ago, took 0.30 s; 3 jobs run, 2 wait; planned 1 starts and 0 preemptions; done: 0 and 0" in told
-    )
-    assert "\x1b" not in told
-
-
-def test_what_passes_would_have_done_is_told_once_there_is_something() -> None:
-    would = {"since_s": 100.0, "starts": 3, "preempts": 1}
-    told = "\n".join(hooks_cli._describe_last_pass({**ENTRY, "would": would}, 107.0))
-    assert "it would have started 3 jobs and preempted 1" in told
-    for entry in (ENTRY, {**ENTRY, "would": {**would, "starts": 0, "preempts": 0}}):
-        assert "would have" not in "\n".join(hooks_cli._describe_last_pass(entry, 107.0))
-
-
-def test_before_the_first_pass_that_is_told() -> None:
-    assert hooks_cli._describe_last_pass({}, 107.0) == ["last pass: none has been seen"]
-
-
 class FakeBin:
     """A PBS_EXEC whose qmgr prints a server with nothing of ours; what it is told to change is refused."""
 
@@ -121,31 +91,101 @@ def test_the_plan_as_json_has_every_group_with_its_reason_and_steps(conf: Path, 
     FakeBin(tmp_path / "exec")
     shown = run("plan", "--pbs-conf", str(conf)).output
     told = json.loads(run("plan", "--json", "--pbs-conf", str(conf)).output)
-    assert [line[2:] for line in shown.splitlines() if line.startswith("# ")] == [
-        group["why"] for group in told["groups"]
-    ]
+    headings = "\n".join(line for line in shown.splitlines() if line.startswith("#")).replace("\n#   ", " ")
+    assert [line[2:] for line in headings.splitlines()] == [
+        f"settings: {told['settings']['source']}", *(group["why"] for group in told["groups"]),
+    ]  # fmt: skip
     steps = [step for group in told["groups"] for step in group["steps"]]
     assert {step["do"] for step in steps} == {"write", "qmgr"}
     assert f'qmgr -c "{next(step["line"] for step in steps if "line" in step)}"' in shown
     assert json.loads(run("remove", "--plan", "--json", "--pbs-conf", str(conf)).output)["groups"] == []
 
 
-def test_json_alone_is_refused_and_nothing_is_removed(conf: Path, tmp_path: Path) -> None:
+def test_a_removal_as_json_is_one_object_planned_or_done(conf: Path, tmp_path: Path) -> None:
     FakeBin(tmp_path / "exec")
     (tmp_path / "pbsteer").mkdir()
-    result = run("remove", "--json", "--pbs-conf", str(conf))
-    assert result.exit_code == 2
-    assert "remove --plan --json" in result.output
-    told = json.loads(run("remove", "--plan", "--json", "--pbs-conf", str(conf)).output)
-    assert [step["do"] for group in told["groups"] for step in group["steps"]] == ["remove"]
+    planned = json.loads(run("remove", "--plan", "--json", "--pbs-conf", str(conf)).output)
+    assert [step["do"] for group in planned["groups"] for step in group["steps"]] == ["remove"]
     assert (tmp_path / "pbsteer").exists()
+    result = run("remove", "--json", "--pbs-conf", str(conf))
+    assert result.exit_code == 0
+    assert json.loads(result.output) == {**planned, "left": []}
+    assert not (tmp_path / "pbsteer").exists()
+    assert json.loads(run("remove", "--json", "--pbs-conf", str(conf)).output)["groups"] == []
+    assert run("remove", "--pbs-conf", str(conf)).output == "nothing to do: nothing of pbsteer is there\n"
+
+
+def test_an_apply_as_json_that_fails_says_so_beside_and_prints_nothing(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    result = run("apply", "--json", "--pbs-conf", str(conf))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "the server is as it was before" in result.stderr
+
+
+class OnFake:
+    """A deployment on a server that takes every line."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.qmgr = FakeQmgr(home)
+        monkeypatch.setattr(hooks_cli, "_open", lambda _: (Deployment(str(home), self.qmgr), {"PBS_HOME": str(home)}))
+
+
+FAST = "[schedule]\ninterval_s = 5\nbudget_s = 2\n"
+
+
+def test_an_apply_as_json_has_what_was_done_and_again_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = OnFake(tmp_path, monkeypatch)
+    planned = json.loads(run("plan", "--json").output)
+    done = json.loads(run("apply", "--json").output)
+    assert done == {**planned, "mode": "observe"}
+    assert set(HOOKS) < set(server.qmgr.hooks)
+    assert json.loads(run("apply", "--json").output)["groups"] == []
+    assert run("apply").output.splitlines()[-1] == "nothing to do: the hooks are as they should be"
+
+
+def test_an_apply_without_a_file_keeps_what_was_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    OnFake(tmp_path, monkeypatch)
+    policy = tmp_path / "site.toml"
+    policy.write_text(FAST)
+    first = run("apply", "--settings", str(policy)).output.splitlines()
+    assert first[:3] == [f"# settings: {policy}", "#   other than built in:", "#   schedule.interval_s: 15 -> 5"]
+    assert first[-1].startswith("done: hooks ")
+    assert run("apply").output.splitlines() == [
+        "# settings: those that the hooks have already", "#   nothing changes in them",
+        "nothing to do: the hooks are as they should be",
+    ]  # fmt: skip
+    changed = run("plan", "--defaults").output.splitlines()
+    assert changed[:4] == [
+        "# settings: the built-in ones", "#   changed:", "#   schedule.interval_s: 5 -> 15",
+        "#   schedule.budget_s: 2 -> 10",
+    ]  # fmt: skip
+    assert 'qmgr -c "set hook pbsteer_periodic freq = 15"' in changed
+
+
+def test_the_host_s_own_file_is_taken_where_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    OnFake(tmp_path, monkeypatch)
+    policy = tmp_path / "policy.toml"
+    policy.write_text(FAST)
+    monkeypatch.setattr(hooks_cli, "DEFAULT_POLICY", policy)
+    assert run("plan").output.startswith(f"# settings: {policy}\n")
+    assert run("plan", "--defaults").output.startswith("# settings: the built-in ones\n")
+    told = json.loads(run("plan", "--json").output)["settings"]
+    assert told["source"] == str(policy)
+    assert told["changes"]["schedule.interval_s"] == {"old": "15", "new": "5"}
+
+
+def test_a_file_and_the_built_in_settings_at_once_is_a_wrong_use(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    result = run("apply", "--settings", "x.toml", "--defaults", "--pbs-conf", str(conf))
+    assert result.exit_code == 2
+    assert "give one of them" in result.output
 
 
 def test_status_of_a_server_without_hooks_ends_with_1_and_says_what_is_missing(conf: Path, tmp_path: Path) -> None:
     FakeBin(tmp_path / "exec")
     result = run("status", "--pbs-conf", str(conf))
     assert result.exit_code == 1
-    assert "needs attention:\n  pbsteer_queuejob: is not there" in result.output
+    assert result.output.endswith("needs attention:\n  pbsteer is not installed here: pbsteer hooks plan shows how\n")
     told = json.loads(run("status", "--json", "--pbs-conf", str(conf)).output)
     assert (told["well"], told["last_pass"]) == (False, None)
 

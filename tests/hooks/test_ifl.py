@@ -10,12 +10,11 @@ import pytest
 
 from hooks import reader
 from hooks.ifl import Connection, IflError
-from hooks.picture import Picture
+from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.requeue import Departures
-from hooks.saving import CHECKPOINT, REQUEUE, SIGNAL, LetGo
-from hooks.translate import snapshot_of
+from hooks.saving import LetGo
 from policy.settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, running
+from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 VICTIMS = (LetGo("12.server", REQUEUE), LetGo("8[2].server", REQUEUE))
@@ -138,9 +137,14 @@ def test_each_victim_is_asked_by_its_method() -> None:
 def test_the_reader_answers_line_by_line() -> None:
     answers = StringIO()
     reader.serve(pbs_ifl, StringIO('{"want": "picture"}\n{"want": "x"}\nnonsense\n[]\n'), answers)
-    first, *others = [json.loads(line) for line in answers.getvalue().splitlines()]
-    assert Picture.from_data(first["picture"]).jobs["12.server"]["euser"] == "alice"
-    assert [list(other) for other in others] == [["error"]] * 3
+    *parts, first, second, third = [json.loads(line) for line in answers.getvalue().splitlines()]
+    assert parts[0] == {"anew": True}
+    keys = next(part["keys"] for part in parts if "keys" in part)
+    rows = next(part["jobs"] for part in parts if "jobs" in part)
+    assert dict(zip(keys, rows[0][2:]))["euser"] == "alice"
+    assert rows[0][1] == "12.server"
+    assert parts[-1]["read_s"] >= 0
+    assert [list(other) for other in (first, second, third)] == [["error"]] * 3
 
 
 def test_the_reader_says_when_the_server_is_away_and_goes_on() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
-from policy.settings import SAVE_METHODS as METHODS
+from policy.wishes import SAVE_METHODS as METHODS
 
 ASKED = Mark("12.server", "signal", asked_s=1000, until_s=1060, saved_s=50, then_s=250)
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from hooks.reservations import read_reservations
-from hooks.translate import problems_of, snapshot_of
 from policy.cluster import Vnode, Window
 from policy.settings import Settings
-from tests.hooks.pictures import NOW_S, picture, vnode
+from tests.hooks.pictures import NOW_S, picture, problems_of, snapshot_of, vnode
 
 HOUR_S = 3600
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hooks.ended import FAILED_RESTART
 from hooks.entries.exechost_periodic import report_restarted
+from hooks.method import FAILED_RESTART
 from hooks.restarted import RESTARTED, find_restarted
 
 SCRIPT = Path(__file__).parents[2] / "hooks" / "scripts" / "checkpoint.py"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from hooks.ended import Asked, judge_end
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.picture import Picture
 from hooks.saving import Asking, LetGo, find_method, forget_hold, plan_asking, read_methods
-from hooks.translate import snapshot_of, translate
+from hooks.translate import translate
 from policy.plan import Preempt
 from policy.reasons import Reason
 from policy.settings import CheckpointSettings, Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue, running
+from tests.hooks.pictures import NOW_S, job, picture, queue, running, snapshot_of
 
 AT_S = int(NOW_S)
 START_S = 1795207100  # of `running`
@@ -70,6 +72,20 @@ def test_the_job_says_else_its_queue_else_the_settings(wish: str, of_queue: str,
     assert [("pbsteer_save" in problem, "'nonsense'" in problem) for problem in problems] == (
         [(True, True)] if of_queue == "nonsense" else []
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "asked"), [("free", True), ("job-busy", True), ("down", False), ("state-unknown,down", False)]
+)
+@pytest.mark.parametrize("settings", [Settings(), SIGNAL])
+def test_nobody_is_asked_whose_host_is_not_there(state: str, asked: bool, settings: Settings) -> None:
+    """A MoM that has not found its server again would tell the end of a job before what it knows of it."""
+    seen = picture({**WAITING, "1.s": running()})
+    victims = victims_of(seen, settings, again=False, beneficiary="9.s")
+    seen = replace(seen, vnodes={**seen.vnodes, "v1": {**seen.vnodes["v1"], "state": state}})
+    asking = plan_asking(victims, seen, settings)
+    assert bool(asking.requests) is asked
+    assert asking.patient == (() if asked else ("1.s",))
 
 
 def test_a_job_that_forbids_checkpoints_is_requeued() -> None:
@@ -176,10 +192,39 @@ def test_who_saves_nothing_is_requeued_without_a_mark() -> None:
     assert ask({"1.s": running()}, Settings()) == Asking({}, (LetGo("1.s", "requeue"),))
 
 
+@pytest.mark.parametrize(("wish", "site", "how"), [("", "requeue", "requeue"), ("signal", "requeue", "signal")])
+def test_who_started_before_its_queue_said_how_is_requeued_as_its_host_would_take_it_for_done(
+    wish: str, site: str, how: str
+) -> None:
+    queues = {"workq": {**queue(), "resources_available.pbsteer_save": "signal"}}
+    seen = picture({**WAITING, "1.s": running() | {"Resource_List.pbsteer_save": wish}}, queues=queues)
+    settings = Settings(checkpoint=CheckpointSettings(method=site))
+    (request,) = plan_asking(victims_of(seen, settings, False, "9.s"), seen, settings).requests
+    assert request.how == how
+
+
 def test_in_a_queue_that_holds_its_victims_they_are_held() -> None:
     asking = ask({"1.s": running() | {"Hold_Types": "u"}}, Settings(), held=("workq",))
     assert asking.requests == (LetGo("1.s", "requeue", holds="su"),)
     assert mark_of(asking) == Mark("9.s", "requeue", AT_S, AT_S, held=True)
+
+
+def test_one_that_was_asked_before_victims_were_held_is_marked_as_held_when_it_goes() -> None:
+    asked = running() | asked_mark(60)
+    asking = ask({"1.s": asked}, again=True, held=("workq",))
+    assert asking.requests == (LetGo("1.s", "requeue", holds="s"),)
+    assert mark_of(asking) == Mark("9.s", "signal", AT_S - 60, AT_S, held=True)
+
+
+def test_a_mark_that_tells_of_the_hold_already_is_not_written_again() -> None:
+    asked = running() | asked_mark(60, held=True) | {"Hold_Types": "s"}
+    assert ask({"1.s": asked}, again=True, held=("workq",)).marks == {}
+
+
+def test_an_array_whose_subjob_was_asked_before_is_marked_as_held_when_that_goes() -> None:
+    asking = ask(array(mark=show_marks({2: Mark("9.s", "signal", AT_S - 60, AT_S)})), again=True, held=("workq",))
+    assert mark_of(asking, "8[].s").held
+    assert mark_of(asking, "8[].s", 2) == Mark("9.s", "signal", AT_S - 60, AT_S)
 
 
 # Subjobs, whose marks are on their array
@@ -219,6 +264,13 @@ def test_an_array_is_held_as_a_whole() -> None:
 def test_what_was_saved_outlives_the_hold() -> None:
     texts = {MARK_KEY: show_marks({None: Mark("9.s", "signal", AT_S, AT_S + 60, 0, 700, held=True)})}
     assert read_marks({MARK_KEY: forget_hold(texts)}) == {None: Mark("", "signal", AT_S, AT_S + 60, 0, 700)}
+
+
+def test_that_it_was_asked_outlives_the_hold_as_it_may_end_of_that_late() -> None:
+    mark = Mark("9.s", "signal", AT_S, AT_S + 60)
+    left = {MARK_KEY: forget_hold({MARK_KEY: show_marks({None: mark._replace(held=True)})})}
+    assert read_marks(left) == {None: mark._replace(beneficiary="")}
+    assert judge_end(85, 85, Asked(AT_S - 1.0, read_marks(left)[None]), AT_S + 900.0, could_be=True).again
 
 
 def test_a_mark_that_says_nothing_more_is_taken_off() -> None:

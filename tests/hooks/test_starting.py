@@ -9,11 +9,10 @@ import pytest
 from hooks.ifl import Connection
 from hooks.picture import Picture
 from hooks.starting import Starter, find_walltime
-from hooks.translate import snapshot_of
 from policy.placement import parse_exec_vnode
 from policy.plan import Start
 from policy.settings import Settings
-from tests.hooks.pictures import RESOURCES, job, picture, vnode
+from tests.hooks.pictures import RESOURCES, job, picture, snapshot_of, vnode
 from tests.hooks.stand_in import pbs_ifl
 
 

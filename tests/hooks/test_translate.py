@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from hooks.jobs import read_indices
 from hooks.picture import Picture
-from hooks.translate import modes_of, problems_of, snapshot_of, translate
+from hooks.translate import modes_of, translate
 from policy.cluster import Job, Run, Vnode
 from policy.engine import decide
 from policy.ledger import Ledger
 from policy.limits import ALL, Limits
 from policy.settings import ServerSettings, Settings
 from policy.wishes import Layout, Needs, RankWish
-from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, queue, running, vnode
+from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, problems_of, queue, running, snapshot_of, vnode
 
 SETTINGS = Settings()
 

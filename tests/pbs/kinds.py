@@ -46,7 +46,9 @@ def run_by_sched(pbs: PbsCluster, **asked: Any) -> dict[str, Any]:
     job_id = pbs.qsub("alice", **asked)
     job = pbs.wait_for_state(job_id, "R")
     pbs.run(["qdel", "-W", "force", "-x", job_id]).demand_success()
-    pbs.wait_until(lambda: all(not vnode.get("jobs") for vnode in pbs.pbsnodes().values()), 30.0, "no job on any vnode")
+    pbs.wait_until(
+        lambda: all(not vnode.get("jobs") for vnode in pbs.pbsnodes().values()), 120.0, "no job on any vnode"
+    )
     return job
 
 

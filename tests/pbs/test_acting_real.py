@@ -64,7 +64,7 @@ def test_jobs_are_held_released_moved_given_a_priority_requeued_and_deleted(pbs:
     assert (refused.status, "asks for --confirm" in refused.stderr) == (2, True)
     began = pbs.job(run)["run_count"]
     do_all(pbs, "requeue", run, "--confirm", run.partition(".")[0])
-    pbs.wait_until(lambda: int(pbs.job(run).get("run_count", 0)) > int(began), 30.0, "another run")
+    pbs.wait_until(lambda: int(pbs.job(run).get("run_count", 0)) > int(began), 120.0, "another run")
     do_all(pbs, "delete", waiting, run, "--confirm", "2")
     for job in (waiting, run):
         pbs.wait_for_state(job, "F")
@@ -80,12 +80,12 @@ def test_a_job_that_ended_meanwhile_is_left_out_or_named(pbs: PbsCluster) -> Non
 
 def test_arrays_are_held_as_one_and_their_runs_requeued_each(pbs: PbsCluster) -> None:
     array = pbs.qsub("bob", select="1:ncpus=8", options=["-J", "0-5"])
-    pbs.wait_until(lambda: pbs.job_state(array) == "B", 30.0, "subjobs that run")
-    pbs.wait_until(lambda: len(running_subjobs(pbs)) == 3, 30.0, "three subjobs that run")
+    pbs.wait_until(lambda: pbs.job_state(array) == "B", 120.0, "subjobs that run")
+    pbs.wait_until(lambda: len(running_subjobs(pbs)) == 3, 120.0, "three subjobs that run")
     pbs.qmgr("set sched default scheduling = False")
     said = json.loads(do(pbs, "requeue", array, "--json", "--confirm", "3").demand_success().stdout)
     assert sorted(outcome["ok"] for outcome in said["done"]) == [True] * 3
-    pbs.wait_until(lambda: running_subjobs(pbs) == [], 30.0, "no subjob that runs")
+    pbs.wait_until(lambda: running_subjobs(pbs) == [], 120.0, "no subjob that runs")
     do_all(pbs, "hold", array, "--yes")
     assert pbs.job(array)["Hold_Types"] == "o"
     do_all(pbs, "release", array, "--yes")
@@ -120,7 +120,7 @@ def test_a_drain_says_who_is_there_and_requeues_only_where_asked(pbs: PbsCluster
     do_all(pbs, "drain", "requeue", name, "--confirm", "2")
     vnode = pbs.pbsnodes()[name]
     assert (vnode["state"], vnode["comment"]) == ("offline", "pbsteer drain by root")
-    pbs.wait_until(lambda: pbs.job(goes)["job_state"] == "Q", 30.0, "the job that was requeued waits")
+    pbs.wait_until(lambda: pbs.job(goes)["job_state"] == "Q", 120.0, "the job that was requeued waits")
     assert pbs.job_state(stays) == "R"
 
 

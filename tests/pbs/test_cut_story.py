@@ -10,7 +10,7 @@ v3    D . E E E E E E E E  C  E E
 from __future__ import annotations
 
 from policy.settings import BackfillSettings, CheckpointSettings
-from tests.hooks.deployed import INTERVAL_S, deploy, drive, last_pass, quick_settings, state_of
+from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 
 SHRUNK = BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=30)
@@ -35,25 +35,23 @@ def test_the_head_starts_at_its_promise_as_the_backfilled_job_is_cut(pbs: PbsClu
     b = pbs.qsub("alice", sleep(50), select=TWO, walltime="00:01:00")
     pbs.wait_for_state(b, "R")
     c = pbs.qsub("bob", sleep(5), select=ALL, walltime="00:00:20")
-    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [c], 30.0, "C is promised a start")
+    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [c], 120.0, "C is promised a start")
     (estimate,) = last_pass(pbs)["estimates"]
     d = pbs.qsub("carol", sleep(5), select=ONE, walltime="00:01:40")
     e = pbs.qsub("dave", sleep(90), select=ONE, walltime="00:01:40")
     pbs.wait_for_state(d, "F")
     pbs.wait_for_state(e, "R")
 
-    pbs.wait_for_state(c, "RF", 120.0)
-    assert pbs.job_state(e) == "Q"
-    pbs.wait_for_state(c, "F")
+    pbs.wait_for_state(c, "F", 180.0)
     assert pbs.wait_for_state(e, "R")["run_count"] == 2
 
     cuts = [(each["job"], each["beneficiary"], each["code"]) for entry in state_of(pbs).read_journal(1000)
             for each in entry["preempts"] if not each["again"]]  # fmt: skip
     assert cuts == [(e, c, "cut-for-promise")]
     promised_s = estimate["promised_s"]
-    assert promised_s <= started_s(pbs, b, "started", 0) + B_WALLTIME_S + INTERVAL_S
+    assert promised_s <= started_s(pbs, b, "started", 0) + B_WALLTIME_S + LATE_S
     cut_s = started_s(pbs, e, "requeued", 0)
-    assert promised_s <= cut_s <= promised_s + 2 * INTERVAL_S
+    assert promised_s <= cut_s <= promised_s + LATE_S
     assert cut_s <= started_s(pbs, c, "started", 0) <= started_s(pbs, e, "started", 1)
     assert [pbs.job(job)["run_count"] for job in (b, c, d)] == [1, 1, 1]
     assert [pbs.job(job)["Exit_status"] for job in (b, c, d)] == [0, 0, 0]

@@ -62,7 +62,7 @@ def run_cli(pbs: PbsCluster, *words: str, status: int = 0) -> str:
 
 def wait_until_sent(pbs: PbsCluster) -> None:
     """Until every MoM has its copies."""
-    pbs.wait_until(lambda: "MoMs have an old copy" not in pbs.run(status_argv()).stdout, 30.0, "copies on all MoMs")
+    pbs.wait_until(lambda: "an old copy or none" not in pbs.run(status_argv()).stdout, 120.0, "copies on all MoMs")
 
 
 def status_argv() -> list[str]:
@@ -208,7 +208,7 @@ def test_a_part_of_the_cluster_is_driven_and_the_rest_is_left_to_pbs(pbs: PbsClu
     assert f"these have some: {first} ({running})" in refused.stderr
     assert make_deployment(pbs).read() == installed
     pbs.run(["qdel", "-W", "force", running]).demand_success()
-    pbs.wait_until(lambda: not pbs.pbsnodes()[first].get("jobs"), 30.0, "the vnode to be empty")
+    pbs.wait_until(lambda: not pbs.pbsnodes()[first].get("jobs"), 120.0, "the vnode to be empty")
     policy = pbs.server_home / "site.toml"
     policy.write_text(POLICY)
     try:
@@ -216,7 +216,7 @@ def test_a_part_of_the_cluster_is_driven_and_the_rest_is_left_to_pbs(pbs: PbsClu
         plan = json.loads(run_cli(pbs, "plan", *words, "--json", "--policy", str(policy)))
         assert plan["groups"] == []
         pbs.qmgr(f"set queue {PART} resources_available.pbsteer_mode = drive")
-        pbs.wait_until(lambda: PART in last_pass(pbs).get("acted", ()), 30.0, "a pass that drives the part")
+        pbs.wait_until(lambda: PART in last_pass(pbs).get("acted", ()), 120.0, "a pass that drives the part")
         mine, theirs = pbs.qsub("alice", queue=PART), pbs.qsub("bob", select="1:ncpus=8")
         assert pbs.wait_for_state(mine, "R")["exec_vnode"] == f"({first}:ncpus=1)"
         vnode = pbs.wait_for_state(theirs, "R")["exec_vnode"].strip("(").partition(":")[0]
@@ -224,7 +224,7 @@ def test_a_part_of_the_cluster_is_driven_and_the_rest_is_left_to_pbs(pbs: PbsClu
         assert f"{PART} " in run_cli(pbs, "status")
         assert f"{first} ({mine})" in pbs.run([sys.executable, "-c", CLI, "remove"]).stderr
         pbs.run(["qdel", "-x", "-W", "force", mine, theirs, running]).demand_success()
-        pbs.wait_until(lambda: not any("jobs" in texts for texts in pbs.pbsnodes().values()), 30.0, "no jobs")
+        pbs.wait_until(lambda: not any("jobs" in texts for texts in pbs.pbsnodes().values()), 120.0, "no jobs")
         run_cli(pbs, "remove")
     finally:
         policy.unlink()
@@ -248,12 +248,12 @@ def test_status_names_moms_with_an_old_copy_and_says_when_all_is_well(pbs: PbsCl
         told = json.loads(run_cli(pbs, "status", "--json", status=1))
         waiting = {hook["name"]: hook["waiting"] for hook in told["hooks"]}
         assert [name.endswith(mom) for name in waiting["pbsteer_exechost_periodic"]] == [True]
-        assert any("MoMs have an old copy or none" in sentence for sentence in told["attention"])
+        assert any("1 MoM has an old copy or none" in sentence for sentence in told["problems"])
     finally:
         pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_mom"], host=mom).demand_success()
     pbs.wait_until(lambda: all(vnode["state"] == "free" for vnode in pbs.pbsnodes().values()), 60.0, "the MoM to be up")
     wait_until_sent(pbs)
     wait_for_pass(pbs)
     told = json.loads(run_cli(pbs, "status", "--json"))
-    assert (told["well"], told["attention"]) == (True, [])
+    assert (told["well"], told["problems"]) == (True, [])
     assert len(told["hooks"]) == len(HOOKS)

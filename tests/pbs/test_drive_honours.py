@@ -75,7 +75,7 @@ def test_limits_and_licences_bind_the_jobs_of_a_driven_queue(pbs: PbsCluster) ->
         if found != limit.runs:
             wrong[limit] = (found, notes(pbs))
         pbs.run(["qdel", "-W", "force", "-x", *alices, *bobs])
-        pbs.wait_until(lambda: not pbs.run(["qselect"]).stdout.strip(), 30.0, "no jobs left")
+        pbs.wait_until(lambda: not pbs.run(["qselect"]).stdout.strip(), 120.0, "no jobs left")
         pbs.qmgr(f"unset {limit.target} {limit.attribute}")
     assert wrong == {}
 

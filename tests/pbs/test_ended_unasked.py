@@ -1,30 +1,91 @@
-"""Jobs that end with the exit status of saved work while the server is away, so that nobody can say who was asked."""
+"""Jobs that end with the exit status of saved work while the server is away: those that were asked to come back."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from tests.hooks.deployed import deploy, quick_settings
+from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE, Mark, show_marks
+from tests.hooks.deployed import deploy, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 WISH = ("-l", "pbsteer_save=signal")
-ENDING = "sleep 15; exit 85"
+SAVING = 'saved="$HOME/$PBS_JOBID.saved"; [ -e "$saved" ] && exit 0; touch "$saved"; sleep 15; exit 85'
+"""A program that has saved when it ends for the first time, and is done when it ends for the second."""
+
+HELLOS = 10
+"""After so many in vain a MoM says hello every four seconds: time to speak to it before it does."""
+
+_MARK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import pbs_ifl
+mark = pbs_ifl.attrl()
+mark.name, mark.resource, mark.value, mark.next = sys.argv[3:6] + [None]
+sys.exit(pbs_ifl.pbs_alterjob(pbs_ifl.pbs_connect(None), sys.argv[2], mark, None))
+"""
 
 
-@pytest.mark.parametrize(("options", "runs"), [((), 1), (("-r", "n"), 1), (WISH, 2)], ids=["plain", "r-n", "wish"])
-def test_only_a_job_to_be_asked_is_run_again_where_nobody_can_tell(
-    pbs: PbsCluster, options: tuple[str, ...], runs: int
+@pytest.mark.parametrize(
+    ("options", "asked", "runs"),
+    [((), False, 1), (("-r", "n"), False, 1), (WISH, False, 1), (WISH, True, 2)],
+    ids=["plain", "r-n", "wish", "asked"],
+)
+def test_only_a_job_that_was_asked_is_run_again(
+    pbs: PbsCluster, options: tuple[str, ...], asked: bool, runs: int
 ) -> None:
     deploy(pbs, quick_settings())
-    job = pbs.qsub("alice", ("/bin/sh", "-c", ENDING), options=options)
-    pbs.wait_for_state(job, "R")
+    job = _start_job(pbs, options, asked=asked)
     pbs.stop_server()
     try:
-        pbs.wait_until(lambda: f"{job};Terminated" in pbs.mom_log() or f"{job};task" in pbs.mom_log(), 90, "its end")
-        pbs.wait_until(
-            lambda: f"{job};Obit" in pbs.mom_log() or f"{job};no active tasks" in pbs.mom_log(), 60, "its end"
-        )
+        pbs.wait_until(lambda: f"{job};Terminated" in pbs.mom_log(), 180, "its end")
     finally:
         pbs.start_server()
-    assert pbs.wait_for_state(job, "F", 180.0)["Exit_status"] == 85
-    assert pbs.job(job)["run_count"] == runs
+    _demand_runs(pbs, job, runs)
+
+
+def test_a_job_that_saved_comes_back_though_the_server_speaks_to_its_host_first(pbs: PbsCluster) -> None:
+    """A MoM that is spoken to before it has said hello tells the ends of jobs ahead of what its hooks said of them."""
+    deploy(pbs, quick_settings())
+    job = _start_job(pbs, WISH, asked=True)
+    host = str(pbs.job(job)["exec_vnode"]).strip("(").partition(":")[0]
+    hellos = _count_hellos(pbs, host)
+    pbs.stop_server()
+    try:
+        pbs.wait_until(lambda: f"{job};Terminated" in pbs.mom_log(), 180, "its end")
+        pbs.wait_until(lambda: _count_hellos(pbs, host) >= hellos + HELLOS, 180, "a MoM that seldom says hello")
+    finally:
+        pbs.start_server()
+    pbs.run(["qsig", "-s", "USR2", job])
+    _demand_runs(pbs, job, 2)
+
+
+def test_what_its_queue_says_is_written_on_a_job_as_it_starts_so_that_its_host_knows(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings("advise"))
+    pbs.qmgr("set queue workq resources_available.pbsteer_save = signal")
+    wait_for_pass(pbs)
+    job = _start_job(pbs, (), asked=False)
+    assert pbs.job(job)["Resource_List"]["pbsteer_save"] == "signal"
+
+
+def _start_job(pbs: PbsCluster, options: tuple[str, ...], *, asked: bool) -> str:
+    job = pbs.qsub("alice", ("/bin/sh", "-c", SAVING), options=options)
+    pbs.wait_for_state(job, "R", 120.0)
+    if asked:
+        now_s = int(time.time())
+        words = [job, MARK_ATTRIBUTE, MARK_RESOURCE, show_marks({None: Mark("9.s", "signal", now_s, now_s + 60)})]
+        pbs_exec = pbs.spec.pbs_exec
+        argv = [f"{pbs_exec}/bin/pbs_python", "-c", _MARK, f"{pbs_exec}/lib/python/altair", *words]
+        pbs.run(argv).demand_success()
+    return job
+
+
+def _demand_runs(pbs: PbsCluster, job: str, runs: int) -> None:
+    ended = pbs.wait_for_state(job, "F", 180.0)
+    assert (ended["run_count"], ended["Exit_status"]) == (runs, 85 if runs == 1 else 0)
+
+
+def _count_hellos(pbs: PbsCluster, host: str) -> int:
+    logs = pbs.testbed.pbs_home(next(mom for mom in pbs.spec.mom_hosts if mom.name == host)) / "mom_logs"
+    return sum(log.read_text(encoding="utf-8", errors="replace").count("HELLO sent") for log in logs.iterdir())

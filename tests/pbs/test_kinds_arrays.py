@@ -14,22 +14,22 @@ def states(pbs: PbsCluster, array: str, *indices: int) -> str:
 def test_no_more_subjobs_run_than_the_array_allows(pbs: PbsCluster) -> None:
     driven(pbs)
     array = pbs.qsub("alice", options=["-J", "1-5%2"])
-    pbs.wait_until(lambda: states(pbs, array, 1, 2) == "RR", 30.0, "two subjobs run")
+    pbs.wait_until(lambda: states(pbs, array, 1, 2) == "RR", 120.0, "two subjobs run")
     assert "max_run_subjobs = 2 of its subjobs are running" in why_it_waits(pbs, array)
     assert states(pbs, array, 3, 4, 5) == "QQQ"
     pbs.run(["qdel", array.replace("[]", "[1]")]).demand_success()
-    pbs.wait_until(lambda: states(pbs, array, 1, 2, 3, 4) == "XRRQ", 30.0, "the next one runs")
+    pbs.wait_until(lambda: states(pbs, array, 1, 2, 3, 4) == "XRRQ", 120.0, "the next one runs")
 
 
 def test_one_subjob_is_requeued_and_starts_again(pbs: PbsCluster) -> None:
     driven(pbs)
     array = pbs.qsub("alice", options=["-J", "2-6:2"])
-    pbs.wait_until(lambda: states(pbs, array, 2, 4, 6) == "RRR", 30.0, "all subjobs run")
+    pbs.wait_until(lambda: states(pbs, array, 2, 4, 6) == "RRR", 120.0, "all subjobs run")
     again = array.replace("[]", "[4]")
     begun = pbs.job(again)["run_count"]
     pbs.run(["qrerun", again]).demand_success()
-    pbs.wait_until(lambda: pbs.job(again).get("run_count", 0) > begun, 30.0, "it has started again")
-    pbs.wait_until(lambda: states(pbs, array, 2, 4, 6) == "RRR", 30.0, "all subjobs run")
+    pbs.wait_until(lambda: pbs.job(again).get("run_count", 0) > begun, 120.0, "it has started again")
+    pbs.wait_until(lambda: states(pbs, array, 2, 4, 6) == "RRR", 120.0, "all subjobs run")
     wait_for_pass(pbs)
     assert last_pass(pbs)["failures"] == []
 
@@ -38,7 +38,7 @@ def test_a_subjob_makes_room_for_a_job_within_its_quota(pbs: PbsCluster) -> None
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=16],[u:bob=8]'")
     driven(pbs)
     array = pbs.qsub("alice", select="1:ncpus=8", options=["-J", "1-3"])
-    pbs.wait_until(lambda: states(pbs, array, 1, 2, 3) == "RRR", 30.0, "all subjobs run")
+    pbs.wait_until(lambda: states(pbs, array, 1, 2, 3) == "RRR", 120.0, "all subjobs run")
     bobs = pbs.qsub("bob", select="1:ncpus=8")
     pbs.wait_for_state(bobs, "R")
     assert sorted(states(pbs, array, 1, 2, 3)) == ["Q", "R", "R"]

@@ -18,7 +18,7 @@ def test_one_partition_is_driven_and_the_other_is_not(pbs: PbsCluster) -> None:
     try:
         deploy(pbs, quick_settings())
         pbs.qmgr("set queue pq resources_available.pbsteer_mode = drive")
-        pbs.wait_until(lambda: "pq" in last_pass(pbs).get("acted", ()), 30.0, "a pass that drives pq")
+        pbs.wait_until(lambda: "pq" in last_pass(pbs).get("acted", ()), 120.0, "a pass that drives pq")
         assert "workq" not in last_pass(pbs)["acted"]
         in_part = pbs.qsub("alice", select="1:ncpus=8", queue="pq")
         assert pbs.wait_for_state(in_part, "R")["exec_vnode"] == f"({mine}:ncpus=8)"
@@ -29,7 +29,7 @@ def test_one_partition_is_driven_and_the_other_is_not(pbs: PbsCluster) -> None:
         assert "first in line" in why_it_waits(pbs, waits)
     finally:
         pbs.run(["qdel", "-W", "force", *pbs.run(["qselect"]).stdout.split()])
-        pbs.wait_until(lambda: not pbs.run(["qselect"]).stdout.strip(), 30.0, "no jobs left")
+        pbs.wait_until(lambda: not pbs.run(["qselect"]).stdout.strip(), 120.0, "no jobs left")
         pbs.qmgr("delete queue pq", f"unset node {mine} partition", "delete sched part")
 
 

@@ -29,7 +29,7 @@ class Watch:
         self.fewest = pbs.spec.cores * len(pbs.mom_names)
         self.jobs: dict[str, dict[str, Any]] = {}
 
-    def until(self, holds: Any, what: str, timeout_s: float = 60.0) -> None:
+    def until(self, holds: Any, what: str, timeout_s: float = 120.0) -> None:
         def look() -> bool:
             self.jobs = self.pbs.qstat_json()
             mine = [job for job in self.jobs.values() if job["euser"] == "alice" and job["job_state"] == "R"]

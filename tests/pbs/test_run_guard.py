@@ -62,6 +62,24 @@ def test_an_administrator_may_start_a_job_on_an_offline_vnode(pbs: PbsCluster) -
     pbs.wait_for_state(job_id, "R")
 
 
+def test_an_amount_that_another_vnode_counts_keeps_no_job_from_starting(pbs: PbsCluster) -> None:
+    first, second = pbs.mom_names[:2]
+    pbs.qmgr(
+        "create resource seats type=long, flag=nh",
+        f"set node {first} resources_available.seats = 4",
+        f"set node {second} resources_available.seats = @{first}",
+    )
+    deploy(pbs, quick_settings("advise"))
+    pbs.qmgr("set server scheduling = False")
+    for _ in range(2):
+        job_id = pbs.qsub("alice", select="1:ncpus=1:seats=2")
+        pbs.run(["qrun", "-H", f"({second}:ncpus=1:seats=2)", job_id]).demand_success()
+        pbs.wait_for_state(job_id, "R", 120.0)
+    too_large = pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}:seats=1")
+    refused = pbs.run(["qrun", "-H", f"({second}:ncpus={pbs.spec.cores}:seats=1)", too_large])
+    assert "there is no room" in refused.stderr
+
+
 def break_file(path: Path, how: str) -> None:
     """Leave a file as nobody should."""
     if path.is_dir():
@@ -93,7 +111,7 @@ def test_files_broken_in_any_way_hold_up_no_submission_alteration_or_start(pbs: 
     deploy(pbs, quick_settings("advise", stripe=StripeSettings(layout="stripe", stagger_s=1)))
     pbs.qmgr("set server scheduling = False", "set hook pbsteer_periodic enabled = False")
     wait_s = time.monotonic() + 3
-    pbs.wait_until(lambda: time.monotonic() > wait_s, 10.0, "a pass under way to end")
+    pbs.wait_until(lambda: time.monotonic() > wait_s, 120.0, "a pass under way to end")
     hooks = pbs.server_home / "server_priv" / "hooks"
     events = ("queuejob", "modifyjob", "runjob")
     files = (

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deployed import INTERVAL_S, deploy, drive, last_pass, quick_settings, state_of
+from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,7 +135,7 @@ def preempt_by(pbs: PbsCluster, victim: str) -> None:
 def wait_until_it_counts(pbs: PbsCluster, job: str) -> None:
     log = log_of(pbs, job)
     counted = len(read_counts(log))
-    pbs.wait_until(lambda: len(read_counts(log)) >= counted + 7, 30.0, "the program counts")
+    pbs.wait_until(lambda: len(read_counts(log)) >= counted + 7, 120.0, "the program counts")
 
 
 def has_run(pbs: PbsCluster, job: str, times: int) -> bool:
@@ -185,7 +185,7 @@ def test_a_program_that_saves_and_runs_on_is_requeued_when_its_time_is_over(clus
     assert len(passes_with(cluster, "asked", job)) == 2
     for asked_s in passes_with(cluster, "asked", job):
         requeued_s = min(at_s for at_s in passes_with(cluster, "requeued", job) if at_s > asked_s)
-        assert GRACE_S - 1 <= requeued_s - asked_s <= GRACE_S + 6
+        assert GRACE_S - 1 <= requeued_s - asked_s <= GRACE_S + LATE_S
 
 
 def test_a_program_that_does_not_listen_repeats_what_came_after_its_last_save(cluster: PbsCluster) -> None:
@@ -268,9 +268,9 @@ def test_a_job_that_is_deleted_while_it_saves_is_gone(cluster: PbsCluster) -> No
     job = submit(cluster, counting(":"), *SIGNAL)
     wait_until_it_counts(cluster, job)
     cluster.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
-    cluster.wait_until(lambda: passes_with(cluster, "asked", job), 30.0, "it is asked to save")
+    cluster.wait_until(lambda: passes_with(cluster, "asked", job), 120.0, "it is asked to save")
     cluster.run(["qdel", job], user="alice").demand_success()
-    ended: dict[str, Any] = cluster.wait_for_state(job, "F", 30.0)
+    ended: dict[str, Any] = cluster.wait_for_state(job, "F", 120.0)
     assert ended["run_count"] == 1
 
 
@@ -295,15 +295,14 @@ def test_the_second_part_of_a_job_that_was_cut_for_a_promise_runs_after_the_head
     b = pbs.qsub("alice", ("/bin/sleep", "40"), select="2:ncpus=8", walltime="00:00:50")
     pbs.wait_for_state(b, "R")
     c = pbs.qsub("bob", ("/bin/sleep", "5"), select="3:ncpus=8", walltime="00:00:20")
-    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [c], 30.0, "C is promised a start")
+    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [c], 120.0, "C is promised a start")
     (estimate,) = last_pass(pbs)["estimates"]
     goal = 250
     e = submit(pbs, counting("save; exit 85", goal=goal), *SIGNAL, walltime="00:02:00")
     pbs.wait_for_state(e, "R")
     pbs.wait_for_state(c, "F", 120.0)
     (asked_s,) = passes_with(pbs, "asked", e)
-    assert estimate["promised_s"] - GRACE_S <= asked_s <= estimate["promised_s"]
     (started_s,) = passes_with(pbs, "started", c)
-    assert started_s <= estimate["promised_s"] + 2 * INTERVAL_S
+    assert estimate["promised_s"] - GRACE_S <= asked_s < started_s <= estimate["promised_s"] + LATE_S
     pbs.wait_until(lambda: has_run(pbs, e, 2), 60.0, "E runs again")
     assert repeated(pbs, e, goal) == 0

@@ -165,7 +165,7 @@ def test_hosts_have_their_own_names_and_processes(pbs: PbsCluster) -> None:
 def test_a_command_that_does_not_end_is_ended_and_named(pbs: PbsCluster) -> None:
     with pytest.raises(TestbedError, match="sleep 3333 did not end within 1 s"):
         pbs.run(["sleep", "3333"], host="m1", timeout_s=1.0)
-    pbs.wait_until(lambda: pbs.run(["pgrep", "-f", "sleep 3333"], host="m1").status == 1, 10.0, "the command's end")
+    pbs.wait_until(lambda: pbs.run(["pgrep", "-f", "sleep 3333"], host="m1").status == 1, 120.0, "the command's end")
 
 
 def test_a_running_job_survives_a_restart_of_the_server(pbs: PbsCluster) -> None:
@@ -253,7 +253,7 @@ def test_an_up_that_was_killed_is_cleaned_by_down(pbs: PbsCluster, second: Testb
 def test_down_needs_no_record_of_what_up_did(pbs: PbsCluster, second: TestbedSpec) -> None:
     command = start_up_command(second)
     folder = testbeds.find_folder(second.name, testbeds.DEFAULT_STATE)
-    pbs.wait_until((folder / second.mom_hosts[0].name).exists, 30.0, "the second testbed's MoM host")
+    pbs.wait_until((folder / second.mom_hosts[0].name).exists, 120.0, "the second testbed's MoM host")
     command.send_signal(signal.SIGKILL)
     command.wait()
     (folder / "spec.json").write_text("{")

@@ -28,7 +28,7 @@ def reserve(pbs: PbsCluster, start_s: float, lasts_s: int, select: str, *more: s
     start = datetime.fromtimestamp(start_s).astimezone().strftime("%Y%m%d%H%M.%S")
     done = pbs.run(["pbs_rsub", "-R", start, "-D", str(lasts_s), "-l", f"select={select}", *more], user="alice")
     reservation = done.demand_success().stdout.split()[0]
-    pbs.wait_until(lambda: "= 2" in state_of(pbs, reservation), 20.0, f"{reservation} is confirmed")
+    pbs.wait_until(lambda: "= 2" in state_of(pbs, reservation), 120.0, f"{reservation} is confirmed")
     return reservation
 
 
@@ -42,7 +42,7 @@ def wait_for_comment(pbs: PbsCluster, job_id: str, words: str) -> None:
     def says() -> bool:
         return words in str(pbs.job(job_id).get("comment", ""))
 
-    pbs.wait_until(says, 30.0, f"{job_id} says {words!r}, not {pbs.job(job_id).get('comment')!r}")
+    pbs.wait_until(says, 120.0, f"{job_id} says {words!r}, not {pbs.job(job_id).get('comment')!r}")
 
 
 def test_jobs_keep_clear_of_reservations(pbs: PbsCluster) -> None:
@@ -129,7 +129,7 @@ def test_a_job_checkpointed_by_pbs_waits_for_its_vnodes(pbs: PbsCluster) -> None
         drive(pbs)
         kept = pbs.qsub("alice", select=f"1:ncpus={cores}", options=("-l", "place=pack"))
         # A job that is just being started would be held, but not checkpointed.
-        pbs.wait_until(lambda: pbs.job(kept)["substate"] == RUNNING, 30.0, f"{kept} runs")
+        pbs.wait_until(lambda: pbs.job(kept)["substate"] == RUNNING, 120.0, f"{kept} runs")
         assert pbs.job(kept)["exec_vnode"] == f"({first}:ncpus={cores})"
         pbs.run(["qhold", kept]).demand_success()
         pbs.wait_for_state(kept, "H")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy import Changes, Ledger, Settings
 from policy.cluster import UNLIMITED_S
 from policy.ledger import Cut
-from policy.settings import PassSettings, StripeSettings
+from policy.settings import BackfillSettings, CheckpointSettings, PassSettings, StripeSettings
 from policy.wishes import Layout
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, starts, vnode
 
@@ -122,3 +122,16 @@ def test_a_staggered_job_wakes_the_next_pass() -> None:
     plan = plan_for(snapshot, Settings(stripe=StripeSettings(stagger_s=60)))
     assert codes(plan) == {"4": "staggered"}
     assert plan.next_s == 70
+
+
+def test_a_job_that_becomes_cheap_to_repeat_wakes_the_next_pass() -> None:
+    """4 does not save: it is let in by its shrunk estimate when no more than 30 s are left until the head starts."""
+    settings = Settings(
+        BackfillSettings("checkpoint", shrink_factor=0.01, shrink_threshold_s=0),
+        checkpoint=CheckpointSettings(repeat_at_most_s=30),
+    )
+    snapshot = cluster([vnode("v1")], [job("3", "bob", "4"), job("4", estimate_s=1000)], [run("1", "alice", "v1=1")])
+    plan = plan_for(snapshot, settings)
+    assert (codes(plan), plan.next_s) == ({"3": "reserved", "4": "backfill-window"}, 70)
+    assert started(plan_for(snapshot.apply(Changes(69)), settings, plan.ledger)) == []
+    assert started(plan_for(snapshot.apply(Changes(70)), settings, plan.ledger)) == ["4"]

@@ -346,7 +346,7 @@ def test_a_site_may_rank_by_itself_and_a_vnode_may_tell_nothing() -> None:
     )
 
 
-STRIPED = "striped over 2 nodes with at most 2 piece(s) on each, where 1 would hold it"
+STRIPED = "striped over 2 nodes with at most 2 pieces on each, where 1 would hold it"
 
 
 def test_why_a_striped_job_is_where_it_is() -> None:
@@ -365,5 +365,5 @@ def test_a_site_may_stripe_by_itself_and_what_was_tried_is_told() -> None:
     explanation = of("3", cluster(nodes, [job("3", select="4:ncpus=1")], runs), settings=settings)
     assert texts_of(explanation, "why there") == [
         f"{STRIPED}: stripe.layout is stripe",
-        "tried over 4 nodes: not so many have room now for their share of at most 1 piece(s)",
+        "tried over 4 nodes: not so many have room now for their share of at most 1 piece",
     ]

@@ -98,7 +98,7 @@ def test_twice_the_fewest_where_the_site_stripes() -> None:
     a_pass = Pass(layout="stripe")
     assert a_pass.where(job("1", select="64")) == "n1=16 n2=16 n3=16 n4=16"
     assert a_pass.why(job("1", select="64")) == (
-        "striped over 4 nodes with at most 16 piece(s) on each, where 2 would hold it: stripe.layout is stripe"
+        "striped over 4 nodes with at most 16 pieces on each, where 2 would hold it: stripe.layout is stripe"
     )
     assert Pass(layout="stripe", width_factor=1.5).where(job("1", select="64")) == "n1=22 n2=21 n3=21"
 
@@ -281,7 +281,7 @@ def test_half_as_wide_where_the_stripe_finds_no_room() -> None:
     reason = a_pass.placer.why_layout(each)
     assert reason is not None
     assert reason.tried[0].sentence(each, NOW_S) == (
-        "tried over 8 nodes: not so many have room now for their share of at most 1 piece(s)"
+        "tried over 8 nodes: not so many have room now for their share of at most 1 piece"
     )
 
 

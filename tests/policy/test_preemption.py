@@ -162,3 +162,25 @@ def test_a_hold_for_a_job_that_is_gone_is_forgotten() -> None:
     plan = plan_for(snapshot.apply(Changes(20, gone=["3"])), None, ledger)
     assert victims(plan) == {}
     assert plan.ledger.holds == {}
+
+
+def test_a_run_still_exempt_is_told_of_where_others_would_delay_the_head() -> None:
+    """The head is to start on v1 at 100. bob, for 500 s, may take neither that nor, before 50, v2."""
+    runs = [run("1", "alice", "v1=4", -200, 300), run("2", "alice", "v2=4", -50, 900)]
+    waiting = [job("8", "carol", "1:ncpus=4:vnode=v1", submit_s=-10), job("9", "bob", "1:ncpus=4", 500)]
+    owned = [queue("[u:alice=0],[u:bob=4],[u:carol=0]")]
+    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs, queues=owned), quota_settings(exempt_s=100))
+    assert [tried.code for tried in plan.reasons()["9"][1].tried] == ["exempt-victims"]
+    assert plan.next_s == 50
+    then = plan_for(plan.started.apply(Changes(50)), quota_settings(exempt_s=100), plan.ledger)
+    assert victims(then) == {"2": "9"}
+
+
+def test_a_start_that_puts_its_owner_over_quota_asks_for_another_pass() -> None:
+    """bob needs a whole vnode and alice is at her quota: nobody to preempt, until she starts on idle cores."""
+    runs = [run("1", "alice", "v1=2", -200, 300), run("2", "alice", "v2=2", -50, 900)]
+    waiting = [job("8", "bob", "1:ncpus=4", submit_s=-10), job("9", "alice", "1:ncpus=2", 5)]
+    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs, queues=[queue("[u:alice=4],[u:bob=8]")]))
+    assert (started(plan), victims(plan), plan.again) == (["9"], {}, True)
+    then = plan_for(plan.started, None, plan.ledger)
+    assert (victims(then), then.again) == ({"2": "8"}, False)

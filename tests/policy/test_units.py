@@ -111,3 +111,11 @@ def test_a_resource_is_shown_as_it_is_read(name: str, amount: int) -> None:
 )
 def test_durations_are_shown_as_people_say_them(seconds: float, shown: str) -> None:
     assert show_duration(seconds) == shown
+
+
+def test_numbers_beyond_all_reason_are_none() -> None:
+    assert parse_amount("9" * 400) is None
+    assert parse_resource("mem", "9" * 400 + "gb") is None
+    for parse in (parse_size_kib, parse_duration_s):
+        with pytest.raises(UnitError):
+            parse("9" * 400)

@@ -122,7 +122,7 @@ class _Life:
             self._note(plan)
             self._ledger = plan.ledger
             self.snapshot = plan.started
-            if self._letting_go_s or (not plan.preempts and all(w.reason.code != "passed-over" for w in plan.waits)):
+            if self._letting_go_s or (not plan.preempts and not plan.again):
                 self._wake_s = plan.next_s
                 assert plan.next_s is None or plan.next_s > self._now_s, "a pass asks to be repeated at once"
                 return

@@ -13,7 +13,6 @@ import pytest
 
 from hooks.ifl import Connection
 from hooks.picture import Picture
-from hooks.translate import problems_of, snapshot_of
 from policy import Ledger, Settings
 from policy.limits import parse_limits
 from policy.placement import parse_exec_vnode
@@ -25,6 +24,7 @@ from sim.ifl_module import make_pbs_ifl
 from sim.pbs_error import PbsError
 from sim.qmgr import run_line
 from sim.scheduler import Scheduler
+from tests.hooks.pictures import problems_of, snapshot_of
 
 
 @pytest.fixture

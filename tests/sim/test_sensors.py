@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hooks.host_reading import parse_reading
-from hooks.translate import snapshot_of
 from policy.settings import RankingSettings, Settings
 from sim.clock import Clock
 from sim.demo import DemoCluster
 from sim.sensors import Sensors, read_sensors
 from sim.server import SimServer
+from tests.hooks.pictures import snapshot_of
 
 TEXT = "resources_available.pbsteer_reading"
 

@@ -11,7 +11,8 @@ from hooks.resources import READING
 from tests.tui.scripted import HOSTILE_NAMES, NOON_S, ScriptedSimulation, ScriptedSource, a_job, running, with_job
 from tests.tui.steering import open_console
 from tests.tui.written import a_pass, a_preemption, a_start, write_changes, write_journal
-from tui.core.lines import safe
+from tui.core.lines import plain, safe
+from tui.core.outcomes import outcome_of
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ async def test_jobs_that_ended_are_asked_for_and_left_out_again(source: Scripted
         lines = [line for line in steered.screen_lines if " erin " in line]
         assert "deleted" in lines[0], "the one that ended last comes first"
         assert ", exit 1 on v2" in lines[1]
-        assert "0:20:00" in lines[1], "how long it ran"
+        assert " 20 min " in lines[1], "how long it ran"
         await steered.press("G", "enter")
         assert "job 9" in steered.text
         await steered.until_shown("exit 1 on v2", "no pass has been made on this host yet")
@@ -271,3 +272,45 @@ async def test_hostile_texts_are_data_in_the_journal_the_audit_file_and_the_outp
         await steered.command("job 12")
         await steered.until_shown("output")
         assert not any(ord(character) < 32 for character in steered.text.replace("\n", ""))
+
+
+async def test_the_job_under_the_cursor_is_told_at_length_below_the_table(source: ScriptedSource, audit: Path) -> None:
+    async with open_console(source, audit, (80, 24)) as steered:
+        await steered.press("5", "G")
+        cursor = steered.main.view.cursor_name
+        assert cursor is not None
+        whole = plain(outcome_of(steered.main.world, cursor)) if steered.main.world else ""
+        row = next(line for line in steered.screen_lines if line.startswith(" ▸"))
+        assert whole not in row, "a reason that does not fit into its row"
+        assert whole in " ".join(" ".join(steered.screen_lines[-4:]).split())
+        await steered.press("g")
+        assert "ends " in steered.text.splitlines()[-4]
+        assert "at the latest" in " ".join(steered.screen_lines[-4:])
+        await steered.pilot.resize_terminal(60, 12)
+        await steered.until(lambda: "at the latest" not in steered.text, "a table that has all the lines")
+
+
+async def test_the_change_under_the_cursor_is_told_with_its_whole_command(source: ScriptedSource, audit: Path) -> None:
+    write_changes(audit, "done")
+    async with open_console(source, audit, (80, 24)) as steered:
+        await steered.press("8")
+        await steered.until_shown("audit · ")
+        command = steered.main.view.cursor_name
+        assert command is not None
+        assert command not in next(line for line in steered.screen_lines if line.startswith(" ▸"))
+        assert command in " ".join(" ".join(steered.screen_lines[-4:]).split())
+
+
+async def test_the_grid_shows_who_has_most_of_each_vnode_and_again_how_full_it_is(
+    source: ScriptedSource, audit: Path
+) -> None:
+    async with open_console(source, audit, (140, 30)) as steered:
+        await steered.press("5", "w")
+        assert "who: works in the grid" in steered.text
+        await steered.press("4", "w")
+        await steered.until_shown("most of each: A alice 12")
+        assert "AAo" in steered.text
+        assert "A alice 8" in steered.screen_lines[-4], "who is on the vnode under the cursor"
+        await steered.press("w")
+        await steered.until_shown("its height the cores in use")
+        assert "AAo" not in steered.text

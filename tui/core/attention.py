@@ -1,15 +1,17 @@
 """What needs an administrator: hooks that fail or no longer run, vnodes that are not up, what keeps a queue from being
-driven, jobs held for others, stopped queues, data that cannot be read, users over quota."""
+driven, jobs held for others, stopped queues, unreadable data, quotas that add up to too much, users over quota."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
 from policy.limits import EntityKey
+from policy.units import show_count
 from tui.core.durations import day_and_time, short_span
 from tui.core.facts import moment, short_id
 from tui.core.lines import Line, safe
 from tui.core.names import folded_names
+from tui.core.overcommitted import overcommitted
 from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import quota_rows, show_name
 from tui.core.world import World
@@ -29,6 +31,7 @@ def attention(world: World) -> list[Line]:
         *_queues(world),
         *_problems(world),
         *_held(world),
+        *_overcommitted(world),
         *_over_quota(world),
     ]
 
@@ -74,9 +77,15 @@ def _vnodes(world: World) -> list[Line]:
 
 
 def _held(world: World) -> list[Line]:
-    """What is kept free for a job whose victims have to let go, and which of these are held."""
+    """What is kept free for a job whose victims have to let go, and which of these are held; where passes only watch,
+    nobody lets go."""
     lines: list[Line] = []
-    for beneficiary, hold in list(world.ledger.holds.items())[:_MOST_NOTES]:
+    acted_for = [
+        (beneficiary, hold)
+        for beneficiary, hold in world.ledger.holds.items()
+        if world.modes.get(world.picture.jobs.get(beneficiary, {}).get("queue", "")) != "observe"
+    ]
+    for beneficiary, hold in acted_for[:_MOST_NOTES]:
         held = [victim for victim in hold.victims if "s" in world.picture.jobs.get(victim, {}).get("Hold_Types", "")]
         victims = " ".join(safe(short_id(victim)) for victim in hold.victims)
         lines.append(
@@ -95,7 +104,8 @@ def _queues(world: World) -> list[Line]:
         queue = world.picture.queues[name]
         waiting = world.tally.queue_states[name]["Q"] if name in world.tally.queue_states else 0
         if queue.get("started", "True").lower() != "true" and waiting:
-            lines.append(((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (f", {waiting:,} jobs wait in it", "")))
+            wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
+            lines.append(((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, "")))
     return lines
 
 
@@ -105,6 +115,10 @@ def _problems(world: World) -> list[Line]:
         return []
     more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
     return [(("cannot read: ", "warn"), (safe(problems[0]) + more, ""))]
+
+
+def _overcommitted(world: World) -> list[Line]:
+    return [line for queue in execution_queues(world) for line in overcommitted(world.picture, queue, world.counted)]
 
 
 def _over_quota(world: World) -> list[Line]:
@@ -126,7 +140,9 @@ def _over_quota(world: World) -> list[Line]:
 
 
 def _preemptible(jobs: int, running: int) -> str:
-    return f", {jobs:,} of {running:,} running jobs preemptible" if jobs else f", {running:,} jobs run"
+    if not jobs:
+        return f", {show_count(running, 'job')} {'runs' if running == 1 else 'run'}"
+    return f", {jobs:,} of {show_count(running, 'running job')} preemptible"
 
 
 def preemptible_jobs(world: World) -> dict[tuple[str, EntityKey], int]:

@@ -17,6 +17,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from tui.core.folders import state_folder
+
 
 @dataclass(frozen=True)
 class Actor:
@@ -59,9 +61,7 @@ class AuditEntry:
 
 def audit_path(environment: Mapping[str, str]) -> Path:
     """Where this user's audit file is: below ``XDG_STATE_HOME``, else below ``~/.local/state``."""
-    state = environment.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return base / "pbsteer" / "audit.jsonl"
+    return state_folder(environment) / "audit.jsonl"
 
 
 class AuditError(OSError):

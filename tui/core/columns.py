@@ -7,7 +7,7 @@ thousand rows fluent. The column's name is also its field in the filter line and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from tui.core.filters import Fields, Filter, Value
@@ -19,8 +19,12 @@ GAP = "  "
 
 @dataclass(frozen=True)
 class Column(Generic[Key]):
-    """``value`` sorts and filters, ``show`` gives the cell. ``cells`` is the width; the one column with 0 takes the
-    rest. Where a line is too narrow, columns of the highest ``rank`` are left out first; rank 0 always stays."""
+    """``value`` sorts and filters, ``show`` gives the cell. ``cells`` is the width, up to ``most`` where there is room;
+    the one column with 0 takes the rest. Where a line is too narrow, columns of the highest ``rank`` are left out
+    first; rank 0 always stays, and from :data:`SPARE` on a column is only for lines that have plenty of room.
+
+    ``told`` is what an export says where the value that sorts would not do; ``drawn`` marks a column that repeats
+    others as a picture, which no export has."""
 
     name: str
     title: str
@@ -29,6 +33,9 @@ class Column(Generic[Key]):
     show: Callable[[Key], Line]
     align: str = "<"
     rank: int = 0
+    most: int = 0
+    told: Callable[[Key], Value] | None = None
+    drawn: bool = False
 
 
 class Sort(NamedTuple):
@@ -45,20 +52,105 @@ class Placed(NamedTuple, Generic[Key]):
     cells: int
 
 
-_LEAST_REST = 12
+SPARE = 10
+_LEAST_REST = 20
+_PLENTY_REST = 60
 
 
-def place(columns: Sequence[Column[Key]], cells: int) -> list[Placed[Key]]:
-    """The columns that fit on a line of so many cells, with their widths."""
+def place(columns: Sequence[Column[Key]], cells: int, skipped: int = 0) -> list[Placed[Key]]:
+    """The columns that fit on a line of so many cells, with their widths.
+
+    With so many columns ``skipped`` after the first, which always stays, those that follow come in their order whatever
+    their rank, as many as fit: that is how the ones that gave way are reached.
+    """
     kept = list(columns)
-    while True:
-        taken = sum(column.cells for column in kept) + len(GAP) * (len(kept) - 1)
-        least = _LEAST_REST if any(not column.cells for column in kept) else 0
-        rank = max((column.rank for column in kept), default=0)
-        if taken + least <= cells or rank == 0:
-            rest = max(1, cells - taken)
-            return [Placed(column, column.cells or rest) for column in kept]
-        kept.remove(next(column for column in reversed(kept) if column.rank == rank))
+    if skipped:
+        return _grown(_as_many_as_fit([*kept[:1], *kept[1 + skipped :]], cells), cells)
+    gone: list[Column[Key]] = []
+    while not _fit(kept, cells) and any(column.rank for column in kept):
+        rank = max(column.rank for column in kept)
+        gone.append(next(column for column in reversed(kept) if column.rank == rank))
+        kept = [column for column in kept if column is not gone[-1]]
+    # One that gave way in vain, since a wider one had to go after it, comes back.
+    for column in reversed(gone):
+        again = [each for each in columns if each is column or any(each is stays for stays in kept)]
+        kept = again if _fit(again, cells) else kept
+    return _grown(kept, cells)
+
+
+def _fit(columns: Sequence[Column[Key]], cells: int) -> bool:
+    """Whether there is room for the columns, and enough for the one that takes the rest."""
+    if all(column.cells for column in columns):
+        return _taken(columns) <= cells
+    is_spare = any(column.rank >= SPARE for column in columns)
+    return _taken(columns) + (_PLENTY_REST if is_spare else _LEAST_REST) <= cells
+
+
+def _taken(columns: Sequence[Column[Key]]) -> int:
+    return sum(column.cells for column in columns) + len(GAP) * (len(columns) - 1)
+
+
+def _as_many_as_fit(columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
+    kept: list[Column[Key]] = []
+    for column in columns:
+        if kept and _taken([*kept, column]) + (0 if column.cells else _LEAST_REST) > cells:
+            break
+        kept.append(column)
+    return kept
+
+
+def _grown(columns: Sequence[Column[Key]], cells: int) -> list[Placed[Key]]:
+    """Columns that can use more room get it, once the one that takes the rest has plenty."""
+    has_rest = any(not column.cells for column in columns)
+    room = cells - _taken(columns) - (_PLENTY_REST if has_rest else 0)
+    placed = []
+    for column in columns:
+        more = min(max(0, column.most - column.cells), max(0, room))
+        room -= more
+        placed.append(Placed(column, column.cells + more))
+    rest = max(1, cells - sum(width for _, width in placed) - len(GAP) * (len(placed) - 1))
+    return [Placed(column, width or rest) for column, width in placed]
+
+
+def chosen(columns: Sequence[Column[Key]], names: Sequence[str]) -> list[Column[Key]]:
+    """The columns with these names, in this order; without names, all of them. Names that no column has are left out.
+
+    Who names a column wants to see it: none of them is spare any more.
+    """
+    if not names:
+        return list(columns)
+    by_name = {column.name: column for column in columns}
+    found = [by_name[name] for name in names if name in by_name]
+    return [replace(column, rank=1) if column.rank >= SPARE else column for column in found] or list(columns)
+
+
+def usual(columns: Sequence[Column[Key]]) -> list[str]:
+    """The names of the columns that a line of ordinary width is for: all but the spare ones."""
+    return [column.name for column in columns if column.rank < SPARE]
+
+
+def changed_choice(now: Sequence[str], words: Sequence[str], widest: str = "") -> tuple[str, ...]:
+    """The columns after ``+name`` and ``-name``, or exactly those named; none for ``default``. What is added comes
+    last, but before the ``widest`` column where that is the last one. Raises ValueError."""
+    if tuple(words) == ("default",):
+        return ()
+    signed = [word for word in words if word[:1] in "+-"]
+    if not signed:
+        return tuple(words)
+    if len(signed) < len(words):
+        raise ValueError("columns: either +NAME and -NAME, or the names of all in their order")
+    names = list(now)
+    for word in words:
+        sign, name = word[:1], word[1:]
+        if sign == "-" and name not in names:
+            raise ValueError(f"columns: {name!r} is not shown; shown are {', '.join(names)}")
+        if sign == "-":
+            names.remove(name)
+        elif name not in names:
+            names.insert(len(names) - (names[-1:] == [widest]), name)
+    if not names:
+        raise ValueError("columns: one has to stay")
+    return tuple(names)
 
 
 def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
@@ -92,6 +184,11 @@ def _side_by_side(parts: Sequence[Line]) -> Line:
 def fields(columns: Sequence[Column[Key]]) -> Fields[Key]:
     """What the filter line may ask of these columns."""
     return {column.name: column.value for column in columns}
+
+
+def numbers(columns: Sequence[Column[Key]]) -> set[str]:
+    """The columns that are amounts and times, which stand to the right."""
+    return {column.name for column in columns if column.align == ">"}
 
 
 def arrange(

@@ -34,13 +34,19 @@ STATE_WORDS = {
     "X": "subjob done",
     "F": "finished",
 }
+_MOST = 1 << 53
+_LAST_DIGITS = 11
+_LAST_S = 10.0**_LAST_DIGITS
+"""What is larger than this is no amount, no time and no index; arithmetic and calendars would fail on it."""
+
 RUNNING_STATES = frozenset("RESU")
 WAITING_STATES = frozenset("QHWT")
 
 
 def amount(attributes: Attributes, name: str) -> int:
-    """A whole amount (sizes in KiB); 0 where it is missing or unreadable."""
-    return parse_amount(attributes.get(name, "")) or 0
+    """A whole amount (sizes in KiB); 0 where it is missing, unreadable or beyond all reason."""
+    found = parse_amount(attributes.get(name, "")) or 0
+    return found if abs(found) <= _MOST else 0
 
 
 def seconds(attributes: Attributes, name: str) -> float | None:
@@ -49,16 +55,17 @@ def seconds(attributes: Attributes, name: str) -> float | None:
     if not text:
         return None
     try:
-        return float(parse_duration_s(text))
+        found = parse_duration_s(text)
     except UnitError:
         return None
+    return float(found) if found <= _LAST_S else None
 
 
 def moment(attributes: Attributes, *names: str) -> float | None:
     """The first of these points in time that can be read, in seconds since the epoch."""
     for name in names:
         text = attributes.get(name, "")
-        if text.isascii() and text.isdigit():
+        if text.isascii() and text.isdigit() and len(text) <= _LAST_DIGITS:
             return float(text)
     return None
 
@@ -97,6 +104,8 @@ def subjobs_waiting(attributes: Attributes) -> int:
     """How many subjobs of an array have not started, from ``0-9,12,20-30:2``."""
     total = 0
     for first, last, step in _RANGE.findall(attributes.get("array_indices_remaining", "")):
+        if len(first + last + step) > _LAST_DIGITS * 2:
+            continue
         if last:
             total += max(0, (int(last) - int(first)) // max(1, int(step or 1)) + 1)
         else:

@@ -1,7 +1,8 @@
 """The occupancy grid: one cell per vnode, or per group of vnodes where there are more than fit.
 
-A cell's height is the share of cores in use; a vnode that is not simply up shows the letter of its state instead, and
-so does a group all of whose vnodes are down, offline or unknown. The worst state in a mixed group is told in words.
+A cell's height is the share of cores in use, or, where that is asked for, its letter is that of the user who has most
+of it. A vnode that is not simply up shows the letter of its state instead, and so does a group all of whose vnodes are
+down, offline or unknown. The worst state in a mixed group is told in words.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tui.core.durations import day_and_time
 from tui.core.facts import amount, moment, short_id, vnode_state
 from tui.core.lines import Span, safe
 from tui.core.names import folded_names, natural
+from tui.core.occupants import Occupants
 from tui.core.ranks import Ranks, readings_in_words
 from tui.core.vnode_rows import jobs_on, reading_of
 from tui.core.world import World
@@ -44,17 +46,17 @@ class Grid:
         return -(-len(self.cells) // self.columns)
 
 
-def lay_out(world: World, width: int, height: int) -> Grid:
-    """The grid for so much room, in natural order of names, grouping no more than it must."""
+def lay_out(world: World, width: int, height: int, who: Occupants | None = None) -> Grid:
+    """The grid for so much room, in natural order of names, grouping no more than it must; with ``who`` by users."""
     names = sorted(world.picture.vnodes, key=natural)
     columns = max(1, width - LABEL - 1)
     room = columns * max(1, height)
     group = max(1, -(-len(names) // room))
-    cells = tuple(_cell(world, names[start : start + group]) for start in range(0, len(names), group))
+    cells = tuple(_cell(world, names[start : start + group], who) for start in range(0, len(names), group))
     return Grid(cells, columns, group)
 
 
-def _cell(world: World, names: Sequence[str]) -> Cell:
+def _cell(world: World, names: Sequence[str], who: Occupants | None) -> Cell:
     vnodes = [world.picture.vnodes[name] for name in names]
     states = [vnode_state(vnode) for vnode in vnodes]
     letters = Counter(state.letter for state in states)
@@ -63,7 +65,10 @@ def _cell(world: World, names: Sequence[str]) -> Cell:
         return Cell(tuple(names), (letter, "bad" if letter in "d?" else "warn"))
     total = sum(amount(vnode, f"resources_available.{world.counted}") for vnode in vnodes)
     used = sum(amount(vnode, f"resources_assigned.{world.counted}") for vnode in vnodes)
-    return Cell(tuple(names), (heights([used], total) if used else "·", "bar" if used else "dim"))
+    if not used:
+        return Cell(tuple(names), ("·", "dim"))
+    shown = who.letter(names) if who is not None else ""
+    return Cell(tuple(names), (shown or heights([used], total), "bar"))
 
 
 def row_label(grid: Grid, row: int) -> str:
@@ -118,7 +123,12 @@ def told_more(world: World, cell: Cell, ranks: Ranks | None) -> str:
     return " · ".join(parts)
 
 
-def legend(grid: Grid) -> str:
-    """What the cells mean."""
+def legend(grid: Grid, cells: int, who: Occupants | None = None) -> str:
+    """What the cells mean, by users where there is ``who``, in as many words as there is room for."""
+    if who is not None:
+        about = "most of each: " if grid.group == 1 else f"most of {grid.group} vnodes each: "
+        return about + (who.legend(cells - len(about)) or ("…" if who.letters else "nobody"))
     each = "each cell a vnode" if grid.group == 1 else f"each cell {grid.group} vnodes"
-    return f"{each}, its height the cores in use · o offline · d down · x exclusive · r reserved · ? unknown"
+    letters = "o offline · d down · x exclusive · r reserved · ? unknown"
+    ways = (f"{each}, its height the cores in use · {letters}", f"{each} · {letters}", letters)
+    return next((words for words in ways if len(words) <= cells), each)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from policy.units import show_count
 from tui.core.durations import day_and_time, show_hms
 from tui.core.explaining import explain_lines, labelled
 from tui.core.facts import Attributes, amount, group_of, moment, seconds, short_id, user_of, vnodes_of
@@ -41,7 +42,7 @@ def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = 
     lines: list[Line] = [
         (
             (f"{safe(short_id(job_id))} {safe(user_of(attributes))}", "bold"),
-            (f" · {safe(attributes.get('queue', '?'))} · {cores:,} cores, ", ""),
+            (f" · {safe(attributes.get('queue', '?'))} · {show_count(cores, 'core')}, ", ""),
             ("no walltime" if walltime == "-" else walltime, ""),
         ),
         *labelled("name", attributes.get("Job_Name", ""), cells),

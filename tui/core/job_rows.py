@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.core.columns import Column
-from tui.core.durations import show_hms
+from tui.core.columns import SPARE, Column
+from tui.core.durations import day_and_time, short_span, show_hms
 from tui.core.facts import (
     RUNNING_STATES,
     STATE_WORDS,
+    WAITING_STATES,
     Attributes,
     amount,
+    group_of,
     is_array,
     is_subjob,
     moment,
@@ -18,7 +20,9 @@ from tui.core.facts import (
     short_id,
     subjobs_waiting,
     user_of,
+    vnodes_of,
 )
+from tui.core.filters import Value
 from tui.core.finished import ended_at
 from tui.core.lines import Line, plain, safe
 from tui.core.outcomes import outcome_of
@@ -56,6 +60,11 @@ def job_columns(world: World) -> list[Column[str]]:
     def elapsed_s(job_id: str) -> float | None:
         return elapsed_of(world, job_id)
 
+    def show_elapsed(job_id: str) -> str:
+        # Coarse, so that a refresh in which nothing else changed hardly rewrites a row.
+        since_s = elapsed_s(job_id)
+        return "-" if since_s is None else short_span(since_s)
+
     def why(job_id: str) -> Line:
         return outcome_of(world, job_id)
 
@@ -78,6 +87,22 @@ def job_columns(world: World) -> list[Column[str]]:
     def user(job_id: str) -> str:
         return user_of(jobs[job_id])
 
+    def group(job_id: str) -> str:
+        return group_of(jobs[job_id])
+
+    def project(job_id: str) -> str:
+        return jobs[job_id].get("project", "")
+
+    def submitted_s(job_id: str) -> float | None:
+        return moment(jobs[job_id], "qtime", "ctime")
+
+    def show_submitted(job_id: str) -> Line:
+        at_s = submitted_s(job_id)
+        return ((day_and_time(at_s, world.now_s) if at_s is not None else "-", ""),)
+
+    def waited_s(job_id: str) -> float | None:
+        return elapsed_s(job_id) if state(job_id) in WAITING_STATES else None
+
     def queue(job_id: str) -> str:
         return jobs[job_id].get("queue", "")
 
@@ -85,25 +110,28 @@ def job_columns(world: World) -> list[Column[str]]:
         return jobs[job_id].get("Job_Name", "")
 
     return [
-        Column("id", "job", 10, number, show_id),
-        Column("user", "user", 9, user, text(user)),
-        Column("queue", "queue", 8, queue, text(queue), rank=3),
+        Column("id", "job", 10, number, show_id, told=lambda job_id: job_id),
+        Column("user", "user", 9, user, text(user), most=16),
+        Column("queue", "queue", 8, queue, text(queue), rank=3, most=16),
         Column("state", "state", 7, state, show_state),
         Column("cores", world.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
         Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 2),
-        Column("time", "time", 9, elapsed_s, lambda job_id: ((show_hms(elapsed_s(job_id)), ""),), ">", 1),
-        Column("name", "name", 16, name, text(name), rank=4),
+        Column("time", "time", 9, elapsed_s, lambda job_id: ((show_elapsed(job_id), ""),), ">", 1),
+        Column("name", "name", 16, name, text(name), rank=4, most=40),
+        Column("group", "group", 8, group, text(group), rank=SPARE, most=16),
+        Column("project", "project", 10, project, text(project), rank=SPARE + 1, most=24),
+        Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),
+        Column("submitted", "submitted", 16, submitted_s, show_submitted, rank=SPARE + 3),
         Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), why),
     ]
 
 
-def job_fields_also(world: World) -> dict[str, Callable[[str], str | int]]:
+def job_fields_also(world: World) -> dict[str, Callable[[str], Value]]:
     """Fields of the filter line that have no column of their own: PBS's names for what columns call otherwise."""
     jobs = _Jobs(world)
     return {
         world.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{world.counted}"),
-        "project": lambda job_id: jobs[job_id].get("project", ""),
-        "vnode": lambda job_id: jobs[job_id].get("exec_vnode", ""),
+        "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
     }
 
 

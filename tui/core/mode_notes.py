@@ -14,6 +14,7 @@ from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
 from hooks.schedulers import Switched, find_scheduler, is_scheduling, share_out
 from hooks.translate import translate
+from policy.units import show_count
 from tui.core.lines import Line, safe
 from tui.core.world import World
 
@@ -69,4 +70,4 @@ def _first_pass(world: World, queues: Sequence[str]) -> list[Line]:
     plan = world.decision.plan
     starts = sum(start.job.queue in queues for start in plan.starts)
     preempts = sum(preempt.run.job.queue in queues for preempt in plan.preempts)
-    return [((f"the first pass that drives starts {starts:,} jobs there and preempts {preempts:,}", ""),)]
+    return [((f"the first pass that drives starts {show_count(starts, 'job')} there and preempts {preempts:,}", ""),)]

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from tui.core.durations import clock_time, day_and_time, short_span
-from tui.core.facts import Attributes, is_array, short_id, some_of, subjobs_waiting, vnodes_of
+from tui.core.facts import (
+    RUNNING_STATES,
+    Attributes,
+    is_array,
+    moment,
+    seconds,
+    short_id,
+    some_of,
+    subjobs_waiting,
+    vnodes_of,
+)
 from tui.core.finished import ended_at
 from tui.core.lines import Line, Span, safe
 from tui.core.world import World
@@ -35,6 +45,18 @@ def outcome_of(world: World, job_id: str) -> Line:
         running, waiting = world.tally.subjobs_running[job_id], subjobs_waiting(attributes)
         return ((f"{running:,} subjobs run, {waiting:,} wait", "dim"),)
     return (_seat(attributes),)
+
+
+def told_of(world: World, job_id: str) -> Line:
+    """The same at length, with until when a running job may run by its walltime."""
+    outcome = outcome_of(world, job_id)
+    attributes = world.job(job_id) or {}
+    began_s, walltime_s = moment(attributes, "stime"), seconds(attributes, "Resource_List.walltime")
+    if attributes.get("job_state") not in RUNNING_STATES or began_s is None or walltime_s is None:
+        return outcome
+    ends_s = began_s + walltime_s
+    left = f", in {short_span(ends_s - world.now_s)}" if ends_s > world.now_s else ", over by now"
+    return *outcome, (f" · ends {day_and_time(ends_s, world.now_s)} at the latest{left}", "")
 
 
 def ending(attributes: Attributes, now_s: float) -> Span:

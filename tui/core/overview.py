@@ -18,6 +18,7 @@ from tui.core.queue_rows import execution_queues, queue_columns
 from tui.core.world import World
 
 _NARROW = 70
+_LEAST_BAR, _MOST_BAR = 8, 48
 _LABEL = 11
 _LEAST_CHANGES = 3
 
@@ -28,7 +29,7 @@ def overview_lines(
     """The whole view for lines of so many cells; ``records`` are the changes made by this user. Where ``height`` lines
     are too few, what changed gives way."""
     above = [
-        _cores(world, cells),
+        *_cores(world, cells),
         _jobs(world, history, cells),
         (),
         *_queues(world, cells),
@@ -57,15 +58,19 @@ def _users(world: World, cells: int) -> Line:
     return joined(shown, " · ") if shown else (("nobody", "dim"),)
 
 
-def _cores(world: World, cells: int) -> Line:
+def _cores(world: World, cells: int) -> list[Line]:
+    """Cores with a bar, and vnodes beside them; below them where the line is too short for both."""
     vnodes = world.tally.vnodes
     share = vnodes.used / vnodes.total if vnodes.total else 0.0
     by_state = "".join(f" · {len(names):,} {safe(state)}" for state, names in sorted(vnodes.not_up.items()))
-    right: Line = ((f"vnodes {vnodes.busy:,} busy · {vnodes.free:,} free{by_state}", ""),)
-    numbers = f"cores   {vnodes.used:,} / {vnodes.total:,}  "
-    bar_cells = max(8, min(48, cells - len(numbers) - len(right[0][0]) - 10))
-    left: Line = ((numbers, "bold"), *share_bar(vnodes.used, vnodes.total, bar_cells), (f"  {share:.0%}  ", "bold"))
-    return spread(left, right, cells) if cells > _NARROW else left
+    told = f"{vnodes.busy:,} busy · {vnodes.free:,} free{by_state}"
+    numbers, percent = f"cores   {vnodes.used:,} / {vnodes.total:,}  ", f"  {share:.0%}  "
+    beside = f"vnodes {told}"
+    room = cells - width(numbers) - width(percent) - width(beside)
+    fits = room >= _LEAST_BAR
+    bar_cells = max(_LEAST_BAR, min(_MOST_BAR, room if fits else cells - width(numbers) - width(percent)))
+    left: Line = ((numbers, "bold"), *share_bar(vnodes.used, vnodes.total, bar_cells), (percent, "bold"))
+    return [spread(left, ((beside, ""),), cells)] if fits else [left, (("vnodes  ", "bold"), (told, ""))]
 
 
 def _jobs(world: World, history: IdleHistory, cells: int) -> Line:

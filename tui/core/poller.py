@@ -1,7 +1,9 @@
 """The one thread that asks the server: poll, see, decide, hand on; never two at once, slower where the server is slow.
 
-The wait after a poll is at least the interval and at least :data:`PATIENCE` times what the poll took, so a console can
-never be more than a fraction of a server's load. A failure is handed on like a picture, and polling goes on.
+The wait after a poll is at least the interval, at least :data:`PATIENCE` times what the server took for its answer, so
+a console can never be more than a fraction of a server's load, and at least :data:`OWN_PATIENCE` times what working it
+in took, so that this never takes more than half of a processor. A failure is handed on like a picture, and polling goes
+on.
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Union
 
+from hooks.translate import Known
 from tui.core.finished import History
+from tui.core.fluency import Collector
 from tui.core.source import Source, SourceError
 from tui.core.world import World, see
 
 PATIENCE = 9.0
+OWN_PATIENCE = 1.0
 _SLOWEST_S = 120.0
 
 
@@ -53,6 +58,8 @@ class Poller(threading.Thread):
         self._stopped = threading.Event()
         self._world: World | None = None
         self.history = History(source, stopwatch)
+        self._collector = Collector()
+        self._known = Known()
 
     def ask(self) -> None:
         """Poll now instead of at the end of the wait; while a poll is under way, once more right after it."""
@@ -70,7 +77,8 @@ class Poller(threading.Thread):
             self._wanted.clear()
             began_s = time.monotonic()
             try:
-                self._look()
+                with self._collector.out_of_sight():
+                    answered_s = self._look()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - whatever went wrong belongs on the screen, and polling goes on
                 failures += 1
@@ -78,16 +86,21 @@ class Poller(threading.Thread):
                 self._hand_on(PollFailed(str(error) if isinstance(error, SourceError) else _described(error), again_s))
                 self._wanted.wait(again_s)
                 continue
-            took_s = time.monotonic() - began_s
-            self._wanted.wait(min(max(self._interval_s, PATIENCE * took_s), _SLOWEST_S))
+            own_s = time.monotonic() - answered_s
+            patience_s = max(PATIENCE * (answered_s - began_s), OWN_PATIENCE * own_s)
+            self._wanted.wait(min(max(self._interval_s, patience_s), _SLOWEST_S))
 
-    def _look(self) -> None:
+    def _look(self) -> float:
+        """Poll, and hand on what was seen; gives the moment at which the server had answered."""
         began_s = self._stopwatch()
         picture = self._source.poll()
+        answered_s = time.monotonic()
         poll_s = self._stopwatch() - began_s
         settings, ledger = self._source.settings(), self._source.ledger()
         if self._world is None:
-            self._hand_on(Polled(see(picture, settings, ledger, poll_s)))
+            first = see(picture, settings, ledger, poll_s)
+            first.prepare()
+            self._hand_on(Polled(first))
         world = see(
             picture,
             settings,
@@ -97,8 +110,9 @@ class Poller(threading.Thread):
             finished=self.history.now(),
             before=self._world,
         )
-        self._world = world.decided(self._stopwatch)
+        self._world = world.decided(self._stopwatch, self._known)
         self._hand_on(Polled(self._world))
+        return answered_s
 
     def _hand_on(self, news: News) -> None:
         if not self._stopped.is_set():

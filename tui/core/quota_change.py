@@ -17,6 +17,7 @@ from tui.core.deeds import Deed
 from tui.core.edits import edit_queue
 from tui.core.facets import Entry, Target
 from tui.core.facts import SOFT_LIMIT, limit_entry, soft_limits
+from tui.core.overcommitted import overcommitted
 from tui.core.world import World
 
 MOST_CORES = 10**9
@@ -73,7 +74,9 @@ def change_of(world: World, queue: str, entity: EntityKey, after: int | None, re
         show_quota(after),
         _line(queue, resource, entity, after, before),
     )
-    return Deed(change.title, (change,), partial(_edit, queue=queue, resource=resource, entity=entity, after=after))
+    edit = partial(_edit, queue=queue, resource=resource, entity=entity, after=after)
+    notes = overcommitted(edit(world.picture), queue, resource) if resource == world.counted else []
+    return Deed(change.title, (change,), edit, notes=tuple(notes))
 
 
 def _line(queue: str, resource: str, entity: EntityKey, before: int | None, after: int | None) -> tuple[str, ...]:

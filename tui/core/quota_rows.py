@@ -113,7 +113,15 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[En
         return ((f"{found}", ""),) if found is not None else (("-", "dim"),)
 
     return [
-        Column("user", "user", 14, lambda entity: entity[1], lambda entity: ((show_name(entity), ""),)),
+        Column(
+            "user",
+            "user",
+            14,
+            lambda entity: entity[1],
+            lambda entity: ((show_name(entity), ""),),
+            most=24,
+            told=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
+        ),
         Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
         Column("quota", "quota", 7, lambda entity: rows[entity].quota, quota, ">"),
         Column(
@@ -126,7 +134,8 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[En
             lambda entity: rows[entity].use.cores,
             lambda entity: quota_bar(rows[entity].use.cores, rows[entity].quota, scale, bar_cells),
             rank=1,
+            drawn=True,
         ),
         Column("over", "beside it", 10, lambda entity: rows[entity].over, note),
-        Column("waits", "waits", 0, lambda entity: rows[entity].use.waiting, waits),
+        Column("waits", "waits", 16, lambda entity: rows[entity].use.waiting, waits, rank=2),
     ]

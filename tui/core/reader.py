@@ -1,6 +1,7 @@
-"""The reader process: ``hooks/reader.py`` under PBS's own Python, one line of JSON asked, one answered.
+"""The reader process: ``hooks/reader.py`` under PBS's own Python, one line of JSON asked, some lines answered.
 
 It is started on the first question, asked one question at a time within a time limit, and started again where it died.
+Lines are worked in as they come, each of them a small piece of work, so that nothing else in the console waits long.
 Which Python can load pbs_ifl is found out by trying: PBS's own, the system's, and the console's.
 """
 
@@ -13,18 +14,21 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import hooks.reader
 from hooks.picture import Picture
+from tui.core.assembly import Assembly
 from tui.core.pbs_place import PbsPlace
 from tui.core.source import SourceError
 
 TIMEOUT_S = 60.0
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 _NO_LIBRARY = "pbs_ifl below"
+_LAST = frozenset({"rest", "ended", "error"})
+"""What the last line of an answer has."""
 
 
 class ReaderUnusableError(Exception):
@@ -33,6 +37,10 @@ class ReaderUnusableError(Exception):
 
 class _EndedError(Exception):
     """The process ended; before its first answer that means that this Python will not do."""
+
+
+class _NoLibraryError(Exception):
+    """This Python cannot load PBS's library."""
 
 
 class Reader:
@@ -45,39 +53,56 @@ class Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
         self._answered = False
+        self._assembly = Assembly()
 
     def picture(self) -> Picture:
         """One picture. Raises :class:`SourceError`, or :class:`ReaderUnusableError` where no Python will do."""
         while True:
-            try:
-                answer = self._ask({"want": "picture"})
-            except _EndedError as ended:
-                if self._answered or self._closed:
-                    raise SourceError(str(ended)) from ended
-                self._pythons.pop(0)
-                continue
-            error = answer.get("error")
-            if isinstance(error, str) and error.startswith(_NO_LIBRARY):
-                self._end()
-                self._pythons.pop(0)
-                continue
-            self._answered = True
-            if error is not None:
-                raise SourceError(str(error))
-            try:
-                return Picture.from_data(answer["picture"])
-            except (KeyError, TypeError, ValueError) as problem:
-                raise SourceError(
-                    f"the reader's answer cannot be used: {type(problem).__name__}: {problem}"
-                ) from problem
+            picture = self._picture_or_none()
+            if picture is not None:
+                return picture
+            self._pythons.pop(0)
+
+    def _picture_or_none(self) -> Picture | None:
+        """A picture; None where this Python will not do."""
+        try:
+            return self._asked_picture()
+        except _NoLibraryError:
+            self._end()
+        except _EndedError as ended:
+            if self._answered or self._closed:
+                raise SourceError(str(ended)) from ended
+        return None
+
+    def _asked_picture(self) -> Picture:
+        """A picture from the differences to the one before; a whole one after anything went wrong."""
+        picture = None
+        try:
+            for part in self._ask({"want": "picture", "whole": self._assembly.is_empty}):
+                error = part.get("error")
+                if isinstance(error, str) and error.startswith(_NO_LIBRARY):
+                    raise _NoLibraryError
+                self._answered = True
+                if error is not None:
+                    raise SourceError(str(error))
+                picture = self._assembly.take(part)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
+            self._end()
+            raise SourceError(f"the reader's answer cannot be used: {type(problem).__name__}: {problem}") from problem
+        finally:
+            if picture is None:
+                self._assembly.begin_anew()
+        if picture is None:
+            raise SourceError("the reader's answer cannot be used: it has no end")
+        return picture
 
     def ended(self, since_s: float) -> dict[str, dict[str, str]]:
         """The jobs that ended since then. Raises :class:`SourceError`."""
         try:
-            answer = self._ask({"want": "ended", "since_s": since_s})
+            (answer,) = self._ask({"want": "ended", "since_s": since_s})
         except (_EndedError, ReaderUnusableError) as ended:
             raise SourceError(str(ended) or "no reader") from ended
-        found = answer.get("ended") if isinstance(answer, dict) else None
+        found = answer.get("ended")
         if not isinstance(found, dict):
             raise SourceError(str(answer.get("error", "the reader's answer cannot be used")))
         return found
@@ -87,7 +112,8 @@ class Reader:
         self._closed = True
         self._end()
 
-    def _ask(self, question: Mapping[str, object]) -> Any:
+    def _ask(self, question: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """The lines of the answer, as they come."""
         if self._closed:
             raise SourceError("the reader was ended")
         process = self._running()
@@ -97,21 +123,23 @@ class Reader:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(question).encode("ascii") + b"\n")
                 process.stdin.flush()
-            line = self._line(process)
+            for line in self._lines(process):
+                part = dict(json.loads(line))
+                yield part
+                if not _LAST.isdisjoint(part):
+                    return
         except OSError as error:
             self._end()
             raise _EndedError(f"the reader ended: {error.strerror}") from error
-        try:
-            return json.loads(line)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             self._end()
             raise SourceError(f"the reader answered what is not JSON: {error}") from error
 
-    def _line(self, process: subprocess.Popen[bytes]) -> bytes:
+    def _lines(self, process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         assert process.stdout is not None  # noqa: S101 - opened with a pipe
         descriptor = process.stdout.fileno()
         deadline_s = time.monotonic() + self._timeout_s
-        parts: list[bytes] = []
+        rest = b""
         while True:
             ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline_s - time.monotonic()))
             if not ready:
@@ -121,9 +149,8 @@ class Reader:
             if not part:
                 self._end()
                 raise _EndedError("the reader ended without an answer")
-            parts.append(part)
-            if part.endswith(b"\n"):
-                return b"".join(parts)
+            *lines, rest = (rest + part).split(b"\n")
+            yield from lines
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tui.core.folders import config_folder
+
 _toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 SITE_FILE = Path("/etc/pbsteer/console.toml")
@@ -38,9 +40,7 @@ class Site:
 
 def console_files(environment: Mapping[str, str]) -> tuple[Path, Path]:
     """The site's file and the user's, whether they are there or not."""
-    config = environment.get("XDG_CONFIG_HOME", "")
-    base = Path(config) if config.startswith("/") else Path(environment.get("HOME", "/")) / ".config"
-    return SITE_FILE, base / "pbsteer" / "console.toml"
+    return SITE_FILE, config_folder(environment) / "console.toml"
 
 
 def read_site(files: tuple[Path, ...]) -> Site:

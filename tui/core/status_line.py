@@ -47,11 +47,18 @@ def header_line(header: Header, cells: int) -> Line:
         )  # fmt: skip
         middle = joined([part for part in (simulated, (lock,)) if part], "  ")
         right = joined([part for part in (_poll(header, level), clock if level < 4 else ()) if part], "   ")
-        taken = sum(width(text) for text, _ in (*left, *middle, *right))
+        taken = _cells((*left, *middle, *right))
         if taken + 6 <= cells:
             gap = cells - taken - 2
-            return ((" ", ""), *left, (" " * (gap // 2), ""), *middle, (" " * (gap - gap // 2), ""), *right, (" ", ""))
+            # The middle stays in the line's own middle, if it can, so that an age that grows moves nothing else.
+            left_gap = (cells - _cells(middle)) // 2 - _cells(left) - 1
+            left_gap = min(max(2, left_gap), gap - 2)
+            return ((" ", ""), *left, (" " * left_gap, ""), *middle, (" " * (gap - left_gap), ""), *right, (" ", ""))
     return fit_line((*middle, (" ", ""), *right, (" ", ""), *left), cells)
+
+
+def _cells(line: Line) -> int:
+    return sum(width(text) for text, _ in line)
 
 
 def _poll(header: Header, level: int) -> Line:

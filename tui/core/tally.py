@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tui.core.facts import (
     RUNNING_STATES,
@@ -123,13 +124,21 @@ def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
     return counted
 
 
-def folded(jobs: Mapping[str, Attributes]) -> list[str]:
-    """The ids of jobs and arrays without the subjobs: what runs, waits and is held, each in the server's order."""
-    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
+class Folded(NamedTuple):
+    """The ids of jobs and arrays, without subjobs, each in the server's order."""
+
+    running: list[str]
+    waiting: list[str]
+    held: list[str]
+
+
+def folded(jobs: Mapping[str, Attributes]) -> Folded:
+    """What runs, waits and is held; an array waits as long as some of it does."""
+    parts = Folded([], [], [])
     for job_id, job in jobs.items():
         if not is_subjob(job_id):
             parts[_PART_OF_STATE.get(job.get("job_state", ""), 1)].append(job_id)
-    return [*parts[0], *parts[1], *parts[2]]
+    return parts
 
 
 def subjobs_of(jobs: Mapping[str, Attributes]) -> dict[str, list[str]]:

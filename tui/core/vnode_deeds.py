@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.picture import Picture
+from policy.units import show_count
 from tui.core.change import Change, ChangeError
 from tui.core.deeds import Deed, changes_to, told_of
 from tui.core.drain import DRAINED_BY, drain_lines, plan_drain
@@ -75,7 +76,7 @@ def drain(world: World, names: Sequence[str], way: str, user: str) -> Deed:
         raise ChangeError(f"drain: {told_names(chosen)} is offline already, and there is nothing to requeue")
     edit = partial(_drained, names=chosen, jobs=jobs)
     title = f"drain {chosen[0] if len(chosen) == 1 else f'{len(chosen):,} vnodes'}"
-    title += f", requeue {len(jobs):,} jobs" if jobs else ""
+    title += f", requeue {show_count(len(jobs), 'job')}" if jobs else ""
     return Deed(title, tuple(changes), edit, ends_work=bool(jobs), notes=tuple(drain_lines(plan, world.now_s)))
 
 

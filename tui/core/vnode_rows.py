@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from hooks.host_reading import HostReading, parse_reading
 from hooks.resources import READING
 from tui.core.bars import share_bar
 from tui.core.columns import Column
 from tui.core.drain import is_draining
 from tui.core.durations import day_and_time
-from tui.core.facts import Attributes, amount, moment, short_id, vnode_state
+from tui.core.facts import Attributes, amount, array_of, group_of, moment, short_id, user_of, vnode_state
+from tui.core.filters import Value
 from tui.core.lines import Line, safe
 from tui.core.world import World
 
@@ -71,11 +74,19 @@ def vnode_columns(world: World) -> list[Column[str]]:
         return " ".join(jobs_on(world, name))
 
     return [
-        Column("vnode", "vnode", 14, lambda name: name, lambda name: ((safe(name), ""),)),
-        Column("state", "state", 16, state, show_state),
-        Column("used", "used", 6, used, lambda name: ((f"{used(name):,}", ""),), ">"),
-        Column("cores", "of", 6, total, lambda name: ((f"{total(name):,}", ""),), ">"),
-        Column("fill", "", _BAR_CELLS, free, lambda name: share_bar(used(name), total(name), _BAR_CELLS), rank=1),
+        Column("vnode", "vnode", 12, lambda name: name, lambda name: ((safe(name), ""),), most=32),
+        Column("state", "state", 16, state, show_state, most=28),
+        Column("used", "used", 5, used, lambda name: ((f"{used(name):,}", ""),), ">"),
+        Column("cores", "of", 5, total, lambda name: ((f"{total(name):,}", ""),), ">"),
+        Column(
+            "fill",
+            "",
+            _BAR_CELLS,
+            free,
+            lambda name: share_bar(used(name), total(name), _BAR_CELLS),
+            rank=1,
+            drawn=True,
+        ),
         Column("free", "free", 5, free, lambda name: ((f"{free(name):,}", ""),), ">", 4),
         Column(
             "mem",
@@ -95,6 +106,24 @@ def vnode_columns(world: World) -> list[Column[str]]:
     ]
 
 
+def vnode_fields_also(world: World) -> dict[str, Callable[[str], Value]]:
+    """Fields of the filter line about the jobs on a vnode: their ids (a subjob's array's too), and whose they are."""
+
+    def of_jobs(text_of: Callable[[str], Sequence[str]]) -> Callable[[str], Value]:
+        return lambda name: tuple(dict.fromkeys(text for job_id in ids_on(world, name) for text in text_of(job_id)))
+
+    def attributes_of(job_id: str) -> Attributes:
+        return world.picture.jobs.get(job_id, {})
+
+    return {
+        "job": of_jobs(lambda job_id: (short_id(job_id), short_id(array_of(job_id)))),
+        "user": of_jobs(lambda job_id: (user_of(attributes_of(job_id)),)),
+        "group": of_jobs(lambda job_id: (group_of(attributes_of(job_id)),)),
+        "project": of_jobs(lambda job_id: (attributes_of(job_id).get("project", ""),)),
+        "queue": of_jobs(lambda job_id: (attributes_of(job_id).get("queue", ""),)),
+    }
+
+
 def reading_of(vnode: Attributes) -> HostReading | None:
     """What the vnode's host reported last; None where nothing was."""
     return parse_reading(vnode.get(f"resources_available.{READING}", ""))
@@ -102,5 +131,10 @@ def reading_of(vnode: Attributes) -> HostReading | None:
 
 def jobs_on(world: World, vnode: str) -> list[str]:
     """The short ids of the jobs on a vnode, each once, in the server's order."""
-    listed = world.picture.vnodes[vnode].get("jobs", "")
-    return list(dict.fromkeys(short_id(part.strip().partition("/")[0]) for part in listed.split(",") if part.strip()))
+    return list(dict.fromkeys(map(short_id, ids_on(world, vnode))))
+
+
+def ids_on(world: World, vnode: str) -> list[str]:
+    """The ids of the jobs on a vnode, each once, in the server's order."""
+    listed = world.picture.vnodes.get(vnode, {}).get("jobs", "")
+    return list(dict.fromkeys(part.strip().partition("/")[0] for part in listed.split(",") if part.strip()))

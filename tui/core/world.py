@@ -7,27 +7,31 @@ A world never changes; the next poll makes the next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hooks.picture import NAME, Attributes, Picture
-from hooks.translate import modes_of, translate
+from hooks.translate import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
 from tui.core.finished import Finished
 from tui.core.journal import NO_PASSES, Passes
+from tui.core.names import natural
+from tui.core.plan_order import in_plan_order
 from tui.core.tally import Tally, count, folded, subjobs_of
 from tui.core.watched import Watched
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the console decided on a picture, and what it took: seconds, and the data that could not be read."""
+    """What the console decided on a picture, and what it took: seconds, and the data that could not be read;
+    ``queue_order`` has the ids of the jobs that waited for the decision, in the policy's queue order."""
 
     snapshot: Snapshot
     plan: Plan
     problems: tuple[str, ...]
     cost_s: float
+    queue_order: Sequence[str] = ()
 
     @cached_property
     def reasons(self) -> Mapping[str, tuple[Job, Reason]]:
@@ -69,9 +73,19 @@ class World:
 
     @cached_property
     def job_ids(self) -> list[str]:
-        """Jobs and arrays: those that run, those that wait, those that are held, each in the server's order, and then
-        those that have ended."""
-        return [*folded(self.picture.jobs), *(self.finished.jobs if self.finished else ())]
+        """Jobs and arrays: those that run, those that wait in the order of the plan's turns, those that are held, and
+        then those that have ended; the others each in the server's order."""
+        running, waiting, held = folded(self.picture.jobs)
+        decision = self.decision
+        if decision is not None:
+            classes = decision.plan.classes or {}
+            waiting = in_plan_order(waiting, decision.queue_order, classes, self.ledger.promises)
+        return [*running, *waiting, *held, *(self.finished.jobs if self.finished else ())]
+
+    @cached_property
+    def vnode_names(self) -> list[str]:
+        """All vnodes, numbers in their names in order."""
+        return sorted(self.picture.vnodes, key=natural)
 
     @cached_property
     def subjob_ids(self) -> Mapping[str, list[str]]:
@@ -103,16 +117,23 @@ class World:
         """The mode in one word; of several, all of them."""
         return "+".join(sorted(set(self.modes.values()))) or self.settings.server.mode
 
-    def decided(self, stopwatch: Callable[[], float]) -> World:
-        """This world with the plan made on it; ``stopwatch`` gives seconds."""
+    def decided(self, stopwatch: Callable[[], float], known: Known | None = None) -> World:
+        """This world with the plan made on it; ``stopwatch`` gives seconds, ``known`` are the jobs of worlds before."""
         began_s = stopwatch()
-        found = translate(self.picture, self.settings)
+        found = translate(self.picture, self.settings, known=known)
+        queue_order = [entry[3] for entry in found.snapshot.world().order]
         plan = decide(found.snapshot, self.ledger, self.settings)
-        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s)
+        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, queue_order)
         world = replace(self, decision=decision)
-        # The same list, made by whoever decides: who paints is in more of a hurry.
-        vars(world)["job_ids"] = self.job_ids
+        # What the views will ask for is made by whoever decides: who paints is in more of a hurry.
+        world.prepare()
         return world
+
+    def prepare(self) -> None:
+        """Make now what is otherwise made when it is first looked at."""
+        _ = self.job_ids, self.vnode_names, self.subjob_ids
+        if self.decision is not None:
+            _ = self.decision.reasons, self.decision.starts, self.decision.preempts
 
 
 def see(

@@ -62,7 +62,6 @@ class DeedDialog(ModalScreen["Deed | None"]):
     DeedDialog { align: center middle; }
     DeedDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
                             border: round $warning; background: $surface; }
-    DeedDialog.ascii > Vertical { border: ascii $warning; }
     DeedDialog Input { width: 40; max-width: 100%; height: 1; border: none; padding: 0; background: $boost; }
     DeedDialog Input.hidden { display: none; }
     DeedDialog Paper { height: auto; background: $surface; }
@@ -81,8 +80,8 @@ class DeedDialog(ModalScreen["Deed | None"]):
         Binding("pagedown", "go(8)", show=False),
     ]
 
-    def __init__(self, question: Question, rules: Rules, *, ascii_only: bool = False) -> None:
-        super().__init__(classes="ascii" if ascii_only else None)
+    def __init__(self, question: Question, rules: Rules) -> None:
+        super().__init__()
         self._question, self._rules = question, rules
         self._state = "typing"
         self._value = question.given
@@ -92,7 +91,6 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self.head, self.told, self.foot = Paper(classes="head"), Paper(classes="told"), Paper(classes="foot")
         for paper in (self.head, self.told, self.foot):
             paper.can_focus = False
-            paper.ascii_only = ascii_only
         self.field = Input(compact=True, select_on_focus=True)
 
     def compose(self) -> ComposeResult:
@@ -199,7 +197,8 @@ class DeedDialog(ModalScreen["Deed | None"]):
             self.dismiss(self.deed)
             return
         self._state = "confirming"
-        self._open_field("", self._asked)
+        # No hint in the field: it would look as if it had been typed already.
+        self._open_field("", "")
 
     def action_unlock(self) -> None:
         """Unlock for a while."""

@@ -9,10 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui.core.actions import help_text
-from tui.core.lines import Line
+from tui.core.lines import Line, wrap
 from tui.views.base import MOVES, lines_of
 from tui.widgets.lines import Paper
 
+_WIDEST, _FRAME = 110, 4
 _TITLES = {
     "go": "Going somewhere",
     "move": "Moving",
@@ -24,14 +25,23 @@ _TITLES = {
 }
 
 
-def help_lines(simulated: bool) -> list[Line]:
-    """All lines of the help."""
+_KEYS, _COMMAND = 12, 26
+_LEAST = 20
+
+
+def help_lines(simulated: bool, cells: int) -> list[Line]:
+    """All lines of the help, none longer than so many cells; a long explanation goes on below itself."""
+    room = max(_LEAST, cells - _KEYS - _COMMAND)
     lines: list[Line] = []
     for group, actions in help_text(simulated):
         lines += [((_TITLES[group], "title"),)]
         for action in actions:
             command = f":{action.name}" + (f" {action.argument}" if action.argument else "")
-            lines.append(((f"  {action.shown_keys:<10}", "key"), (f"{command:<26}", "dim"), (action.help, "")))
+            beside = len(command) < _COMMAND
+            head: Line = ((f"  {action.shown_keys:<{_KEYS - 2}}", "key"), (f"{command:<{_COMMAND}}", "dim"))
+            first, *rest = wrap(action.help, room)
+            lines += [(*head, (first, ""))] if beside else [head, ((" " * (_KEYS + _COMMAND), ""), (first, ""))]
+            lines += [((" " * (_KEYS + _COMMAND), ""), (more, "")) for more in rest]
         lines.append(())
     return lines
 
@@ -41,9 +51,8 @@ class HelpScreen(ModalScreen[None]):
 
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
-    HelpScreen > Paper { width: 90; max-width: 100%; height: 90%; padding: 0 1; border: round $primary;
+    HelpScreen > Paper { width: 110; max-width: 100%; height: 90%; padding: 0 1; border: round $primary;
                          background: $surface; }
-    HelpScreen.ascii > Paper { border: ascii $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q,enter", "dismiss", show=False),
@@ -56,20 +65,19 @@ class HelpScreen(ModalScreen[None]):
         ),
     ]
 
-    def __init__(self, *, simulated: bool, ascii_only: bool) -> None:
-        super().__init__(classes="ascii" if ascii_only else None)
+    def __init__(self, *, simulated: bool) -> None:
+        super().__init__()
         self.paper = Paper()
         self.paper.can_focus = False
-        self.paper.ascii_only = ascii_only
         self._simulated = simulated
 
     def compose(self) -> ComposeResult:
         """The lines."""
         yield self.paper
 
-    def on_mount(self) -> None:
-        """Fill the lines."""
-        self.paper.show(help_lines(self._simulated))
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.paper.show(help_lines(self._simulated, min(self.app.size.width, _WIDEST) - _FRAME))
 
     def action_move(self, move: str) -> None:
         """Scroll."""

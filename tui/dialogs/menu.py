@@ -35,7 +35,6 @@ class ActMenu(ModalScreen["Item | None"]):
     ActMenu { align: center middle; }
     ActMenu > Vertical { width: 90; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
                          border: round $primary; background: $surface; }
-    ActMenu.ascii > Vertical { border: ascii $primary; }
     ActMenu Paper { height: 1; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,13 +44,12 @@ class ActMenu(ModalScreen["Item | None"]):
         Binding("enter", "choose", show=False),
     ]
 
-    def __init__(self, title: str, items: list[Item], *, ascii_only: bool) -> None:
-        super().__init__(classes="ascii" if ascii_only else None)
+    def __init__(self, title: str, items: list[Item]) -> None:
+        super().__init__()
         self._title, self._items = title, items
         self._at = 0
         self.paper = Paper()
         self.paper.can_focus = False
-        self.paper.ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         """The lines."""

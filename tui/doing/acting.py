@@ -48,7 +48,7 @@ class Acting:
             tuple(verb.choices(world)),
             value,
         )
-        desk.changes.ask(question, desk.known_world, ascii_only=desk.ascii_only)
+        desk.changes.ask(question, desk.known_world)
 
     def act(self) -> None:
         """The menu of what can be done with the marked rows, or the one under the cursor."""
@@ -67,7 +67,7 @@ class Acting:
             title = f"{len(names):,} {view.kind}s" if len(names) > 1 else _told(view.kind, names[0])
         else:
             raise CommandError("act: works on a job, a vnode, a queue or a quota; there is none under the cursor")
-        desk.app.push_screen(ActMenu(title, items, ascii_only=desk.ascii_only), self._opened)
+        desk.choose(ActMenu(title, items))
 
     def _item(self, verb: Verb, names: tuple[str, ...]) -> Item:
         why_not = ""
@@ -77,14 +77,6 @@ class Acting:
             except ChangeError as error:
                 why_not = str(error)
         return Item(verb.name, verb.help, why_not, partial(self._ask, verb, names, verb.given))
-
-    def _opened(self, item: Item | None) -> None:
-        if item is None:
-            return
-        try:
-            item.open()
-        except (CommandError, ChangeError) as error:
-            self._desk.say(str(error), "bad")
 
     def halt(self) -> None:
         """Stop the deed that is under way after the command that is being sent."""

@@ -60,7 +60,7 @@ class Changing:
 
         head = f"{show_name(entity)} in {queue} · {what} now {show_quota(now)}"
         question = Question(head, prepare, f"{what if resource else 'cores'}, or none", (), given)
-        desk.changes.ask(question, desk.known_world, ascii_only=desk.ascii_only)
+        desk.changes.ask(question, desk.known_world)
 
     def undo(self) -> None:
         """Take the last change back."""

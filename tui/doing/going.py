@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from policy.limits import GENERIC
 from tui.core.actions import VIEWS, CommandError
 from tui.core.facts import short_id
+from tui.core.places import Place
 from tui.desk import Desk
-from tui.views.pages import JobView
 from tui.views.tables import TableView
 
 
@@ -38,21 +37,10 @@ class Going:
     def into(self) -> None:
         """Into what the cursor is on: a queue's, vnode's or user's jobs; one job."""
         view = self._desk.view
-        name = view.cursor_name or ""
         if view.view_name == "jobs":
-            self._show_job(name)
-        elif view.view_name == "queues":
-            self._jobs_of(f'queue:"{name}"')
-        elif view.view_name in ("vnodes", "grid"):
-            self._jobs_of(f'vnode:"{name}"')
-        elif view.view_name == "quotas" and name != GENERIC:
-            self._jobs_of(f'user:"{name}"')
-
-    def _jobs_of(self, text: str) -> None:
-        self._desk.go("jobs")
-        view = self._desk.view
-        if isinstance(view, TableView):
-            view.filter_by(text)
+            self._show_job(view.cursor_name or "")
+        elif view.view_name in ("queues", "vnodes", "grid", "quotas"):
+            self._desk.act_by_name("to-jobs", "")
 
     def job(self, argument: str) -> None:
         """Show one job by its id, with or without the server's name."""
@@ -66,16 +54,33 @@ class Going:
         self._show_job(found[0])
 
     def _show_job(self, job_id: str) -> None:
-        view = self._desk.views["job"]
-        if isinstance(view, JobView):
-            view.choose(job_id)
-            self._desk.look_up(job_id)
-        self._desk.go("job")
+        self._desk.lookups.job(job_id)
+        self._desk.visit(Place("job", subject=job_id))
 
     def back(self) -> None:
-        """Drop the filter; without one, return to the view before."""
-        view = self._desk.view
-        if isinstance(view, TableView) and view.filter_text:
-            view.filter_by("")
-        elif self._desk.stack:
-            self._desk.go(self._desk.stack.pop(), remember=False)
+        """Drop what was typed as a filter; without that, return to where one was."""
+        view, here = self._desk.view, self._desk.places.here
+        came_with = here.filter if here.jumped else ""
+        if isinstance(view, TableView) and view.filter_text not in ("", came_with):
+            view.filter_by(came_with)
+        else:
+            self.earlier()
+
+    def earlier(self) -> None:
+        """Return to where one was."""
+        self._step(-1)
+
+    def later(self) -> None:
+        """Go forth again."""
+        self._step(1)
+
+    def _step(self, steps: int) -> None:
+        places = self._desk.places
+        left = places.here
+        place = places.step(self._desk.view.place, steps)
+        if place is None:
+            return
+        view = self._desk.views[left.view]
+        if left.jumped and steps < 0:
+            view.resume(Place(left.view, filter=left.before))
+        self._desk.show(place)

@@ -38,6 +38,13 @@ class Looking:
         )
         self._desk.poller.ask()
 
+    def who(self) -> None:
+        """Show in the grid who has most of each vnode, or again how full it is."""
+        view = self._desk.view
+        if isinstance(view, OccupancyView):
+            by_user = view.turn_users()
+            self._desk.say("letters are users, + the others" if by_user else "heights are cores in use")
+
     def rank(self, argument: str = "") -> None:
         """Rank the vnodes of the grid by the mode named, or by the next one."""
         view = self._desk.view

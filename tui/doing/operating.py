@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
-from tui.core.actions import SPEEDS, VIEWS, CommandError, complete
+from tui.core.actions import SPEEDS, VIEWS, CommandError, complete, parse_command
 from tui.core.facts import short_id
 from tui.core.ranks import MODES
+from tui.core.theme_names import THEME_NAMES
 from tui.core.verbs import VERBS
 from tui.desk import Desk
 from tui.dialogs.help import HelpScreen
+from tui.widgets.prompt import Typing
 
+_SWITCH = ("on", "off")
 _MOST_JOBS = 100
 """How many jobs complete a line: as many as anybody reads, however many there are."""
-THEMES = ("dark", "light")
 
 
 class Operating:
@@ -29,23 +32,39 @@ class Operating:
 
     def theme(self, argument: str) -> None:
         """Choose the colours."""
-        if argument not in THEMES:
-            raise CommandError(f"theme {argument!r}: there are {', '.join(THEMES)}")
-        self._desk.app.theme = f"pbsteer-{argument}"
+        if argument not in THEME_NAMES:
+            raise CommandError(f"theme {argument!r}: there are {', '.join(THEME_NAMES)}")
+        self._desk.look.choose(argument)
+        self._desk.keeping.prefer(lambda liked: replace(liked, theme=argument))
+
+    def ascii(self, argument: str) -> None:
+        """Choose the characters."""
+        if argument not in _SWITCH:
+            raise CommandError(f"ascii {argument!r}: there are {', '.join(_SWITCH)}")
+        ascii_only = argument == _SWITCH[0]
+        self._desk.look.draw_in_ascii(ascii_only)
+        self._desk.keeping.prefer(lambda liked: replace(liked, ascii_only=ascii_only))
 
     def command(self) -> None:
         """Let a command be typed."""
-        self._desk.open_prompt(":", "", self._complete)
+        self._desk.open_prompt(":", "", Typing(self._complete, self._enter))
+
+    def _enter(self, text: str) -> None:
+        if text:
+            command = parse_command(text)
+            self._desk.act_by_name(command.action.name, command.argument)
 
     def _complete(self, text: str) -> list[str]:
         world = self._desk.world
         words: dict[str, list[str]] = {
             "view": list(VIEWS),
-            "theme": list(THEMES),
+            "theme": list(THEME_NAMES),
+            "switch": list(_SWITCH),
             "speed": [str(speed) for speed in SPEEDS],
             "rank": list(MODES),
             "queue": list(world.picture.queues) if world else [],
             "user": sorted({user for _, user in world.tally.users}) if world else [],
+            "saved": list(self._desk.keeping.preferences.filters.get(self._desk.view.view_name, {})),
             **self._desk.view.words,
         }
         if world is not None and " " in text:
@@ -59,7 +78,7 @@ class Operating:
     def help(self) -> None:
         """All actions with their keys."""
         desk = self._desk
-        desk.app.push_screen(HelpScreen(simulated=desk.simulation is not None, ascii_only=desk.ascii_only))
+        desk.app.push_screen(HelpScreen(simulated=desk.simulation is not None))
 
     def quit(self) -> None:
         """Leave."""

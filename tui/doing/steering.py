@@ -64,7 +64,7 @@ class Steering:
         if not path:
             raise CommandError("load: FILE, a trace in the Standard Workload Format, plain or gzipped")
         self._desk.say(f"reading {path}")
-        self._desk.load_trace(Path(path).expanduser(), size)
+        self._desk.lookups.load(self._simulation, Path(path).expanduser(), size)
 
     def _set_speed(self, speed: int) -> None:
         self._simulation.set_speed(speed)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from tui.core.audit_rows import audit_columns
 from tui.core.audit_trail import UNCONFIRMED, Record
 from tui.core.columns import Column
+from tui.core.lines import Line, safe
 from tui.core.world import World
-from tui.views.tables import TableView
+from tui.views.telling import TellingTable
 
 
-class AuditView(TableView[int]):
+class AuditView(TellingTable[int]):
     """Changes by their number in the file."""
 
     view_name = "audit"
@@ -30,6 +31,12 @@ class AuditView(TableView[int]):
         """The columns over them."""
         return audit_columns(self._records, world.now_s, self.size.width)
 
+    def tell(self, world: World, key: int) -> Line:
+        """The whole command, from where it came, and what the server said."""
+        record = self._records[key]
+        said = f" · {record.reply}" if record.reply else ""
+        return ((safe(f"{record.command} · from {record.origin} to {record.server}{said}"), ""),)
+
     def heading(self, world: World) -> str:
         """The name, what cannot be read, and how many changes were never confirmed."""
         if self.shown is not None and self.shown.trail_problem:
@@ -37,8 +44,6 @@ class AuditView(TableView[int]):
         open_ones = sum(record.stage == UNCONFIRMED for record in self._records.values())
         return f"audit · {open_ones:,} never confirmed" if open_ones else "audit"
 
-    @property
-    def cursor_name(self) -> str | None:
-        """The command under the cursor."""
-        cursor = self.table.cursor
-        return None if cursor is None else self._records[cursor].command
+    def name_of(self, key: int) -> str:
+        """The command."""
+        return self._records[key].command

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from tui.core.audit_trail import Record
 from tui.core.history import IdleHistory
 from tui.core.lines import Line, spread
+from tui.core.places import Place
 from tui.core.world import World
 from tui.widgets.lines import LineView, Paper
 
@@ -73,6 +74,14 @@ class View(Vertical):
     def move(self, name: str) -> None:
         """One of :data:`MOVES`: scroll, where there is no cursor."""
         self.body.scroll_lines(lines_of(name, self.body.page))
+
+    @property
+    def place(self) -> Place:
+        """Where one is here, to come back to."""
+        return Place(self.view_name)
+
+    def resume(self, place: Place) -> None:
+        """Be at a place of this view, from the next time on that the view is shown."""
 
     @property
     def cursor_name(self) -> str | None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tui.core.attributes import AttributesOf
 from tui.core.columns import Column
 from tui.core.facts import array_of
 from tui.core.filters import Value
 from tui.core.job_rows import job_columns, job_fields_also
+from tui.core.lines import Line
+from tui.core.outcomes import told_of
 from tui.core.world import World
-from tui.views.tables import TableView
+from tui.views.telling import TellingTable
 
 
-class JobsView(TableView[str]):
+class JobsView(TellingTable[str]):
     """Jobs and arrays by id."""
 
     view_name = "jobs"
@@ -55,6 +58,14 @@ class JobsView(TableView[str]):
     def columns(self, world: World) -> list[Column[str]]:
         """The jobs' columns."""
         return job_columns(world)
+
+    def tell(self, world: World, key: str) -> Line:
+        """Where it runs and until when, or the whole of why it waits."""
+        return told_of(world, key)
+
+    def attributes(self, world: World) -> AttributesOf[str]:
+        """PBS's attributes of a job."""
+        return world.job
 
     def more_fields(self, world: World) -> Mapping[str, Callable[[str], Value]]:
         """PBS's own names beside the columns'."""

@@ -13,6 +13,7 @@ from tui.core.journal import Pass
 from tui.core.lines import Line, safe, wrapped
 from tui.core.overview import overview_lines
 from tui.core.pass_lines import pass_lines
+from tui.core.places import Place
 from tui.core.plan_lines import plan_lines
 from tui.views.base import FAR, Shown, View
 from tui.widgets.lines import LineView, Paper
@@ -116,12 +117,16 @@ class JobView(PageView):
         self.job_id = ""
         self._detail: JobDetail | None = None
 
-    def choose(self, job_id: str) -> None:
+    @property
+    def place(self) -> Place:
+        """The job."""
+        return Place(self.view_name, subject=self.job_id)
+
+    def resume(self, place: Place) -> None:
         """Show another job."""
-        if job_id != self.job_id:
-            self.job_id, self._detail = job_id, None
+        if place.subject != self.job_id:
+            self.job_id, self._detail = place.subject, None
             self.body.scroll_lines(-FAR)
-        self.repaint()
 
     def tell(self, detail: JobDetail) -> None:
         """What was looked up; of another job it is of no use any more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.core.attributes import AttributesOf
 from tui.core.columns import Column
 from tui.core.queue_rows import execution_queues, queue_columns
 from tui.core.world import World
@@ -23,3 +24,7 @@ class QueuesView(TableView[str]):
     def columns(self, world: World) -> list[Column[str]]:
         """The queues' columns."""
         return queue_columns(world)
+
+    def attributes(self, world: World) -> AttributesOf[str]:
+        """PBS's attributes of a queue."""
+        return world.picture.queues.get

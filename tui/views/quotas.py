@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from policy.limits import EntityKey
 from tui.core.columns import Column
+from tui.core.export import Source
+from tui.core.places import Place
 from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import QuotaRow, quota_columns, quota_rows
 from tui.core.world import World
@@ -47,16 +50,28 @@ class QuotasView(TableView[EntityKey]):
             if self.queue in queues:
                 self.choose(queues[(queues.index(self.queue) + (1 if name == "right" else -1)) % len(queues)])
 
+    @property
+    def place(self) -> Place:
+        """The queue as well."""
+        return replace(super().place, subject=self.queue)
+
+    def resume(self, place: Place) -> None:
+        """Take the queue as well."""
+        super().resume(place)
+        self.queue = place.subject or self.queue
+
     def choose(self, queue: str) -> None:
         """Show another queue."""
         self.queue = queue
         self.repaint()
 
-    @property
-    def cursor_name(self) -> str | None:
+    def name_of(self, key: EntityKey) -> str:
         """The user's or group's name."""
-        cursor = self.table.cursor
-        return None if cursor is None else cursor[1]
+        return key[1]
+
+    def source(self, world: World) -> Source:
+        """The table is of one queue."""
+        return super().source(world)._replace(table=f"quotas {self.queue}")
 
     def _sorted_by(self) -> str:
         return super()._sorted_by() or "sort: over quota, most first   "

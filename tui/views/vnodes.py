@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from textual.app import ComposeResult
 
+from tui.core.attributes import AttributesOf
 from tui.core.columns import Column
+from tui.core.filters import Value
 from tui.core.grid import legend, told, told_more
-from tui.core.names import natural
+from tui.core.lines import Line, wrapped
+from tui.core.occupants import Occupants, occupants
 from tui.core.ranks import MODES, Ranks, rank
-from tui.core.vnode_rows import vnode_columns
+from tui.core.vnode_rows import vnode_columns, vnode_fields_also
 from tui.core.world import World
 from tui.views.base import View, lines_of
 from tui.views.tables import TableView
 from tui.widgets.grid import GridView
 from tui.widgets.lines import LineView, Paper
+
+_AROUND = 5
+"""The cells of the grid's title that are neither its heading nor its legend."""
 
 
 class VnodesView(TableView[str]):
@@ -26,11 +32,19 @@ class VnodesView(TableView[str]):
 
     def keys(self, world: World) -> Sequence[str]:
         """Names, numbers in them in order."""
-        return sorted(world.picture.vnodes, key=natural)
+        return world.vnode_names
 
     def columns(self, world: World) -> list[Column[str]]:
         """The vnodes' columns."""
         return vnode_columns(world)
+
+    def more_fields(self, world: World) -> Mapping[str, Callable[[str], Value]]:
+        """What is known of the jobs there."""
+        return vnode_fields_also(world)
+
+    def attributes(self, world: World) -> AttributesOf[str]:
+        """PBS's attributes of a vnode."""
+        return world.picture.vnodes.get
 
 
 class OccupancyView(View):
@@ -39,7 +53,7 @@ class OccupancyView(View):
     view_name = "grid"
     kind = "vnode"
     DEFAULT_CSS = """
-    OccupancyView > .told { height: 2; }
+    OccupancyView > .told { height: 3; }
     """
 
     def __init__(self) -> None:
@@ -47,6 +61,8 @@ class OccupancyView(View):
         self.grid_view = GridView(classes="body")
         self.told = Paper(classes="told")
         self.mode = MODES[0]
+        self.by_user = False
+        self._who: Occupants | None = None
         self._ranks: Ranks | None = None
 
     def compose(self) -> ComposeResult:
@@ -65,19 +81,28 @@ class OccupancyView(View):
         if self.shown is None:
             return
         world = self.shown.world
-        self.grid_view.show(world)
+        self._who = who = occupants(world) if self.by_user else None
+        self.grid_view.show(world, who)
         self._ranks = rank(world, self.mode)
-        self.title(
-            ((f"grid · {len(world.picture.vnodes):,} vnodes", "title"), (" · " + legend(self.grid_view.grid), ""))
-        )
+        heading = f"grid · {len(world.picture.vnodes):,} vnodes"
+        meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, who)
+        self.title(((heading, "title"), (f" · {meant}", "")))
         self.tell()
 
     def tell(self) -> None:
         """Say what the cursor is on."""
         cell = self.grid_view.cell
         if self.shown is not None and cell is not None:
-            more = told_more(self.shown.world, cell, self._ranks)
-            self.told.show([((" ", ""), (told(self.shown.world, cell), "bold")), ((" ", ""), (more, ""))])
+            who = self._who.told(cell.vnodes) if self._who is not None else ""
+            more = who or told_more(self.shown.world, cell, self._ranks)
+            lines: list[Line] = [((f" {told(self.shown.world, cell)}", "bold"),), ((f" {more}", ""),)]
+            self.told.show(wrapped(lines, self.size.width))
+
+    def turn_users(self) -> bool:
+        """Show who has most of each vnode, or again how full it is; gives which."""
+        self.by_user = not self.by_user
+        self.repaint()
+        return self.by_user
 
     def rank_by(self, mode: str) -> None:
         """Rank the vnodes by another mode."""

@@ -6,6 +6,7 @@ from textual.message import Message
 
 from tui.core.grid import LABEL, Cell, Grid, lay_out, row_label
 from tui.core.lines import Line, fit
+from tui.core.occupants import Occupants
 from tui.core.world import World
 from tui.widgets.lines import LineView
 
@@ -19,6 +20,7 @@ class GridView(LineView):
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(name=name, id=id, classes=classes)
         self._world: World | None = None
+        self._who: Occupants | None = None
         self.grid = Grid((), 1, 1)
         self._index = 0
 
@@ -27,16 +29,16 @@ class GridView(LineView):
         """The cell that the cursor is on."""
         return self.grid.cells[self._index] if self._index < len(self.grid.cells) else None
 
-    def show(self, world: World) -> None:
-        """Show this world's vnodes."""
-        self._world = world
+    def show(self, world: World, who: Occupants | None) -> None:
+        """Show this world's vnodes, by users where these are given."""
+        self._world, self._who = world, who
         self.update()
 
     def update(self) -> None:
         """Lay out for the room there is, then repaint what changed; the cursor stays on its vnode."""
         if self._world is not None and self.size.width:
             here = self.cell
-            self.grid = lay_out(self._world, self.size.width, self.size.height)
+            self.grid = lay_out(self._world, self.size.width, self.size.height, self._who)
             if here is not None:
                 first = here.vnodes[0]
                 self._index = next((i for i, cell in enumerate(self.grid.cells) if first in cell.vnodes), 0)

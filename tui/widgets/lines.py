@@ -14,17 +14,20 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.core.lines import Line, fit_line, to_ascii
+from tui.core.lines import Line, fit_line
 
 if TYPE_CHECKING:
     from rich.style import Style
     from textual.events import Resize
 
+_NEAR = 16
+"""Cells between two changes that cost less to write again than to step over, with the colours on both sides."""
+
 ROLES = ("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor")
 
 
 class LineView(ScrollView, can_focus=True):
-    """Lines of text with roles. ``ascii_only`` replaces what is not ASCII on the way to the screen."""
+    """Lines of text with roles."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"role-{role}" for role in ROLES}
     DEFAULT_CSS = """
@@ -45,7 +48,6 @@ class LineView(ScrollView, can_focus=True):
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(name=name, id=id, classes=classes)
-        self.ascii_only = False
         self._painted: dict[int, Line] = {}
         self._styles_of_roles: dict[str, Style] = {}
 
@@ -65,7 +67,7 @@ class LineView(ScrollView, can_focus=True):
             line = self._line_on(y, cells)
             painted = self._painted.get(y)
             if painted is not None and painted != line:
-                self.refresh(_changed_part(painted, line, y, cells))
+                self.refresh(*_changed_parts(painted, line, y, cells))
 
     def update_all(self) -> None:
         """Repaint every visible line."""
@@ -96,7 +98,7 @@ class LineView(ScrollView, can_focus=True):
         cells = self.size.width
         line = self._line_on(y, cells)
         self._painted[y] = line
-        strip = Strip([Segment(self._glyphs(text), self._style(role)) for text, role in line if text], cells)
+        strip = Strip([Segment(text, self._style(role)) for text, role in line if text], cells)
         return strip.simplify()
 
     def on_resize(self, _: Resize) -> None:
@@ -119,9 +121,6 @@ class LineView(ScrollView, can_focus=True):
             return ((" " * cells, ""),)
         return fit_line(self.line_at(index, cells), cells)
 
-    def _glyphs(self, text: str) -> str:
-        return to_ascii(text) if self.ascii_only else text
-
     def _style(self, role: str) -> Style:
         style = self._styles_of_roles.get(role)
         if style is None:
@@ -132,14 +131,20 @@ class LineView(ScrollView, can_focus=True):
         return style
 
 
-def _changed_part(old: Line, new: Line, y: int, cells: int) -> Region:
-    """The cells of a line from the first to the last that differ; the whole line where widths are not one each."""
+def _changed_parts(old: Line, new: Line, y: int, cells: int) -> list[Region]:
+    """The cells that differ, those near one another together; the whole line where not each character is one wide."""
     before = [(character, role) for text, role in old for character in text]
     after = [(character, role) for text, role in new for character in text]
     if len(before) != cells or len(after) != cells:
-        return Region(0, y, cells, 1)
-    different = [x for x in range(cells) if before[x] != after[x]]
-    return Region(different[0], y, different[-1] - different[0] + 1, 1) if different else Region(0, y, cells, 1)
+        return [Region(0, y, cells, 1)]
+    parts: list[list[int]] = []
+    for x in range(cells):
+        if before[x] != after[x]:
+            if parts and x - parts[-1][1] <= _NEAR:
+                parts[-1][1] = x
+            else:
+                parts.append([x, x])
+    return [Region(first, y, last - first + 1, 1) for first, last in parts]
 
 
 class Paper(LineView):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from textual.message import Message
@@ -19,6 +20,9 @@ from tui.widgets.lines import LineView
 
 Key = TypeVar("Key", bound=Hashable)
 _MARK_CELLS = 2
+_MOST_ROWS = 1000
+COLUMN_KEYS = "1234567890abcdefghijklmnopqrtuvwxyz"
+"""The keys that choose a column to sort by; ``s`` is not among them, since it takes the sort away."""
 
 
 class Table(LineView, Generic[Key]):
@@ -40,6 +44,9 @@ class Table(LineView, Generic[Key]):
         self._cursor: Key | None = None
         self._placed: list[Placed[Key]] = []
         self._placed_for = -1
+        self._rows: dict[Key, Line] = {}
+        self.skipped = 0
+        """How many columns after the first are left out at the left."""
 
     @property
     def cursor(self) -> Key | None:
@@ -54,7 +61,9 @@ class Table(LineView, Generic[Key]):
     def show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
         """Show these keys, with the cursor on the key it was on."""
         self.keys, self.columns, self.sort = keys, columns, sort
+        self.skipped = max(0, min(self.skipped, len(columns) - 2))
         self._placed_for = -1
+        self._rows.clear()
         self._find_cursor()
         if self.marked:
             self.marked &= set(keys)
@@ -75,14 +84,31 @@ class Table(LineView, Generic[Key]):
         self.update()
         self.post_message(self.Moved())
 
+    def look_for(self, key: Key | None) -> None:
+        """Have the cursor on this key when keys are shown next, if it is among them."""
+        if key is not None:
+            self._cursor = key
+
     def toggle_mark(self) -> None:
         """Mark the cursor's key, or take its mark away, and go on to the next."""
         if self._cursor is not None:
             self.marked ^= {self._cursor}
             self.move(1)
 
+    def shift(self, steps: int) -> None:
+        """Leave out so many columns more after the first, so that those to the right have room."""
+        self.skipped = max(0, min(self.skipped + steps, len(self.columns) - 2))
+        self._placed_for = -1
+        self.update()
+
+    @property
+    def columns_left_out(self) -> list[str]:
+        """The names of the columns that the line has no room for."""
+        shown = {placed.column.name for placed in self._place(self.size.width - _MARK_CELLS)}
+        return [column.name for column in self.columns if column.name not in shown]
+
     def number_columns(self, numbered: bool) -> None:
-        """Show each column's number in the header, for choosing one to sort by."""
+        """Show the key of each column in the header, for choosing one to sort by."""
         self.numbered = numbered
         self.update()
 
@@ -97,7 +123,7 @@ class Table(LineView, Generic[Key]):
             return ("  ", ""), *self._header(placed)
         key = self.keys[index]
         mark = "*" if key in self.marked else " "
-        line: Line = ((f"{mark} ", "mark"), *row(placed, key))
+        line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
         if index == self._index:
             line = ((f"{mark}▸", "mark"), *line[1:])
             # A bar turned light for dark would read as its own opposite.
@@ -106,23 +132,33 @@ class Table(LineView, Generic[Key]):
             )
         return line
 
+    def _row(self, placed: list[Placed[Key]], key: Key) -> Line:
+        """The key's cells; of what was painted lately they are kept until something else is shown."""
+        found = self._rows.get(key)
+        if found is None:
+            if len(self._rows) >= _MOST_ROWS:
+                self._rows.clear()
+            found = self._rows[key] = row(placed, key)
+        return found
+
     def _header(self, placed: list[Placed[Key]]) -> Line:
         if not self.numbered:
             return header(placed, self.sort)
         titles = [
-            Placed(Column(c.name, f"{number} {c.name}", c.cells, c.value, c.show, c.align if cells > 8 else "<"), cells)
-            for number, (c, cells) in enumerate(placed, start=1)
+            Placed(replace(c, title=f"{key} {c.name}", align=c.align if cells > 8 else "<"), cells)
+            for key, (c, cells) in zip(COLUMN_KEYS, placed)
         ]
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
 
-    def column_numbered(self, number: int) -> str | None:
-        """The name of a column by the number that the header shows."""
+    def column_of_key(self, key: str) -> str | None:
+        """The name of a column by the key that the header shows."""
         placed = self._place(self.size.width - _MARK_CELLS)
-        return placed[number - 1].column.name if 0 < number <= len(placed) else None
+        return next((found.column.name for shown, found in zip(COLUMN_KEYS, placed) if shown == key), None)
 
     def _place(self, cells: int) -> list[Placed[Key]]:
         if self._placed_for != cells:
-            self._placed, self._placed_for = place(self.columns, max(1, cells)), cells
+            self._placed, self._placed_for = place(self.columns, max(1, cells), self.skipped), cells
+            self._rows.clear()
         return self._placed
 
     def _find_cursor(self) -> None:

@@ -78,6 +78,7 @@ class _Event:
 
 
 class _Server:
+    server_host = "server"
     managers: str | None = None
     operators = "olga@*"
 
@@ -102,6 +103,10 @@ def server() -> _Server:
 
 def get_local_nodename() -> str:
     return "v1"
+
+
+def logjobmsg(job_id: str, message: str) -> None:
+    LOGGED.append(f"{job_id}: {message}")
 
 
 def logmsg(level: int, message: str) -> None:

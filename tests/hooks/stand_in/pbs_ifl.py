@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 EQ = 4
+GE = 6
 SET = 0
 MGR_CMD_SET = 2
 MGR_OBJ_SCHED = 6
@@ -80,9 +81,17 @@ def pbs_statjob(handle: int, name: str | None, names: Any, extend: str | None) -
     return _answer(found, names)
 
 
-def pbs_selstat(handle: int, wanted: attropl, names: Any, extend: str | None) -> Any:
-    assert (wanted.name, wanted.op, extend) == ("job_state", EQ, "T")
-    found = {job: texts for job, texts in WORLD["jobs"].items() if texts["job_state"] in wanted.value}
+def pbs_selstat(handle: int, wanted: Any, names: Any, extend: str | None) -> Any:
+    found = {job: texts for job, texts in WORLD["jobs"].items() if "T" in (extend or "") or not _is_subjob(job)}
+    while wanted is not None:
+        assert (wanted.name, wanted.op) in (("job_state", EQ), ("mtime", GE)), (wanted.name, wanted.op)
+        since_s = wanted.value if wanted.name == "mtime" else None
+        found = {
+            job: texts
+            for job, texts in found.items()
+            if (texts["job_state"] in wanted.value if since_s is None else int(texts["mtime"]) >= int(since_s))
+        }
+        wanted = wanted.next
     return _answer(found, names)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -36,14 +37,17 @@ def main() -> None:
         before = given.pop("job_o", {})
         if before:
             pbs.event().job_o = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
-        pbs.event().job = pbs.Record(Resource_List=resources, **{"id": "", **given})
+        reruns: list[bool] = []
+        on_host = {"in_ms_mom": lambda: True, "rerun": partial(reruns.append, True)}
+        pbs.event().job = pbs.Record(Resource_List=resources, **{"id": "", **on_host, **given})
         ended = None
         try:
             # PBS gives each event fresh globals without a file name.
             exec(hook, {"__builtins__": __builtins__, "__name__": "builtins"})  # noqa: S102
         except SystemExit as error:
             ended = str(error)
-        events.append({"ended": ended, "resources": {key: str(value) for key, value in resources.items()}})
+        told = {key: str(value) for key, value in resources.items()}
+        events.append({"ended": ended, "resources": told, "is queued again": bool(reruns)})
     loaded = sorted(name for name in sys.modules if name.startswith("pbsteer_"))
     answer = {
         "events": events,

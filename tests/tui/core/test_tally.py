@@ -12,7 +12,7 @@ def test_jobs_are_counted_by_state_with_arrays_by_their_waiting_subjobs() -> Non
     tally = count(picture.jobs, picture.vnodes, "ncpus")
     assert tally.states == {"R": 3, "Q": 2 + 10, "H": 1}
     assert tally.subjobs_running == {"16[].hpc1": 1}
-    assert "16[3].hpc1" not in folded(picture.jobs)
+    assert folded(picture.jobs) == (["11.hpc1", "12.hpc1"], ["13.hpc1", "14.hpc1", "16[].hpc1"], ["15.hpc1"])
 
 
 def test_use_is_counted_for_each_user_in_each_queue() -> None:

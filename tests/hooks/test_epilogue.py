@@ -1,0 +1,70 @@
+"""The hook at a job's end: who was asked is queued again once its host is there, and the log says what was found."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from hooks.ended import Asked
+from hooks.entries import execjob_epilogue
+from hooks.marks import Mark
+from policy.settings import CheckpointSettings
+
+SAVED = CheckpointSettings().exit_status
+ASKED = Asked(900.0, Mark("9.s", "signal", 1000, 1060))
+NOBODY = Asked(900.0, Mark())
+DEBUG = 0x80
+
+
+class Ended:
+    """One end of a job as the hook meets it: ``answers`` are the server's, one after the other."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: Asked | None) -> None:
+        self.reruns: list[str] = []
+        self.log: list[tuple[int, str]] = []
+        self.left = list(answers)
+        monkeypatch.setitem(sys.modules, "pbs_ifl", types.ModuleType("pbs_ifl"))
+        monkeypatch.setattr("hooks.ended.ask_server", lambda *_: self.left.pop(0))
+        job = types.SimpleNamespace(
+            id="1.server",
+            Exit_status=exit_status,
+            Resource_List={"pbsteer_save": "signal"},
+            in_ms_mom=lambda: True,
+            rerun=lambda: self.reruns.append("1.server"),
+        )
+        event = types.SimpleNamespace(job=job)
+        execjob_epilogue.handle(
+            types.SimpleNamespace(
+                event=lambda: event,
+                pbs_conf={"PBS_HOME": "/nowhere"},
+                hook_config_filename=None,
+                EVENT_DEBUG=DEBUG,
+                logmsg=lambda level, words: self.log.append((level, words)),
+                logjobmsg=lambda job_id, words: self.log.append((8, f"{job_id};{words}")),
+            )
+        )
+
+
+def test_who_was_asked_is_queued_again_and_the_log_says_when_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Ended(monkeypatch, SAVED, ASKED)
+    assert end.reruns == ["1.server"]
+    [(level, words)] = end.log
+    assert level == 8
+    assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and is queued again, after ")
+    assert words.endswith("it was asked at 1000 to save until 1060, in a run since 900")
+
+
+def test_its_end_is_held_back_until_the_server_and_its_host_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Ended(monkeypatch, SAVED, None, ASKED._replace(is_host_there=False), ASKED, None)
+    assert (end.reruns, end.left) == (["1.server"], [None])
+
+
+def test_whom_nobody_asked_has_ended_and_a_debug_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Ended(monkeypatch, SAVED, NOBODY, None)
+    assert (end.reruns, end.left) == ([], [None])
+    [(level, words)] = end.log
+    assert level == DEBUG
+    assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and has ended, after ")
+    assert words.endswith("nobody asked it to save and end")

@@ -1,0 +1,22 @@
+"""A short run of the fuzz (``make fuzz-tui`` is the long one): it does much, and nothing of it ends the console."""
+
+from __future__ import annotations
+
+from tests.fuzz_tui.steps import fuzz, keys_of_actions
+
+STEPS = 300
+
+
+def test_random_keys_sizes_and_answers_end_nothing() -> None:
+    ran = fuzz(STEPS, seed=20)
+    assert ran.problem == ""
+    assert ran.steps >= STEPS
+    assert sum(ran.did["actions"].values()) > STEPS / 10
+    assert len(ran.did["views"]) >= 3
+    assert ran.did["polls"]["picture"] > 0
+
+
+def test_the_keys_are_those_of_the_registry() -> None:
+    keys = keys_of_actions()
+    assert len(keys) > 20
+    assert {"j", "k", "\t", "\r", ":", "/"} <= set(keys)

@@ -1,0 +1,45 @@
+"""Quotas that add up to more than a queue's cores: allowed, but no longer can everybody have theirs (docs/policies.md).
+
+The entries of users, those of groups and those of projects are added up each by themselves; an entry that binds
+everyone else (``PBS_GENERIC``) or all together counts for nobody in particular and is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hooks.picture import Picture
+from policy.limits import GENERIC
+from policy.units import parse_amount
+from tui.core.facts import soft_limits
+from tui.core.lines import Line, safe
+
+_KINDS = {"u": "users", "g": "groups", "p": "projects"}
+
+
+def overcommitted(picture: Picture, queue: str, counted: str) -> list[Line]:
+    """One line for each kind of quotas of a queue that come to more than its vnodes have of the counted resource."""
+    attributes = picture.queues.get(queue, {})
+    sums: Counter[str] = Counter()
+    for (kind, name), quota in soft_limits(attributes, counted).entries.items():
+        if kind in _KINDS and name != GENERIC:
+            sums[kind] += quota
+    if not sums:
+        return []
+    there = _capacity(picture, attributes.get("partition", ""), counted)
+    return [
+        (
+            (f"quotas of {_KINDS[kind]} in {safe(queue)} ", ""),
+            ("add up", "warn"),
+            (f" to {total:,} of {there:,} {safe(counted)}", ""),
+        )
+        for kind, total in sums.items()
+        if total > there
+    ]
+
+
+def _capacity(picture: Picture, partition: str, counted: str) -> int:
+    """What the vnodes of a partition have, those that are down or offline too: they come back."""
+    name = f"resources_available.{counted}"
+    here = (vnode for vnode in picture.vnodes.values() if vnode.get("partition", "") == partition)
+    return sum(parse_amount(vnode.get(name, "")) or 0 for vnode in here)
