@@ -16,6 +16,7 @@ from hooks.reader import __file__ as reader_file
 from policy.settings import BackfillSettings, RankingSettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
+from tui.core.assembly import Assembly
 
 ROOT = Path(__file__).parents[2]
 CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.hooks_cli import hooks; hooks()"
@@ -270,12 +271,14 @@ def test_the_reader_gives_the_console_its_picture(pbs: PbsCluster, pbs_exec: str
     job_id = pbs.qsub("alice", select="1:ncpus=2", options=["-J", "1-3"])
     pbs.wait_for_state(job_id, "B")
     argv = [f"{pbs_exec}/bin/pbs_python", "-I", reader_file, pbs_exec]
-    answer = json.loads(pbs.run(argv, stdin='{"want": "picture"}\n').demand_success().stdout)
-    jobs = answer["picture"]["jobs"]
-    assert jobs[job_id]["job_state"] == "B"
-    running = [job for job in jobs if "[]" not in job]
+    lines = pbs.run(argv, stdin='{"want": "picture"}\n').demand_success().stdout.splitlines()
+    assembly = Assembly()
+    picture = [assembly.take(json.loads(line)) for line in lines][-1]
+    assert picture is not None
+    assert picture.jobs[job_id]["job_state"] == "B"
+    running = [job for job in picture.jobs if "[]" not in job]
     assert len(running) == 3
-    assert sorted(answer["picture"]["vnodes"]) == sorted(pbs.mom_names)
+    assert sorted(picture.vnodes) == sorted(pbs.mom_names)
 
 
 def test_a_pass_carries_on_after_the_server_was_away(pbs: PbsCluster) -> None:

@@ -178,14 +178,14 @@ def test_changing_the_mode_again_and_again_overcommits_nothing(pbs: PbsCluster) 
 def test_a_reservation_is_confirmed_and_its_jobs_start_while_the_queue_is_driven(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings())
     drive(pbs)
-    start, end = (pbs.run(["date", "-d", f"+{minutes} minutes", "+%H%M"]).stdout.strip() for minutes in (1, 6))
+    start, end = (pbs.run(["date", "-d", f"+{minutes} minutes", "+%H%M"]).stdout.strip() for minutes in (3, 9))
     asked = pbs.run(["pbs_rsub", "-R", start, "-E", end, "-l", "select=1:ncpus=2"], user="alice").demand_success()
     name = asked.stdout.split()[0]
     try:
-        pbs.wait_until(lambda: "RESV_CONFIRMED" in pbs.run(["pbs_rstat", "-f", name]).stdout, 60.0, "it is confirmed")
+        pbs.wait_until(lambda: "RESV_CONFIRMED" in pbs.run(["pbs_rstat", "-f", name]).stdout, 170.0, "it is confirmed")
         drive(pbs)
         job_id = pbs.qsub("alice", ("/bin/sleep", "1"), queue=name.partition(".")[0])
-        pbs.wait_for_state(job_id, "F", 180.0)
+        pbs.wait_for_state(job_id, "F", 300.0)
         own = pbs.qsub("bob", ("/bin/sleep", "1"))
         pbs.wait_for_state(own, "F")
         assert not is_scheduling(pbs)
