@@ -24,11 +24,21 @@ def handle(pbs: Any) -> str | None:
     if not job.in_ms_mom() or job.Exit_status is None:
         return None
     exit_status = int(job.Exit_status)
-    if has_failed_restart(pbs.pbs_conf["PBS_HOME"], str(job.id)):
-        pbs.logjobmsg(str(job.id), "pbsteer: it could not be started again from its checkpoint, and is queued again")
-        job.rerun()
-    elif may_be_run_again(exit_status) and may_have_been_asked(job, exit_status, pbs.hook_config_filename):
-        _ask(pbs, job, exit_status)
+    try:
+        if has_failed_restart(pbs.pbs_conf["PBS_HOME"], str(job.id)):
+            pbs.logjobmsg(
+                str(job.id), "pbsteer: it could not be started again from its checkpoint, and is queued again"
+            )
+            job.rerun()
+        elif may_be_run_again(exit_status) and may_have_been_asked(job, exit_status, pbs.hook_config_filename):
+            _ask(pbs, job, exit_status)
+    except Exception:
+        from policy.settings import CheckpointSettings
+
+        # Nobody can tell, as where no server answers: then the exit status of a job that wishes to be asked has to.
+        if exit_status == CheckpointSettings().exit_status and could_be_asked(job, CheckpointSettings().method):
+            job.rerun()
+        raise
     return None
 
 
@@ -39,23 +49,16 @@ def _ask(pbs: Any, job: Any, exit_status: int) -> None:
 
     from hooks.config import read_config
     from hooks.ended import Asked, Verdict, ask_server, judge_end, judge_patiently
-    from policy.settings import CheckpointSettings
 
     ended_s = time.time()
     job_id = str(job.id)
-    try:
-        checkpoint = read_config(pbs.hook_config_filename).checkpoint
-        could_be = could_be_asked(job, checkpoint.method)
+    checkpoint = read_config(pbs.hook_config_filename).checkpoint
+    could_be = could_be_asked(job, checkpoint.method)
 
-        def judge(asked: Asked | None) -> Verdict:
-            return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be)
+    def judge(asked: Asked | None) -> Verdict:
+        return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be)
 
-        verdict = judge_patiently(lambda: ask_server(pbs_ifl, job_id, ANSWER_S), judge, SERVER_BACK_S)
-    except Exception:
-        # Nobody can tell, as where no server answers: then the exit status of a job that wishes to be asked has to.
-        if exit_status == CheckpointSettings().exit_status and could_be_asked(job, CheckpointSettings().method):
-            job.rerun()
-        raise
+    verdict = judge_patiently(lambda: ask_server(pbs_ifl, job_id, ANSWER_S), judge, SERVER_BACK_S)
     found = f"after {time.time() - ended_s:.1f} s: {verdict.why}"
     if verdict.again:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")

@@ -162,7 +162,8 @@ def read_spells(diaries: Path, jobs: Collection[str] = ()) -> Iterator[Spell]:
         log = folder / "log"
         if not log.is_file():
             continue
-        lines = [line.split() for line in log.read_text(encoding="utf-8").splitlines()]
+        # A program that was killed as it wrote leaves a line cut short.
+        lines = [words for words in map(str.split, log.read_text(encoding="utf-8").splitlines()) if len(words) >= 4]
         runs: dict[tuple[str, str], list[list[str]]] = {}
         turn = 0
         for line in lines:

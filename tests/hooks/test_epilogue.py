@@ -68,3 +68,27 @@ def test_whom_nobody_asked_has_ended_and_a_debug_line_says_so(monkeypatch: pytes
     assert level == DEBUG
     assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and has ended, after ")
     assert words.endswith("nobody asked it to save and end")
+
+
+@pytest.mark.parametrize("broken", ["has_failed_restart", "may_be_run_again", "may_have_been_asked"])
+def test_whatever_fails_a_job_that_says_that_it_saved_is_queued_again(
+    monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def fail(*_: object) -> bool:
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr(execjob_epilogue, broken, fail)
+    reruns: list[str] = []
+    job = types.SimpleNamespace(
+        id="1.server",
+        Exit_status=SAVED,
+        Resource_List={"pbsteer_save": "signal"},
+        in_ms_mom=lambda: True,
+        rerun=lambda: reruns.append("1.server"),
+    )
+    event = types.SimpleNamespace(job=job)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        execjob_epilogue.handle(
+            types.SimpleNamespace(event=lambda: event, pbs_conf={"PBS_HOME": "/nowhere"}, hook_config_filename=None)
+        )
+    assert reruns == ["1.server"]
