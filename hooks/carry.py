@@ -94,6 +94,7 @@ def carry_out(
             started.append(start.id)
         except IflError as error:
             failures.append(str(error))
+    not_started = _find_refused(starter, failures)
     comments = 0
     for job_id, comment in find_comments(plan, picture, powers.start, settings.schedule):
         if budget.left_s() <= 0:
@@ -111,7 +112,7 @@ def carry_out(
         failures += refused.values()
     done = [request for request in requests if request.id not in refused]
     return Effects(
-        started,
+        [job_id for job_id in started if job_id not in not_started],
         [request.id for request in done if request.how == REQUEUE],
         comments,
         failures,
@@ -138,6 +139,17 @@ def _release(
     return released
 
 
+def _find_refused(starter: Starter, failures: list[str]) -> Collection[str]:
+    """The jobs that the server did not start; what is known of why goes to the failures."""
+    try:
+        refused = starter.find_refused()
+    except IflError as error:
+        failures.append(str(error))
+        return ()
+    failures += refused.values()
+    return refused.keys()
+
+
 def _ask(
     connection: Connection,
     plan: Plan,
@@ -152,7 +164,7 @@ def _ask(
     unmarked = {
         job_id
         for job_id, text in asking.marks.items()
-        if not _attempt(partial(connection.set_mark, job_id, text), failures)
+        if not _attempt(partial(connection.set_mark, job_id, text, asking.holds.get(job_id, "")), failures)
     }
     return [request for request in asking.requests if not unmarked & {request.id, parent_of(request.id)}]
 

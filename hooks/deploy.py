@@ -115,11 +115,13 @@ class Deployment:
         return read_installed(self._qmgr, self._home, HOOKS)
 
     def plan_apply(self, settings: Settings, part: Part | None = None) -> list[Step]:
-        """All that :meth:`apply` would do; empty where the server has everything already."""
+        """All that :meth:`apply` would do; empty where the server has everything already. Whether PBS lets it be done
+        now, :meth:`find_obstacle` tells."""
         return self._steps_to_apply(self.read(), settings, part)
 
     def plan_remove(self, *, keep_partition: bool = False) -> list[Step]:
-        """All that :meth:`remove` would do; empty where the server has nothing of ours."""
+        """All that :meth:`remove` would do; empty where the server has nothing of ours. Whether PBS lets it be done
+        now, :meth:`find_obstacle` tells."""
         return self._steps_to_remove(self.read(), keep_partition=keep_partition)
 
     def choose(self, given: Settings | None, source: str) -> Chosen:
@@ -130,6 +132,7 @@ class Deployment:
         """Do what :meth:`plan_apply` says; returns it. Where a step fails, go back and raise :class:`DeployError`."""
         found = self.read()
         steps = self._steps_to_apply(found, settings, part)
+        self._demand_way(steps)
         self._carry_out(steps, found, say, may_stay=False)
         return steps
 
@@ -137,8 +140,32 @@ class Deployment:
         """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`."""
         found = self.read()
         steps = self._steps_to_remove(found, keep_partition=keep_partition)
+        self._demand_way(steps)
         left = self._carry_out(steps, found, say, may_stay=True)
         return Removed([step for step in steps if step.line.split()[2:3] not in [[name] for name in left]], left)
+
+    def find_obstacle(self, steps: Sequence[Step]) -> str:
+        """What these steps would stop at before they change anything: PBS changes the partition of no vnode that has
+        jobs or a reservation. Empty where nothing is in the way. Raises :class:`DeployError`."""
+        busy = []
+        for words in (step.line.split() for step in steps):
+            if words[1:2] == ["node"] and words[3:4] == ["partition"]:
+                name = words[2]
+                texts = parse_list(ask(self._qmgr, f"list node {name} jobs,resv")).get(name, {})
+                jobs = sorted({job.strip().partition("/")[0] for job in texts.get("jobs", "").split(",")} - {""})
+                holders = [*jobs, *([f"reservation {texts['resv']}"] if texts.get("resv") else [])]
+                busy += [f"{name} ({', '.join(holders)})"] if holders else []
+        if not busy:
+            return ""
+        return (
+            f"PBS changes the partition only of vnodes without jobs and reservations; these have some:"
+            f" {', '.join(busy)}: take them offline (pbsnodes -o), and come back when the jobs have ended"
+        )
+
+    def _demand_way(self, steps: Sequence[Step]) -> None:
+        obstacle = self.find_obstacle(steps)
+        if obstacle:
+            raise DeployError(obstacle)
 
     # Steps
 
@@ -202,31 +229,12 @@ class Deployment:
             for name in names:
                 ask(self._qmgr, f"list {kind} {name}")
                 partitions[f"{kind} {name}"] = part.partition
-        self._check_idle([what for what in partitions if partitions[what] != found.partitions.get(what)])
         return replace(wanted, partitions=partitions, scheduling=scheduling)
-
-    def _check_idle(self, changing: Sequence[str]) -> None:
-        """PBS changes the partition of no vnode that has jobs or a reservation: say so before anything is done."""
-        busy = []
-        for what in changing:
-            kind, _, name = what.partition(" ")
-            if kind == "node":
-                texts = parse_list(ask(self._qmgr, f"list node {name} jobs,resv")).get(name, {})
-                jobs = sorted({job.strip().partition("/")[0] for job in texts.get("jobs", "").split(",")} - {""})
-                holders = [*jobs, *([f"reservation {texts['resv']}"] if texts.get("resv") else [])]
-                busy += [f"{name} ({', '.join(holders)})"] if holders else []
-        if busy:
-            raise DeployError(
-                f"PBS changes the partition only of vnodes without jobs and reservations; these have some:"
-                f" {', '.join(busy)}: take them offline (pbsnodes -o), and come back when the jobs have ended"
-            )
 
     def _steps_to_remove(self, found: Installed, *, keep_partition: bool) -> list[Step]:
         record = Record.read(self._folder / RECORD)
         before = _before(found, record, self._find_switched(found), keep_partition=keep_partition)
         steps = self._steps(found, before)
-        lines = [step.line.split() for step in steps]
-        self._check_idle([" ".join(words[1:3]) for words in lines if words[3:4] == ["partition"]])
         if self._programs is not None and (found.hooks or found.resources):
             why = "jobs that were preempted and wait for their beneficiary are let go"
             held = [Step(job=job_id, why=why) for job_id in find_held(self._programs)]

@@ -17,11 +17,24 @@ _NOT_THERE = frozenset({"down", "state-unknown", "stale"})
 
 def find_first_vnode(texts: Mapping[str, str]) -> str:
     """The first vnode of a job's run, which is on its first host; empty where it has none, or it cannot be read."""
+    return next(iter(_read_vnodes(texts)), "")
+
+
+def has_other_hosts(texts: Mapping[str, str], vnodes: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether a job runs on more than its first host, as far as is known of the ``vnodes`` and their attributes."""
+    return len({host_of(vnode, vnodes) for vnode in _read_vnodes(texts)}) > 1
+
+
+def host_of(vnode: str, vnodes: Mapping[str, Mapping[str, str]]) -> str:
+    """The host of a vnode, by its resource; one that does not tell is a host of its own."""
+    return vnodes.get(vnode, {}).get("resources_available.host", "") or vnode
+
+
+def _read_vnodes(texts: Mapping[str, str]) -> tuple[str, ...]:
     try:
-        vnodes = parse_exec_vnode(texts.get(EXEC_VNODE, "")).vnodes
+        return parse_exec_vnode(texts.get(EXEC_VNODE, "")).vnodes
     except PlacementError:
-        return ""
-    return vnodes[0] if vnodes else ""
+        return ()
 
 
 def is_there(vnode: Mapping[str, str]) -> bool:

@@ -81,9 +81,9 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
         hints += coming
     else:
         problems.append(_tell_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how")
-    fresh = sum(is_fresh(complaint, now_s) for complaint in evidence.complaints)
-    if fresh:
-        problems.append(f"{show_count(fresh, 'error')} in the server's log {_are(fresh)} less than an hour old")
+    errors, settled = _check_complaints(evidence.complaints, now_s, evidence.applied_s)
+    problems += errors
+    hints += settled
     return Health(hooks, entry, tuple(evidence.complaints), tuple(problems), tuple(hints), bool(installed.hooks))
 
 
@@ -218,6 +218,22 @@ def _check_pass(
     if failures:
         found.append(f"of the last pass {show_count(len(failures), 'request')} failed, see above")
     return found, passing
+
+
+def _check_complaints(complaints: Sequence[Complaint], now_s: float, applied_s: float) -> tuple[list[str], list[str]]:
+    """The errors of the last hour: those of the hooks as they are now, and what others had before these were applied,
+    which is no problem any more. An apply of the future, where the clock was set back, is none."""
+    fresh = [complaint for complaint in complaints if is_fresh(complaint, now_s)]
+    # The log has whole seconds.
+    begun_s = int(applied_s) if applied_s <= now_s else 0
+    present = sum(complaint.at_s >= begun_s for complaint in fresh)
+    past = len(fresh) - present
+    errors = [f"{show_count(present, 'error')} in the server's log {_are(present)} less than an hour old"]
+    settled = [
+        f"{show_count(past, 'error')} of the last hour in the server's log {_are(past)} from before the hooks were"
+        " applied as they are now"
+    ]
+    return errors if present else [], settled if past else []
 
 
 def _are(count: int) -> str:

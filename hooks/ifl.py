@@ -25,6 +25,8 @@ from hooks.picture import (
     Picture,
 )
 
+_GONE = (15001, 15139)
+"""What is said of a job that nobody knows, and of one that has ended."""
 _UNKNOWN_ATTRIBUTE = 15002
 _UNKNOWN_VNODE = 15062
 HOLDING_STATES = "RES"
@@ -80,6 +82,12 @@ class Connection:
         servers = self._read("server", names, lambda names: ifl.pbs_statserver(handle, names, None))
         name, server = next(iter(servers.items()))
         return {NAME: name, **server}
+
+    def read_counts(self) -> str:
+        """How many jobs the server counts in each state, in its own words (``Queued:3 Running:1``)."""
+        ifl, handle = self._ifl, self._handle
+        servers = self._read("server", ("state_count",), lambda names: ifl.pbs_statserver(handle, names, None))
+        return "".join(texts.get("state_count", "") for texts in servers.values())
 
     def read_all_else(self, time_s: float, server: Texts) -> Picture:
         """A picture of the little things: without jobs and without vnodes."""
@@ -159,6 +167,16 @@ class Connection:
         found = self._read(job_id, attributes, lambda names: ifl.pbs_statjob(self._handle, job_id, names, None))
         return found.get(job_id, {})
 
+    def read_these_jobs(self, job_ids: Sequence[str], attributes: Sequence[str]) -> dict[str, Texts]:
+        """These attributes of those among the jobs, arrays and subjobs that are still there."""
+        ids = ",".join(job_ids)
+        try:
+            return self._read("jobs", attributes, lambda names: self._ifl.pbs_statjob(self._handle, ids, names, None))
+        except IflError as error:
+            if error.code in _GONE:
+                return {}
+            raise
+
     def read_vnode(self, name: str, attributes: Sequence[str]) -> Texts:
         """These attributes of one vnode. Raises :class:`IflError` where there is no such vnode."""
         ifl = self._ifl
@@ -217,13 +235,21 @@ class Connection:
 
     # Acting
 
-    def start(self, job_id: str, exec_vnode: str) -> None:
-        """Start a job, or one subjob, exactly there. Returns once the server has taken it, not when it runs.
+    @property
+    def hears_starts(self) -> bool:
+        """Whether the server says if it takes a start; those before 2022 do not."""
+        return hasattr(self._ifl, "pbs_asyrunjob_ack")
 
-        Servers before 2022 do not say whether they took it.
-        """
-        run = getattr(self._ifl, "pbs_asyrunjob_ack", None) or self._ifl.pbs_asyrunjob
-        self._demand(run(self._handle, job_id, exec_vnode, None), f"start {job_id} on {exec_vnode}")
+    def start(self, job_id: str, exec_vnode: str) -> None:
+        """Start a job, or one subjob, exactly there. Returns once the server has taken it, not when it runs."""
+        status = self._ifl.pbs_asyrunjob_ack(self._handle, job_id, exec_vnode, None)
+        self._demand(status, f"start {job_id} on {exec_vnode}")
+
+    def start_unheard(self, job_id: str, exec_vnode: str) -> None:
+        """Ask for such a start without waiting for the answer: there is none. What a hook says against it goes into
+        the job's comment. Requests of one connection are served in their order."""
+        status = self._ifl.pbs_asyrunjob(self._handle, job_id, exec_vnode, None)
+        self._demand(status, f"start {job_id} on {exec_vnode}")
 
     def requeue(self, job_id: str) -> None:
         """End a running job and queue it again. The server answers when the job has ended, which may take a minute."""
@@ -237,32 +263,28 @@ class Connection:
         """Hold a running job with its MoM's checkpoint action, which ends it; where there is none it runs on, held."""
         self._demand(self._ifl.pbs_holdjob(self._handle, job_id, HOLD, None), f"checkpoint {job_id}")
 
-    def set_holds(self, job_id: str, holds: str) -> None:
-        """Set a job's holds (``s``, ``us``, ``n`` for none): of one that runs, without a checkpoint."""
-        self._alter(job_id, "Hold_Types", None, holds)
-
     def release(self, job_id: str) -> None:
         """Take off the system's hold, and no other one."""
         self._demand(self._ifl.pbs_rlsjob(self._handle, job_id, HOLD, None), f"release {job_id}")
 
-    def set_mark(self, job_id: str, text: str) -> None:
-        """Write what :mod:`hooks.marks` says on a job or an array; an empty text takes it off."""
-        self._alter(job_id, MARK_ATTRIBUTE, MARK_RESOURCE, text)
+    def set_mark(self, job_id: str, text: str, holds: str = "") -> None:
+        """Write what :mod:`hooks.marks` says on a job or an array; an empty text takes it off. With ``holds`` (``s``,
+        ``us``) these are set too, of one that runs without a checkpoint: the server takes both or neither."""
+        attributes = [(MARK_ATTRIBUTE, MARK_RESOURCE, text), *([("Hold_Types", None, holds)] if holds else [])]
+        self._alter(job_id, *attributes)
 
     def set_comment(self, job_id: str, comment: str) -> None:
         """Set the comment of a job or an array."""
-        self._alter(job_id, "comment", None, comment)
+        self._alter(job_id, ("comment", None, comment))
 
     def set_chunks(self, job_id: str, chunks: Mapping[str, str]) -> None:
         """Let a waiting job ask for other chunks (``select``, ``place``, the select of its own; an empty text unsets):
         PBS writes the node file by these, wherever the job starts."""
-        chain = _Chain(self._ifl, [("Resource_List", name, text) for name, text in chunks.items()])
-        what = f"set the {' and '.join(chunks)} of {job_id}"
-        self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), what)
+        self._alter(job_id, *(("Resource_List", name, text) for name, text in chunks.items()))
 
     def set_priority(self, job_id: str, priority: int) -> None:
         """Set the priority of a waiting job or array, from -1024 to 1023."""
-        self._alter(job_id, "Priority", None, str(priority))
+        self._alter(job_id, ("Priority", None, str(priority)))
 
     def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
         """Switch a scheduler on, which also has it begin a cycle, or off: it then ends the cycle that it is in."""
@@ -274,11 +296,11 @@ class Connection:
 
     def set_walltime(self, job_id: str, walltime: str) -> None:
         """Set the walltime of a waiting job."""
-        self._alter(job_id, "Resource_List", "walltime", walltime)
+        self._alter(job_id, ("Resource_List", "walltime", walltime))
 
-    def _alter(self, job_id: str, attribute: str, resource: str | None, value: str) -> None:
-        chain = _Chain(self._ifl, [(attribute, resource, value)])
-        what = f"set the {resource or attribute} of {job_id}"
+    def _alter(self, job_id: str, *attributes: tuple[str, str | None, str]) -> None:
+        chain = _Chain(self._ifl, attributes)
+        what = f"set the {' and '.join(resource or name for name, resource, _ in attributes)} of {job_id}"
         self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), what)
 
     def _demand(self, status: int, what: str) -> None:

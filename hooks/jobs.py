@@ -38,7 +38,11 @@ _SEQUENCE = re.compile(r"[0-9]+")
 _MOST_SUBJOBS = 1_000_000
 _OWN_SELECT = f"Resource_List.{OWN_SELECT}"
 _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
-_parse_duration_s = lru_cache(maxsize=8192)(parse_duration_s)
+
+
+@lru_cache(maxsize=8192)
+def _parse_duration_s(text: str) -> float:
+    return float(parse_duration_s(text))
 
 
 def is_subjob(job_id: str) -> bool:
@@ -206,7 +210,7 @@ def _read_estimate(texts: Attributes, unread: list[str]) -> float:
     if not text:
         return UNLIMITED_S
     try:
-        return float(_parse_duration_s(text))
+        return _parse_duration_s(text)
     except UnitError as error:
         unread.append(f"walltime {error}")
         return UNLIMITED_S

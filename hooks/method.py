@@ -58,13 +58,28 @@ def may_have_been_asked(job: Any, exit_status: int, config: str | None) -> bool:
     wish = read_wish(job)
     if wish:
         return wish in SAVING
+    saving = read_saving(config)
+    if saving is None:
+        return True
+    method, saved_status = saving
+    return method != REQUEUE or exit_status == saved_status or exit_status > min(_BY_SIGNAL)
+
+
+def says_saved(job: Any, exit_status: int, config: str | None) -> bool:
+    """Whether a job is to be taken for one that saved as it was asked to, where nobody can tell whether it was asked,
+    as where an error of ours keeps the server from being asked: it could have been, and ends with the exit status."""
+    method, saved_status = read_saving(config) or (REQUEUE, SAVED_STATUS)
+    return exit_status == saved_status and could_be_asked(job, method)
+
+
+def read_saving(config: str | None) -> tuple[str, int] | None:
+    """The set method and exit status in the file of the hook's settings, unchecked; None where it cannot be read."""
     try:
         settings = json.loads(Path(config).read_text(encoding="utf-8")) if config else {}
         checkpoint = settings.get("checkpoint", {})
-        method, saved_status = checkpoint.get("method", REQUEUE), checkpoint.get("exit_status", SAVED_STATUS)
+        return checkpoint.get("method", REQUEUE), checkpoint.get("exit_status", SAVED_STATUS)
     except (OSError, ValueError, AttributeError):
-        return True
-    return method != REQUEUE or exit_status == saved_status or exit_status > min(_BY_SIGNAL)
+        return None
 
 
 def find_untold(wish: str, of_queue: str, method: str) -> str:

@@ -14,11 +14,15 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
-from hooks.jobs import parent_of
+from hooks.marks import MARK_ATTRIBUTE, read_marks
 from hooks.method import CHECKPOINT, SIGNAL
 from hooks.saving import LetGo
 
 _MOST_CHILDREN = 16
+_LATEST_S = 30.0
+"""Whoever waits that long behind slow victims is not asked any more: later passes have decided anew by then, and it may
+have started elsewhere. Below the slack of :mod:`hooks.ended`: who is asked late is known as asked when it ends."""
+_LATE = "{} was not asked to go, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, one in a state that cannot be requeued (not running, or exiting), a finished
 one (pbs_error.h)."""
@@ -36,8 +40,9 @@ class Departures:
         self.failures: dict[str, str] = {}
         self._pipes: dict[int, int] = {}
         self._said: dict[int, bytes] = {}
+        self._until_s = time.monotonic() + _LATEST_S
         if not hasattr(pbs_ifl, "_pbs_ifl"):
-            self.failures.update(_ask(pbs_ifl, requests))
+            self.failures.update(_ask(pbs_ifl, requests, self._until_s))
             return
         children = min(_MOST_CHILDREN, len(requests))
         for share in (requests[first::children] for first in range(children)):
@@ -64,7 +69,7 @@ class Departures:
             return
         try:
             release()
-            lines = [f"{job_id}\t{error}" for job_id, error in _ask(pbs_ifl, requests).items()]
+            lines = [f"{job_id}\t{error}" for job_id, error in _ask(pbs_ifl, requests, self._until_s).items()]
             os.write(writable, "\n".join(lines).encode("utf-8", "replace"))
         finally:
             # The child is a copy of a process that is the server's: it must not run anything of that.
@@ -82,10 +87,13 @@ class Departures:
             self.failures[job_id] = error
 
 
-def _ask(pbs_ifl: Any, requests: Sequence[LetGo]) -> dict[str, str]:
+def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, str]:
+    answers: dict[str, str] = {}
     try:
         with Connection(pbs_ifl) as connection:
-            answers = {request.id: _ask_one(connection, request) for request in requests}
+            for request in requests:
+                is_late = time.monotonic() > until_s
+                answers[request.id] = _LATE.format(request.id) if is_late else _ask_one(connection, request)
     except IflError as error:
         return dict.fromkeys((request.id for request in requests), str(error))
     return {job_id: error for job_id, error in answers.items() if error}
@@ -94,14 +102,20 @@ def _ask(pbs_ifl: Any, requests: Sequence[LetGo]) -> dict[str, str]:
 def _ask_one(connection: Connection, request: LetGo) -> str:
     """What went wrong; nothing where the job runs no longer, or is ending for an earlier request: it lets go anyway."""
     try:
-        if request.holds:
-            connection.set_holds(parent_of(request.id), request.holds)
         if request.how == SIGNAL:
             connection.signal(request.id, request.signal)
         elif request.how == CHECKPOINT:
-            connection.checkpoint(request.id)
+            if _is_waited_for(connection, request.id):
+                connection.checkpoint(request.id)
         else:
             connection.requeue(request.id)
     except IflError as error:
         return "" if error.code in _LETS_GO else str(error)
     return ""
+
+
+def _is_waited_for(connection: Connection, job_id: str) -> bool:
+    """Whether its mark still says that it is held. A checkpoint is a hold, and who waited here behind slow victims may
+    have been let go meanwhile by a pass, which forgot it: nobody would take this hold off."""
+    mark = read_marks(connection.read_job(job_id, (MARK_ATTRIBUTE,))).get(None)
+    return mark is not None and mark.held

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from hooks.first_host import host_of
 from hooks.picture import Attributes, Picture
 from hooks.queues import Report, read_whole
 from hooks.recurrence import find_starts
@@ -130,14 +131,10 @@ def _close(
         vnode: None if alone else amounts for vnode, amounts in _held(occurrence.placement).items()
     }
     if "exclhost" in place:
-        hosts = {_host(vnode, picture) for vnode in kept}
-        kept.update({vnode: None for vnode in picture.vnodes if _host(vnode, picture) in hosts})
+        hosts = {host_of(vnode, picture.vnodes) for vnode in kept}
+        kept.update({vnode: None for vnode in picture.vnodes if host_of(vnode, picture.vnodes) in hosts})
     for vnode, amounts in kept.items():
         windows.setdefault(vnode, []).append(Window(occurrence.start_s, occurrence.end_s, _called(name), amounts))
-
-
-def _host(vnode: str, picture: Picture) -> str:
-    return picture.vnodes.get(vnode, {}).get("resources_available.host", "") or vnode
 
 
 def _held(placement: Placement) -> dict[str, Amounts]:

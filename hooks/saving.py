@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Callable, NamedTuple
 
-from hooks.first_host import find_first_vnode, is_there
+from hooks.first_host import find_first_vnode, has_other_hosts, is_there
 from hooks.ifl import HOLD
 from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of
 from hooks.marks import Mark, read_marks, show_marks
@@ -28,22 +28,23 @@ _WISH = f"Resource_List.{SAVE}"
 
 
 class LetGo(NamedTuple):
-    """One thing to ask of a victim: ``how`` is one of the methods; ``signal`` is what to send, ``holds`` what to set
-    first, empty for none."""
+    """One thing to ask of a victim: ``how`` is one of the methods; ``signal`` is what to send, empty for none."""
 
     id: str
     how: str
     signal: str = ""
-    holds: str = ""
 
 
 class Asking(NamedTuple):
-    """What a pass asks of its victims. ``marks`` are to be written first, by job or array; ``patient`` are the victims
-    that were asked by an earlier pass and have time left, or cannot be asked yet, as their first host is not there."""
+    """What a pass asks of its victims. ``marks`` are to be written first, by job or array, in one request with
+    ``holds``, where these have some: there is no moment at which one is held and nothing tells by whom. ``patient`` are
+    the victims that were asked by an earlier pass and have time left, or cannot be asked yet, as their first host is
+    not there."""
 
     marks: Mapping[str, str]
     requests: tuple[LetGo, ...]
     patient: tuple[str, ...] = ()
+    holds: Mapping[str, str] = {}
 
 
 def read_methods(picture: Picture, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
@@ -58,12 +59,13 @@ def read_methods(picture: Picture, settings: Settings, report: Callable[[str], N
     return methods
 
 
-def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_s: float) -> str:
-    """How this job or subjob is asked, having run for ``ran_s``.
+def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_s: float, *, wide: bool = False) -> str:
+    """How this job or subjob is asked, having run for ``ran_s``, on several hosts where ``wide``.
 
     PBS holds and checkpoints no subjob, so these are requeued instead. Nor does it checkpoint a job that for the server
     is about to run, as one is that was restarted from a checkpoint until its MoM tells more (:mod:`hooks.restarted`);
-    where no MoM does, such a one is signalled.
+    where no MoM does, such a one is signalled. So is one on several hosts: PBS restarts each of its tasks, which then
+    know nothing of each other, and the job never ends (OpenPBS 23.06).
     """
     if texts.get("Checkpoint", "") == NO_CHECKPOINT:
         return REQUEUE
@@ -71,7 +73,8 @@ def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_
     method = wished if wished in SAVE_METHODS else methods.get(texts.get("queue", ""), REQUEUE)
     if method == CHECKPOINT and (is_subjob(job_id) or "[]" in job_id):
         return REQUEUE
-    return SIGNAL if method == CHECKPOINT and _is_about_to_run(texts) and ran_s > _REPORTED_S else method
+    cannot = wide or (_is_about_to_run(texts) and ran_s > _REPORTED_S)
+    return SIGNAL if method == CHECKPOINT and cannot else method
 
 
 def _is_about_to_run(texts: Attributes) -> bool:
@@ -84,6 +87,7 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
     marks: dict[str, dict[int | None, Mark]] = {}
     requests: list[LetGo] = []
     patient: list[str] = []
+    holds: dict[str, str] = {}
     for victim in victims:
         texts = picture.jobs.get(victim.id, {})
         if not is_there(picture.vnodes.get(find_first_vnode(texts), {})):
@@ -107,14 +111,18 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
         if not asked:
             # With the array's, which is what settles where a subjob says nothing of its own.
             told = {**picture.jobs.get(marked, {}), **texts}
-            how = find_method(victim.id, told, methods, picture.time_s - victim.run.start_s)
+            wide = has_other_hosts(texts, picture.vnodes)
+            how = find_method(victim.id, told, methods, picture.time_s - victim.run.start_s, wide=wide)
             if how == SIGNAL and find_untold(told.get(_WISH, ""), how, settings.checkpoint.method):
                 # Its queue said so after it had started, and its host, which sees no queue, would take it for done.
                 how = REQUEUE
             if how == CHECKPOINT and _is_about_to_run(texts):
                 patient.append(victim.id)
                 continue
-        holds = _add_hold(picture.jobs.get(marked, {}).get("Hold_Types", "")) if hold else ""
+        before = picture.jobs.get(marked, {}).get("Hold_Types", "")
+        if hold and HOLD not in before:
+            holds[marked] = _add_hold(before)
+            marks[marked] = known
         if not asked and (how != REQUEUE or hold):
             known[index] = _make_mark(victim, how, mark, picture.time_s, settings.checkpoint)
             marks[marked] = known
@@ -124,8 +132,9 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
             if known.get(None) != whole:
                 known[None] = whole
                 marks[marked] = known
-        requests.append(LetGo(victim.id, how, settings.checkpoint.signal if how == SIGNAL else "", holds))
-    return Asking({job_id: show_marks(known) for job_id, known in marks.items()}, tuple(requests), tuple(patient))
+        requests.append(LetGo(victim.id, how, settings.checkpoint.signal if how == SIGNAL else ""))
+    shown = {job_id: show_marks(known) for job_id, known in marks.items()}
+    return Asking(shown, tuple(requests), tuple(patient), holds)
 
 
 def forget_hold(texts: Attributes) -> str:

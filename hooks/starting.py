@@ -2,6 +2,9 @@
 
 PBS checks nothing of a start that names its vnodes, and pbs_sched is not there to do what it does beside placing: give
 a shrink-to-fit job its walltime, and name every vnode of a host that a job gets alone.
+
+The server works on one request while the next is on its way: only every so manieth start is waited for, which bounds
+what may still be under way when the time is up, and of the others it is read afterwards what became of them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,13 @@ from policy.striping import cut, total_pieces
 from policy.units import SIZES
 from policy.world import World
 
+_UNHEARD = 15
+"""Starts in a row that are not waited for: some tenths of a second of a server that runs hooks for each."""
+
+_WAITING = "QHW"
+_REFUSED = "Not Running: PBS Error: "
+"""What PBS's comment of a job begins with that a hook, or the job's host, did not let start."""
+
 
 class Starter:
     """Starts jobs in the order of the plan. A job array is cut into pieces once for all its subjobs."""
@@ -29,9 +39,12 @@ class Starter:
         self._world = world
         self._sizes = read_sizes(picture.resources)
         self._reshaped: set[str] = set()
+        self._unheard: dict[str, str] = {}
+        self._since_heard = 0
 
     def start(self, start: Start) -> None:
-        """Start the job exactly where the plan says. Raises :class:`hooks.ifl.IflError` for what the server refuses."""
+        """Start the job exactly where the plan says. Raises :class:`hooks.ifl.IflError` for what the server refuses
+        and says so; :meth:`find_refused` tells the others."""
         job_id = start.job.id
         texts = self._picture.jobs.get(job_id, {})
         chunks, walltime = find_new_chunks(start, texts, self._sizes), find_walltime(texts)
@@ -40,7 +53,27 @@ class Starter:
             self._reshaped.add(job_id)
         if walltime:
             self._connection.set_walltime(job_id, walltime)
-        self._connection.start(start.id, find_exec_vnode(start, self._world, self._sizes))
+        exec_vnode = find_exec_vnode(start, self._world, self._sizes)
+        if self._connection.hears_starts and self._since_heard >= _UNHEARD:
+            self._since_heard = 0
+            self._connection.start(start.id, exec_vnode)
+            return
+        self._since_heard += 1
+        self._connection.start_unheard(start.id, exec_vnode)
+        self._unheard[start.id] = exec_vnode
+
+    def find_refused(self) -> dict[str, str]:
+        """A sentence for each job among those not waited for that still waits. Raises :class:`hooks.ifl.IflError`
+        where the server cannot be asked."""
+        if not self._unheard:
+            return {}
+        refused = {}
+        for job_id, texts in self._connection.read_these_jobs([*self._unheard], ("job_state", "comment")).items():
+            if job_id in self._unheard and texts.get("job_state", "") in _WAITING:
+                comment = texts.get("comment", "")
+                why = comment[len(_REFUSED) :] if comment.startswith(_REFUSED) else "the server did not do it"
+                refused[job_id] = f"cannot start {job_id} on {self._unheard[job_id]}: {why}"
+        return refused
 
 
 def find_new_chunks(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> dict[str, str]:

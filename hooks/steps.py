@@ -77,8 +77,13 @@ def show_steps(steps: Sequence[Step]) -> Iterator[str]:
     for step in steps:
         if step.why != why:
             why = step.why
-            yield from textwrap.wrap(why, _WIDTH, initial_indent="# ", subsequent_indent="#   ")
+            yield from show_remark(why)
         yield step.show()
+
+
+def show_remark(text: str) -> list[str]:
+    """A sentence between steps, as lines."""
+    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
 
 
 def steps_between(now: Installed, then: Installed, folder: Path) -> list[Step]:

@@ -6,26 +6,20 @@ free only shrinks. The counts are upper bounds: they say when a search would be 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from policy.capacity import Capacity
 from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
-from policy.fitting import fit
+from policy.fitting import fits
 from policy.ledger import Ledger
 from policy.masks import indices_of
+from policy.offers import Offers, Rights
 from policy.quotas import Owner, Quotas
 from policy.request import Request
 from policy.settings import Settings
 from policy.victims import Size, add_idle, countable, size_of
 from policy.world import World
-
-
-class Rights(NamedTuple):
-    """By which rules a job may preempt: within quota (A); above the base class (B, its class, else BASE)."""
-
-    by_quota: bool
-    above: int
 
 
 class Pool:
@@ -34,7 +28,7 @@ class Pool:
 
     __slots__ = (
         "_most", "_most_of_all", "_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
-        "ordered", "sizes", "spares",
+        "offers", "offers_if_exempt", "ordered", "sizes", "spares",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -45,6 +39,8 @@ class Pool:
         self.spares: dict[Owner, int] = {}
         self.in_classes: dict[int, int] = {}
         self.exempt: list[Run] = []
+        self.offers: Offers | None = None
+        self.offers_if_exempt: Offers | None = None
         # What of it belongs to each user is kept in sums, as it is asked for every job that may preempt.
         self._of_users: dict[str, int] = {}
         self._of_all = 0
@@ -61,6 +57,9 @@ class Pool:
 
     def count_out(self, run: Run, owner: Owner, need: int) -> None:
         """The run is nobody's victim any more, and its owner holds so much less."""
+        for offers in (self.offers, self.offers_if_exempt):
+            if offers is not None:
+                offers.count_out(run)
         user = run.job.user
         cores = self.counted.pop(run.id, 0)
         if cores:
@@ -183,6 +182,27 @@ class Candidates:
                 pool.by_class = self._lowest_first(ordered, self._classes)
         return pool
 
+    def offers(self, usable: int, pool: Pool) -> Offers:
+        """What the rules would offer of the pool of these vnodes, in sums."""
+        if pool.offers is None:
+            pool.offers = self._offers(pool.ordered, usable)
+        return pool.offers
+
+    def offers_if_exempt(self, usable: int, pool: Pool) -> Offers:
+        """The same of the runs that are still exempt."""
+        if pool.offers_if_exempt is None:
+            pool.offers_if_exempt = self._offers(pool.exempt, usable)
+        return pool.offers_if_exempt
+
+    def _offers(self, runs: Sequence[Run], usable: int) -> Offers:
+        directory, there = self._world.capacity.directory, self._world.runs
+        sized = [
+            (run, run.placement.cores_on(usable, directory))
+            for run in runs
+            if run.id not in self.picked and run.id in there
+        ]
+        return Offers(sized, self._quotas, self._classes)
+
     def never_enough_open(self, job: Job, rights: Rights, usable: int, closed: int) -> bool:
         """The same on the vnodes that no window closes to the job, once :meth:`never_enough` is no."""
         if not usable & ~closed:
@@ -211,15 +231,15 @@ class Candidates:
         if chunk is not None and chunk.cores:
             return self._pieces_without(rights, usable, pool, chunk.cores) < chunk.pieces
         shape = (usable, job.request)
-        fits = self._fits_without.get(shape)
-        if fits is None:
+        room = self._fits_without.get(shape)
+        if room is None:
             without = self._without.get(usable)
             if without is None:
                 without = self._without[usable] = capacity.copy()
                 for run in pool.ordered:
                     without.give(run.placement.shares(without.directory), run.job.request)
-            fits = self._fits_without[shape] = fit(without, job.request, allowed) is not None
-        return not fits
+            room = self._fits_without[shape] = fits(without, job.request, allowed)
+        return not room
 
     def _all_candidates(self) -> list[Run]:
         """The runs that may be preempted at all by what they are, in the configured order."""

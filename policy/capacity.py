@@ -8,11 +8,12 @@ whether a taking is allowed. What the vnodes are is :mod:`policy.inventory`, who
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from policy.cluster import Vnode
 from policy.consumables import Consumables
-from policy.inventory import Inventory
+from policy.host_sums import HostSums
+from policy.inventory import MOST_CORELESS, Inventory, most_on_vnode
 from policy.masks import count_vnodes, each_bit, indices_of
 from policy.placement import Placement, Share
 from policy.request import Chunk, Request
@@ -27,7 +28,8 @@ class Capacity:
     """
 
     __slots__ = (
-        "_together", "directory", "exclusive", "inventory", "levels", "others", "sharing", "usable",
+        "_by_host", "_changed", "_shared", "directory", "exclusive", "inventory", "levels", "others", "sharing",
+        "usable",
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
@@ -38,7 +40,11 @@ class Capacity:
         self.levels: dict[int, int] = {}
         self.usable = 0
         self.exclusive = 0
-        self._together: dict[int, int] | None = None
+        self._by_host: dict[str, HostSums] = {}
+        # The vnodes on which so much more or less of a consumable is free than these sums tell.
+        self._changed: dict[str, int] = {}
+        # The consumables whose sums a copy has as well, until one of the two needs others.
+        self._shared: frozenset[str] = frozenset()
         for name, bit in self.directory.bits.items():
             vnode = vnodes[name]
             level = vnode.available.get("ncpus", 0) - vnode.elsewhere.get("ncpus", 0)
@@ -47,11 +53,14 @@ class Capacity:
 
     def copy(self) -> Capacity:
         """The same in a copy of its own: cheap, as sets of vnodes are values."""
+        self._shared = frozenset(self._by_host)
         twin = Capacity.__new__(Capacity)
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
         twin.levels = dict(self.levels)
         twin.others = self.others.copy()
+        twin._by_host = dict(self._by_host)
+        twin._changed = dict(self._changed)
         return twin
 
     def replace(self, old: Vnode, new: Vnode) -> bool:
@@ -88,10 +97,11 @@ class Capacity:
             self.exclusive &= ~self.sharing.held_alone(mask, request)
 
     def _shift(self, resource: str, mask: int, by: int) -> None:
+        if resource in self._changed:
+            self._changed[resource] |= mask
         if resource != "ncpus":
             self.others.shift(resource, mask, by)
             return
-        self._together = None
         levels = self.levels
         moved: list[tuple[int, int]] = []
         for level in list(levels):
@@ -146,29 +156,37 @@ class Capacity:
                 idle[index] = level
         return idle
 
-    def free_of_each(self, vnodes: int, resources: Iterable[str]) -> dict[str, Sequence[int]]:
-        """What every vnode in order has free of some consumables; of cores 0 for those not in the set."""
-        nothing = (0,) * len(self.directory.names)
-        return {
-            resource: self.idle_of_each(vnodes) if resource == "ncpus" else self.others.free.get(resource, nothing)
-            for resource in resources
-        }
-
     def free_on(self, bit: int, resource: str) -> int:
         """What one vnode has free of a consumable (negative where it is overcommitted)."""
         if resource == "ncpus":
             return next((level for level, mask in self.levels.items() if mask & bit), 0)
         return self.others.on(bit, resource)
 
-    def hosts_by_idle(self) -> Mapping[int, int]:
-        """How many hosts have so many idle cores on all their vnodes together, also on closed ones."""
-        if self._together is None:
-            self._together = {}
-            idle = self.idle_of_each(-1)
-            for indices in self.inventory.host_indices():
-                together = sum([max(0, idle[index]) for index in indices])
-                self._together[together] = self._together.get(together, 0) + 1
-        return self._together
+    def by_host(self, resource: str) -> HostSums:
+        """What the vnodes of each host have free of a consumable, together and each, also closed ones."""
+        sums, changed = self._by_host.get(resource), self._changed.get(resource, 0)
+        if sums is None:
+            nothing = (0,) * len(self.directory.names)
+            free = self.idle_of_each(-1) if resource == "ncpus" else self.others.free.get(resource, nothing)
+            sums = self._by_host[resource] = HostSums(self.inventory, free)
+        elif changed:
+            if resource in self._shared:
+                sums = self._by_host[resource] = sums.copy()
+                self._shared -= {resource}
+            sums.change(self._free_on_each(resource, changed))
+        self._changed[resource] = 0
+        return sums
+
+    def _free_on_each(self, resource: str, vnodes: int) -> Iterator[tuple[int, int]]:
+        """What is free on each of these vnodes, given by index."""
+        if resource == "ncpus":
+            for level, mask in self.levels.items():
+                for index in indices_of(mask & vnodes):
+                    yield index, level
+        else:
+            listed = self.others.free.get(resource, ())
+            for index in indices_of(vnodes) if listed else ():
+                yield index, listed[index]
 
     def reaches(self, vnodes: int, cores: int) -> bool:
         """Whether one of these vnodes has at least so many idle cores."""
@@ -198,6 +216,8 @@ class Capacity:
 
     def pieces(self, chunk: Chunk, vnodes: int, enough: int) -> int:
         """How many such pieces fit these vnodes now, as they are; counted up to ``enough``."""
+        if not chunk.amounts:
+            return min(enough, MOST_CORELESS * count_vnodes(vnodes))
         count = 0
         for held in self.held_at_least(chunk, vnodes):
             count += count_vnodes(held)
@@ -222,7 +242,7 @@ class Capacity:
                 wide.append(union)
         held = vnodes
         count = 0
-        while held:
+        while held and (cores or count < MOST_CORELESS):
             count += 1
             if cores:
                 if not wide:
@@ -235,7 +255,7 @@ class Capacity:
 
     def could_hold(self, chunk: Chunk, bit: int, level: int) -> int:
         """How many such chunks fit a vnode with ``level`` idle cores."""
-        count = 1 << 30
+        count = most_on_vnode(chunk)
         index = bit.bit_length() - 1
         for resource, amount in chunk.amounts:
             if resource == "ncpus":

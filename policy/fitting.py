@@ -13,7 +13,7 @@ from policy.capacity import Capacity
 from policy.masks import count_vnodes, each_bit, lowest
 from policy.placement import Placement, Share
 from policy.request import Chunk, Request
-from policy.spanning import may_span, span
+from policy.spanning import count_pieces, may_span, span
 
 
 def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
@@ -26,6 +26,15 @@ def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
         groups = capacity.inventory.grouped_by(request.group)
         return next(filter(None, (_arranged(capacity, request, allowed & group) for group in groups)), None)
     return _arranged(capacity, request, allowed)
+
+
+def fits(capacity: Capacity, request: Request, vnodes: int) -> bool:
+    """Whether :func:`fit` finds a placement: for equal pieces anywhere counting them tells, without one being made."""
+    if len(request.chunks) != 1 or request.place != "free" or request.group is not None:
+        return fit(capacity, request, vnodes) is not None
+    chunk = request.chunks[0]
+    here = vnodes & capacity.open_to(request) & capacity.inventory.matching(chunk)
+    return count_pieces(capacity, chunk, here, chunk.pieces) >= chunk.pieces
 
 
 def _arranged(capacity: Capacity, request: Request, allowed: int) -> Placement | None:

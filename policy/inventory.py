@@ -15,6 +15,15 @@ from policy.request import Amounts, Chunk
 
 _ONE_CORE = (("ncpus", 1),)
 _TRUTHS = {"t": "true", "1": "true", "y": "true", "f": "false", "0": "false", "n": "false"}
+_ANY_NUMBER = 1 << 30
+MOST_CORELESS = 1000
+"""So many pieces that ask for no core fit a vnode at most: nothing else bounds them, and
+who asks for a thousand million of a KiB each would keep passes busy, and PBS, which names each piece's vnode."""
+
+
+def most_on_vnode(chunk: Chunk) -> int:
+    """More pieces of a kind are not looked for on one vnode, whatever it has."""
+    return _ANY_NUMBER if chunk.cores else MOST_CORELESS
 
 
 class Inventory:
@@ -25,7 +34,7 @@ class Inventory:
     """
 
     __slots__ = (
-        "_ever", "_host_indices", "_host_sums", "_hosts", "_kinds", "_matching", "_sums", "_vnodes",
+        "_ever", "_host_indices", "_host_of", "_host_sums", "_hosts", "_kinds", "_matching", "_sums", "_vnodes",
         "directory", "everywhere", "one_vnode_per_host", "totals",
     )  # fmt: skip
 
@@ -41,6 +50,7 @@ class Inventory:
         self._kinds: tuple[tuple[Amounts, int], ...] | None = None
         self._hosts: dict[str, int] = {}
         self._host_indices: list[list[int]] | None = None
+        self._host_of: list[int] | None = None
         for index, vnode in enumerate(self._vnodes):
             cores, host = vnode.available.get("ncpus", 0), vnode.host or vnode.name
             self.totals[cores] = self.totals.get(cores, 0) | (1 << index)
@@ -82,7 +92,7 @@ class Inventory:
         here = vnodes & self.matching(chunk)
         for kind, mask in self.kinds():
             available = dict(kind)
-            each = min([1 << 30, *(available.get(name, 0) // amount for name, amount in chunk.amounts)])
+            each = min([most_on_vnode(chunk), *(available.get(name, 0) // amount for name, amount in chunk.amounts)])
             count += each * count_vnodes(mask & here)
         self._ever[chunk.amounts, chunk.wants, vnodes] = count
         return count
@@ -111,6 +121,15 @@ class Inventory:
         if self._host_indices is None:
             self._host_indices = [indices_of(host) for host in self._hosts.values()]
         return self._host_indices
+
+    def host_of(self) -> Sequence[int]:
+        """The place of each vnode's host in the order of the hosts."""
+        if self._host_of is None:
+            self._host_of = [0] * len(self._vnodes)
+            for number, host in enumerate(self.host_indices()):
+                for index in host:
+                    self._host_of[index] = number
+        return self._host_of
 
     def host_sums(self, vnodes: int, resource: str) -> Sequence[int]:
         """All of a consumable that those of the vnodes have which are on each host, in the order of the hosts."""

@@ -44,6 +44,8 @@ def each_bit(mask: int) -> Iterable[int]:
 
 def indices_of(mask: int) -> list[int]:
     """The vnodes of a set as indices, lowest first."""
+    if not mask & (mask - 1):
+        return [mask.bit_length() - 1] if mask else []
     digits = bin(mask)[:1:-1]
     found: list[int] = []
     index = digits.find("1")

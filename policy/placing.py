@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from policy.cluster import Job
-from policy.fitting import fit
+from policy.fitting import fit, fits
 from policy.formulas import FORMULAS, Formulas
 from policy.learning import layout_of
 from policy.ledger import Ledger
@@ -83,7 +83,7 @@ class Placer:
             return self._lay_out(job, allowed, None)
         good = allowed & self._ranking.compliant(wish)
         placement = self._lay_out(job, good, wish)
-        if placement is None and good != allowed and fit(self._capacity, job.request, allowed) is not None:
+        if placement is None and good != allowed and fits(self._capacity, job.request, allowed):
             return self._ranking.missing(wish, allowed)
         return placement
 

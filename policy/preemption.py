@@ -8,14 +8,15 @@ or may not be rerun is nobody's victim. The search itself is :mod:`policy.victim
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from policy.candidates import Candidates, Pool, Rights
+from policy.candidates import Candidates, Pool
 from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
 from policy.ledger import Ledger
 from policy.limits import show_entity
+from policy.offers import Rights
 from policy.placement import Placement
 from policy.quotas import Quotas, Standing
 from policy.reasons import Reason
@@ -262,21 +263,21 @@ class Preemption:
         exempt = self._exempt(job, rights, usable, pool)
         if exempt is not None:
             return exempt
-        directory = self._world.capacity.directory
         idle = ("idle", self._world.capacity.idle(usable))
         if rights.above == BASE:
             return Reason("no-victims", (("preemptible", pool.cores_of_others(job.user)), idle))
-        offered = [run for run in pool.by_class if self._offer(run, job, rights) is not None]
-        cores = sum(run.placement.cores_on(usable, directory) for run in offered)
-        if not offered:
+        offered = self._candidates.offers(usable, pool).to(job.user, rights)
+        if not offered.runs:
             return Reason("no-lower-class", (("class", rights.above), idle))
-        return Reason("too-few-lower", (("class", rights.above), ("preemptible", cores), idle))
+        return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), idle))
 
     def _exempt(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason | None:
         """Until when some that could be victims are exempt; None where nobody is."""
-        exempt: Sequence[Run] = [run for run in pool.exempt if self._offer(run, job, rights) is not None]
-        if not exempt:
+        if not pool.exempt:
             return None
-        cores = sum(run.placement.cores_on(usable, self._world.capacity.directory) for run in exempt)
-        at_s = min(run.start_s for run in exempt) + self._settings.exempt_s
-        return Reason("exempt-victims", (("exempt", cores), ("at_s", at_s)))
+        offers = self._candidates.offers_if_exempt(usable, pool)
+        offered = offers.to(job.user, rights)
+        if not offered.runs:
+            return None
+        at_s = offers.first_start_s(job.user, rights) + self._settings.exempt_s
+        return Reason("exempt-victims", (("exempt", offered.cores), ("at_s", at_s)))

@@ -22,11 +22,13 @@ from policy.world import World
 
 class Effect(NamedTuple):
     """One thing that the change does. ``kind``: starts, stays-queued, preempted, spared, gets-cores, loses-cores,
-    reserved, unreserved, safe or open; ``job`` is the job's id, or the user's name for the last two."""
+    reserved, unreserved, safe or open; ``job`` is the job's id, or the user's name for the last two. ``would`` is the
+    sentence where the plan is not carried out, as in a queue that is only observed."""
 
     kind: str
     job: str
     sentence: str
+    would: str
 
 
 class Preview(NamedTuple):
@@ -75,16 +77,16 @@ def _outcomes(plan: Plan) -> dict[str, _Outcome]:
 
 
 _NEW = {
-    "start": ("starts", "starts"),
-    "preempt": ("preempted", "is preempted"),
-    "hold": ("gets-cores", "starts as soon as its victims have let go"),
-    "head": ("reserved", "becomes first in line"),
+    "start": ("starts", "starts", "would start"),
+    "preempt": ("preempted", "is preempted", "would be preempted"),
+    "hold": ("gets-cores", "starts as soon as its victims have let go", "would start after its victims"),
+    "head": ("reserved", "becomes first in line", "would become first in line"),
 }
 _OLD = {
-    "start": ("stays-queued", "no longer starts"),
-    "preempt": ("spared", "is no longer preempted"),
-    "hold": ("loses-cores", "no longer gets cores by preemption"),
-    "head": ("unreserved", "is no longer first in line"),
+    "start": ("stays-queued", "no longer starts", "would no longer start"),
+    "preempt": ("spared", "is no longer preempted", "would no longer be preempted"),
+    "hold": ("loses-cores", "no longer gets cores by preemption", "would no longer get cores by preemption"),
+    "head": ("unreserved", "is no longer first in line", "would no longer be first in line"),
 }
 
 
@@ -97,14 +99,16 @@ def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], now_s: flo
         job = (new or old or before[job_id]).job
         who = f"{job_id.split('.')[0]} {job.user} {job.cores}c"
         if new is not None and new.kind in _NEW:
-            kind, text = _NEW[new.kind]
+            kind, text, would = _NEW[new.kind]
             if new.reason is not None and new.kind != "hold":
-                text = f"is {new.reason.sentence(job, now_s)}"
-            effects.append(Effect(kind, job_id, f"{who} {text}"))
+                why = new.reason.sentence(job, now_s)
+                text, would = f"is {why}", f"would be {why}"
+            effects.append(Effect(kind, job_id, f"{who} {text}", f"{who} {would}"))
         elif old is not None and old.kind in _OLD:
-            kind, text = _OLD[old.kind]
-            detail = f" and waits: {new.reason.sentence(job, now_s)}" if new is not None and new.reason else ""
-            effects.append(Effect(kind, job_id, f"{who} {text}{detail}"))
+            kind, text, would = _OLD[old.kind]
+            why = new.reason.sentence(job, now_s) if new is not None and new.reason else ""
+            text, would = (f"{text} and waits: {why}", f"{would}, but wait: {why}") if why else (text, would)
+            effects.append(Effect(kind, job_id, f"{who} {text}", f"{who} {would}"))
     return effects
 
 
@@ -146,11 +150,12 @@ def _later(before: dict[str, set[str]], after: dict[str, set[str]]) -> list[Effe
         safe = len(before.get(user, set()) - after.get(user, set()))
         now_open = len(after.get(user, set()) - before.get(user, set()))
         if safe:
-            effects.append(Effect("safe", user, f"{_jobs(safe)} of {user}'s can no longer be preempted"))
+            effects.append(_may("safe", user, safe, "no longer be preempted"))
         if now_open:
-            effects.append(Effect("open", user, f"{_jobs(now_open)} of {user}'s can be preempted"))
+            effects.append(_may("open", user, now_open, "be preempted"))
     return effects
 
 
-def _jobs(count: int) -> str:
-    return f"{count} running {'job' if count == 1 else 'jobs'}"
+def _may(kind: str, user: str, count: int, what: str) -> Effect:
+    whose = f"{count} running {'job' if count == 1 else 'jobs'} of {user}'s"
+    return Effect(kind, user, f"{whose} can {what}", f"{whose} could {what}")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Callable, NamedTuple
 
 from policy.cluster import UNLIMITED_S, Job, Run
-from policy.fitting import fit
+from policy.fitting import fits
 from policy.ledger import Backfilled
 from policy.masks import count_vnodes
 from policy.releases import Future, give_back
@@ -110,20 +110,20 @@ def keep_by_fit(
         allowed &= ~closed.vnodes
     ended = [release for release in future.releases if release.end_s <= promise.at_s]
     give_back(then, ended)
-    if fit(then, head.request, allowed) is not None:
+    if fits(then, head.request, allowed):
         return None
     cut: list[Run] = []
     for run in promise.cuttable():
         if run.id not in future.gone and expected.get(run.id, run.end_s) > promise.at_s:
             cut.append(run)
             then.give(run.placement.shares(then.directory), run.job.request)
-            if fit(then, head.request, allowed) is not None:
+            if fits(then, head.request, allowed):
                 break
     else:
         return None
     for run in cut[::-1]:
         then.take(run.placement.shares(then.directory), run.job.request)
-        if fit(then, head.request, allowed) is None:
+        if not fits(then, head.request, allowed):
             then.give(run.placement.shares(then.directory), run.job.request)
         else:
             cut.remove(run)

@@ -8,6 +8,7 @@ below it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from policy.cluster import Job, Queue
@@ -64,6 +65,19 @@ class Quotas:
     def used(self, queue: str, entity: EntityKey) -> int:
         """What an entity holds in a queue, with what this pass has booked."""
         return self._world.use_in(queue, self.counted).get(entity, 0) + self._shifts.get((queue, entity), 0)
+
+    def booked(self) -> Mapping[str, object]:
+        """All that :meth:`used` depends on, as it is now, for :meth:`is_booked_like`."""
+        return {
+            "": dict(self._shifts),
+            **{name: dict(self._world.use_in(name, self.counted)) for name in self._world.queues},
+        }
+
+    def is_booked_like(self, before: Mapping[str, object]) -> bool:
+        """Whether nothing of it has changed since."""
+        return before.get("") == self._shifts and all(
+            before.get(name) == self._world.use_in(name, self.counted) for name in self._world.queues
+        )
 
     def shift(self, job: Job, sign: int) -> None:
         """Book a job in (1) or out (-1)."""

@@ -47,6 +47,9 @@ class Refusals:
         # What is free only shrinks within a pass, unless a start is taken back.
         self._lacking: set[tuple[Request, str]] = set()
         self._lacking_at = 0
+        # There is room for these as long as nothing is taken.
+        self._roomy: set[tuple[Request, str]] = set()
+        self._roomy_at = -1
         self._beside_head: set[_Shape] = set()
         self._windows: dict[_Shape, Reason] = {}
         self._windows_at = 0
@@ -86,12 +89,18 @@ class Refusals:
         key = (request, job.queue)
         if key in self._lacking:
             return True
+        if self._roomy_at != self._draft.moves:
+            self._roomy_at = self._draft.moves
+            self._roomy.clear()
+        elif key in self._roomy:
+            return False
         open_now = allowed & self._capacity.open_to(request)
         for chunk in request.chunks:
             there = open_now & self._capacity.inventory.matching(chunk)
             if count_pieces(self._capacity, chunk, there, chunk.pieces) < chunk.pieces:
                 self._lacking.add(key)
                 return True
+        self._roomy.add(key)
         return False
 
     def note_lack(self, job: Job) -> None:

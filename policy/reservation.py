@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
-from policy.fitting import fit
+from policy.fitting import fit, fits
 from policy.placement import Directory, Placement
 from policy.request import Request
 
@@ -67,7 +67,7 @@ class Reservation:
             return True
         shares = placement.shares(then.directory)
         then.take(shares, request)
-        if fit(then, self.head.request, self._allowed) is None:
+        if not fits(then, self.head.request, self._allowed):
             then.give(shares, request)
             return False
         self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
@@ -106,7 +106,7 @@ class Reservation:
 
     def fits_head(self, then: Capacity) -> bool:
         """Whether the head fits what would be free then."""
-        return fit(then, self.head.request, self._allowed) is not None
+        return fits(then, self.head.request, self._allowed)
 
     def outlasts(self, run: Run) -> bool:
         """Whether the run is taken to hold its cores still at the reserved time."""

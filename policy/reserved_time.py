@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job
-from policy.fitting import fit
+from policy.fitting import fits
 from policy.promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
 from policy.releases import Future, Pending, Release, expected_ends, future_of, give_back
 from policy.reservation import Reservation
@@ -93,7 +93,7 @@ def _reserve_by_fit(
     start = stop = 0
     step = 1
     before, after = free, free.copy()
-    while fit(after, head.request, allowed) is None:
+    while not fits(after, head.request, allowed):
         if stop == len(releases):
             return None
         before, start = after.copy(), stop
@@ -105,7 +105,7 @@ def _reserve_by_fit(
         middle = (low + high) // 2
         trial = before.copy()
         give_back(trial, releases[start:middle])
-        if fit(trial, head.request, allowed) is None:
+        if not fits(trial, head.request, allowed):
             low = middle
         else:
             high = middle
@@ -137,12 +137,12 @@ def _reserve_between(
         open_then = allowed & ~closed.vnodes
         released = bisect_right(ends, times[last])
         then = _later(base, releases[given:released], closed)
-        if open_then and fit(then, head.request, open_then) is not None:
+        if open_then and fits(then, head.request, open_then):
             low, high = first, last
             while low < high:
                 middle = (low + high) // 2
                 trial = _later(base, releases[given : bisect_right(ends, times[middle])], closed)
-                if fit(trial, head.request, open_then) is None:
+                if not fits(trial, head.request, open_then):
                     low = middle + 1
                 else:
                     high, then = middle, trial

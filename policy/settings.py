@@ -195,12 +195,13 @@ class StripeSettings:
 @dataclass(frozen=True)
 class PassSettings:
     """How a pass in the server behaves: its interval, its time budget, how many jobs it starts and how many comments it
-    writes at most."""
+    writes at most; and how often is looked between two passes whether one shall come ahead of its time (0: never)."""
 
     interval_s: int = _whole(15, 1, 9999)
     budget_s: float = _number(10, 0.1, 9999, unit="seconds")
     max_starts: int = _whole(500, 1, 1_000_000)
     max_comments: int = _whole(200, 0, 1_000_000)
+    look_s: float = _number(0.5, 0, 9999, unit="seconds")
 
 
 @dataclass(frozen=True)

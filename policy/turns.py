@@ -13,7 +13,7 @@ from typing import NamedTuple
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
 from policy.draft import Draft
-from policy.fitting import fit
+from policy.fitting import fit, fits
 from policy.holds import CLASS, PROMISE, QUOTA, Holds
 from policy.ledger import Backfilled
 from policy.placement import Placement
@@ -276,8 +276,8 @@ class Turns:
         closed = self._closed_to(job)
         if self._settings.backfill.kind == "none":
             behind = Reason("behind-head", (("head", reservation.head.id),))
-            fits = self._preemption is not None and fit(self._world.capacity, job.request, allowed) is None
-            return Left(behind, final=not fits)
+            lacks = self._preemption is not None and not fits(self._world.capacity, job.request, allowed)
+            return Left(behind, final=not lacks)
         if self.refusals.lacks_room(job, allowed):
             return Left(_pinned(job) if job.pinned else self.refusals.fragmented(region))
         in_the_way = self.refusals.window_in_the_way(job, closed)

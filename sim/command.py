@@ -24,6 +24,7 @@ from sim.policies import Policy, resolve
 from sim.record import Replay
 from sim.replay import replay
 from sim.report import printable
+from sim.reservation_file import ReservationError, read_reservations
 from sim.trace import TraceError, read_traces
 from sim.workload import Cluster, Workload, describe_skipped
 
@@ -52,9 +53,19 @@ class Source:
     seed: int | None
     load: float | None
     applications: str | None = None
+    reservations: Path | None = None
 
     def load_workload(self) -> tuple[Workload, Cluster]:
-        """The jobs, and the cluster they meet. Raises CommandError."""
+        """The jobs, and the cluster they meet, with what is reserved of it. Raises CommandError."""
+        workload, cluster = self._load()
+        if self.reservations is None:
+            return workload, cluster
+        try:
+            return workload, replace(cluster, reservations=read_reservations(self.reservations, cluster))
+        except ReservationError as error:
+            raise CommandError(error) from error
+
+    def _load(self) -> tuple[Workload, Cluster]:
         if self.jobs is not None:
             return self._generate(self.jobs)
         self._refuse(
@@ -127,9 +138,10 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         seed: int | None,
         load: float | None,
         applications: str | None,
+        reservations: Path | None,
         **others: Any,
     ) -> None:
-        command(source=Source(trace, cluster, jobs, users, seed, load, applications), **others)
+        command(source=Source(trace, cluster, jobs, users, seed, load, applications, reservations), **others)
 
     for decorate in reversed(_SOURCE_OPTIONS):
         with_source = decorate(with_source)
@@ -147,6 +159,12 @@ _SOURCE_OPTIONS = (
         "--applications",
         metavar="KIND[,KIND...]",
         help=f"With --generate: equal jobs of these kinds in turn instead ({', '.join(sorted(KINDS))}).",
+    ),
+    click.option(
+        "--reservations",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Reservations of the cluster's nodes, TOML; ordinary jobs keep clear of them.",
     ),
 )
 
@@ -187,8 +205,11 @@ def replay_each(
 ) -> Iterator[Replay]:
     """Replay policy by policy, each with a bar on stderr; what reading left out, or a policy by itself, is said there.
 
-    Raises CommandError for a policy under which no job ever starts.
+    Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
+    jobs that slow each other down outlive the estimates by which a reservation's nodes are free when it begins.
     """
+    if contention and cluster.reservations:
+        raise CommandError("--contention: not with --reservations: jobs outlive their estimates, and run into them")
     say_left_out(workload)
     for policy in policies:
         with progress(policy.name, len(workload.jobs)) as show:

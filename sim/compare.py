@@ -8,7 +8,7 @@ scheduling", ICPP Workshops 2002; wide is the widest quarter of the workload, wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sim.metrics import Metrics, bounded_slowdown, measure, wait_s
 from sim.record import JobRecord, Replay
@@ -57,11 +57,11 @@ class Compared:
     classes: Mapping[str, ClassFigures]
 
     def flat(self) -> dict[str, object]:
-        """Every figure under one name, those of `Metrics` first; the same names for every policy and workload.
+        """Every figure under one name, those of `Metrics` first; the same names for every policy on one cluster.
 
         A class without jobs has 0 jobs and None for its figures.
         """
-        values: dict[str, object] = asdict(self.metrics)
+        values = self.metrics.figures()
         for name in (ALL, *CLASSES):
             figures = self.classes.get(name)
             prefix = name.replace(" ", "_")

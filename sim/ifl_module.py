@@ -51,13 +51,19 @@ class attropl(_Link):  # noqa: N801
 
 
 class batch_status:  # noqa: N801
-    """One object of a status answer, and the next one."""
+    """One object of a status answer, and the next one. Its attributes are linked when they are asked for: the links of
+    a hundred thousand jobs are not held at once."""
 
-    def __init__(self) -> None:
-        self.next: batch_status | None = None
-        self.name: str | None = None
-        self.attribs: _Link | None = None
+    __slots__ = ("_texts", "name", "next", "text")
+
+    def __init__(self, name: str, texts: Mapping[str, str], following: batch_status | None) -> None:
+        self.name, self.next, self._texts = name, following, texts
         self.text: str | None = None
+
+    @property
+    def attribs(self) -> _Link | None:
+        """The first of its attributes."""
+        return _chain(self._texts)
 
 
 class _Client:
@@ -98,9 +104,7 @@ class _Client:
             self.messages[handle] = None
         head: batch_status | None = None
         for name, texts in reversed(found):
-            link = batch_status()
-            link.name, link.attribs, link.next = name, _chain(texts), head
-            head = link
+            head = batch_status(name, texts, head)
         return head
 
     def do(self, handle: int, request: Callable[[], None]) -> int:
@@ -153,7 +157,7 @@ def _status_calls(client: _Client) -> Mapping[str, object]:
         "pbs_connect": client.connect,
         "pbs_disconnect": client.disconnect,
         "pbs_geterrmsg": client.messages.get,
-        "pbs_statfree": lambda answer: None,
+        "pbs_statfree": _free,
         "pbs_statserver": lambda c, names, extend: client.ask(c, lambda: stat_server(server), names, _named(SERVER)),
         "pbs_statque": lambda c, name, names, extend: client.ask(
             c, lambda: stat_queues(server, name or ""), names, _named(QUEUE)
@@ -242,6 +246,12 @@ def _walk(link: _Link | None, kind: type[_Link] = attrl) -> Iterator[_Link]:
 
 def _key(link: _Link) -> str:
     return f"{link.name}.{link.resource}" if link.resource else str(link.name)
+
+
+def _free(answer: batch_status | None) -> None:
+    """Link by link: a long chain that goes all at once keeps every other thread waiting meanwhile."""
+    while answer is not None:
+        answer.next, answer = None, answer.next
 
 
 def _choose(texts: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:

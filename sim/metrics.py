@@ -7,9 +7,10 @@ names and order are those of `pbsteer simulate --json`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sim.record import JobRecord, Replay
+from sim.workload import Cluster
 
 SLOWDOWN_BOUND_S = 10
 SAMPLE_S = 3600
@@ -31,6 +32,7 @@ class Metrics:
     `checkpoint_core_s`, `lost_core_s`  charged for saving jobs; work that had to be repeated
     `max_head_delay_s`    largest of start - first promise, below 0 if every start was early; None without a promise
     `cpu_s`, `jobs_per_cpu_s`  CPU time of the replay, reading excluded
+    `reserved_core_s`     what reservations keep from the first submit to the last end; None on a cluster without any
     """
 
     policy: str
@@ -49,6 +51,14 @@ class Metrics:
     max_head_delay_s: float | None
     cpu_s: float
     jobs_per_cpu_s: float | None
+    reserved_core_s: float | None = None
+
+    def figures(self) -> dict[str, object]:
+        """Each figure by its name, in order; what reservations keep only where there are some."""
+        values: dict[str, object] = asdict(self)
+        if self.reserved_core_s is None:
+            del values["reserved_core_s"]
+        return values
 
 
 def measure(replay: Replay) -> Metrics:
@@ -62,7 +72,8 @@ def measure(replay: Replay) -> Metrics:
                 f"policy {replay.policy}: job {record.job.number} never ran; every job of a replay must end"
             )
     waits = sorted(wait_s(record) for record in records)
-    makespan_s = max(record.end_s for record in records) - min(record.job.submit_s for record in records)
+    first_s, last_s = min(record.job.submit_s for record in records), max(record.end_s for record in records)
+    makespan_s = last_s - first_s
     capacity_core_s = replay.cluster.cores * makespan_s
     own_core_s = sum(record.job.cores * record.job.run_s for record in records)
     return Metrics(
@@ -82,7 +93,12 @@ def measure(replay: Replay) -> Metrics:
         max_head_delay_s=max((r.head_delay_s for r in records if r.head_delay_s is not None), default=None),
         cpu_s=replay.cpu_s,
         jobs_per_cpu_s=len(records) / replay.cpu_s if replay.cpu_s else None,
+        reserved_core_s=_reserved_core_s(replay.cluster, first_s, last_s) if replay.cluster.reservations else None,
     )
+
+
+def _reserved_core_s(cluster: Cluster, first_s: float, last_s: float) -> float:
+    return sum(each.core_s_between(first_s, last_s, cluster.cores_per_node) for each in cluster.reservations)
 
 
 def wait_s(record: JobRecord) -> float:

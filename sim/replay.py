@@ -23,6 +23,7 @@ from sim.applications import traits_of
 from sim.contention import Contention, Shape
 from sim.policies import Policy
 from sim.record import JobRecord, Replay
+from sim.reservation import windows_of_nodes
 from sim.workload import Cluster, TraceJob, Workload
 
 _PROGRESS_EVERY = 1000
@@ -30,9 +31,13 @@ _NEVER_S = inf
 
 
 def vnodes_of(cluster: Cluster) -> list[Vnode]:
-    """The cluster's nodes as vnodes, named so that their order is their number."""
+    """The cluster's nodes as vnodes, named so that their order is their number, closed while they are reserved."""
     width = len(str(cluster.nodes))
-    return [Vnode(f"n{number:0{width}}", {"ncpus": cluster.cores_per_node}) for number in range(1, cluster.nodes + 1)]
+    closed = windows_of_nodes(cluster.reservations)
+    return [
+        Vnode(f"n{number:0{width}}", {"ncpus": cluster.cores_per_node}, closed=closed.get(number, ()))
+        for number in range(1, cluster.nodes + 1)
+    ]
 
 
 def replay(

@@ -10,7 +10,6 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from sim.metrics import Metrics
@@ -28,7 +27,7 @@ def printable(text: str) -> str:
 
 def to_json(metrics: Metrics) -> str:
     """One line: an object with the fields of `Metrics`, in their order. What there is no figure for is null."""
-    return json.dumps(asdict(metrics), allow_nan=False)
+    return json.dumps(metrics.figures(), allow_nan=False)
 
 
 def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:
@@ -37,12 +36,15 @@ def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) 
 
 
 def describe(workload: Workload, cluster: Cluster) -> str:
-    """One line: the workload, how many jobs it has, the cluster, and how many records were left out."""
+    """One line: the workload, how many jobs it has, the cluster with its reservations, and how many records were left
+    out."""
     left_out = sum(workload.skipped.values())
     jobs = f"{len(workload.jobs):,} job{'s' * (len(workload.jobs) != 1)}"
     nodes = f"{cluster.nodes:,} node{'s' * (cluster.nodes != 1)}"
     cores = f"{cluster.cores_per_node:,} core{'s' * (cluster.cores_per_node != 1)}"
     title = f"{printable(workload.name)}: {jobs} on {nodes} of {cores}"
+    if cluster.reservations:
+        title += f", {len(cluster.reservations):,} reservation{'s' * (len(cluster.reservations) != 1)}"
     return f"{title}, {left_out:,} left out" if left_out else title
 
 
@@ -50,6 +52,8 @@ def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
     """The policies' names, then each figure: its label and a value for each policy."""
     rows = [["", *(short_name(metrics.policy) for metrics in measured)]]
     rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
+    if any(metrics.reserved_core_s is not None for metrics in measured):
+        rows.append(["kept by reservations", *(_core_hours(metrics.reserved_core_s or 0.0) for metrics in measured)])
     return rows
 
 

@@ -6,6 +6,7 @@ to, and for jobs and vnodes the very same object until something changes.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping
 
@@ -58,13 +59,22 @@ def stat_resources(server: SimServer, name: str = "") -> Stat:
 
 
 def stat_jobs(server: SimServer, job_id: str = "", extend: str = "") -> Stat:
-    """One job's attributes or all jobs'. `extend` as PBS has it: `t` for subjobs as well, `x` for ended jobs."""
+    """The attributes of all jobs, or of those named, with commas between them: an error where none of these is there.
+    `extend` as PBS has it: `t` for subjobs as well, `x` for ended jobs."""
+    found: Stat = []
     if not job_id:
-        found: Stat = []
         for job in server.jobs.values():
             if job.state != "F" or "x" in extend:
                 found += _stat_job(job, extend)
         return found
+    names = job_id.split(",")
+    for name in names:
+        with contextlib.suppress(PbsError):
+            found += _stat_named(server, name, extend)
+    return found or _stat_named(server, names[-1], extend)
+
+
+def _stat_named(server: SimServer, job_id: str, extend: str) -> Stat:
     parent, index = server.look_up(job_id)
     if parent.state == "F" and "x" not in extend:
         raise PbsError(JOB_FINISHED)

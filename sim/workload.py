@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sim.reservation import Reservation
+
 # Far above any machine there is; a typing mistake beyond it would fill the memory before it failed.
 _MOST_NODES = 1_000_000
 _MOST_CORES_PER_NODE = 100_000
@@ -36,10 +38,11 @@ class TraceJob:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Equal nodes, each with the same number of cores."""
+    """Equal nodes, each with the same number of cores, and what is reserved of them."""
 
     nodes: int
     cores_per_node: int
+    reservations: tuple[Reservation, ...] = ()
 
     def __post_init__(self) -> None:
         for what, value, most in (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 from textual.app import App
+from textual.events import Event, Key, Paste
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -20,6 +21,7 @@ from tui.keeping import KeptFiles
 from tui.keyboard import take_any_bytes
 from tui.screen import MainScreen
 from tui.themes import DEFAULT, THEMES, Look
+from tui.typed_ahead import TypedAhead
 
 NO_SITE = Site()
 NOT_KEPT = KeptFiles()
@@ -51,6 +53,7 @@ class Console(App[None]):
         # With the terminal's own colours, Textual's filter for NO_COLOR takes colours away instead of greying them.
         super().__init__(ansi_color=True if self._look.without_colour else None)
         self._source = source
+        self._typed_ahead = TypedAhead(self, super().on_event)
         for each in THEMES.values():
             self.register_theme(each)
         self.main = MainScreen(
@@ -76,6 +79,13 @@ class Console(App[None]):
     def get_default_screen(self) -> MainScreen:
         """The console's one screen."""
         return self.main
+
+    async def on_event(self, event: Event) -> None:
+        """Textual's own, but that keys and pasted text take their turns."""
+        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            await self._typed_ahead.take(event)
+        else:
+            await super().on_event(event)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """Textual's own, with less to write."""

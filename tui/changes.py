@@ -130,7 +130,7 @@ class Changes:
         def work() -> None:
             lines: list[Line]
             try:
-                lines = effect_lines(foresee(world, deed))
+                lines = effect_lines(foresee(world, deed), world)
             except ChangeError as error:
                 lines = [((f"no preview: {error}", "warn"),)]
             except Exception as error:  # noqa: BLE001 - a preview that fails is a line on the screen, not the console's end

@@ -37,11 +37,14 @@ class Desk(Protocol):
     look: Look
     views: Mapping[str, View]
     places: Places
-    world: World | None
 
     @property
     def app(self) -> App[Any]:
         """The application."""
+
+    @property
+    def world(self) -> World | None:
+        """The world as it was seen last; None before the first answer."""
 
     @property
     def view(self) -> View:

@@ -117,7 +117,7 @@ def _tell(world: World, deed: Deed, *, as_json: bool) -> dict[str, Any]:
     try:
         foreseen = foresee(world, deed)
         told["preview"] = foreseen.as_json()
-        effects = effect_lines(foreseen)
+        effects = effect_lines(foreseen, world)
     except ChangeError as error:
         effects = [((f"no preview: {error}", "warn"),)]
     if not as_json:

@@ -22,7 +22,7 @@ from hooks.deploy import Deployment, Part, Removed
 from hooks.installed import DeployError, Reply
 from hooks.let_go import Programs
 from hooks.moms import SCRIPTS, install_scripts
-from hooks.steps import Step, show_steps
+from hooks.steps import Step, show_remark, show_steps
 from policy.settings import Settings, SettingsError
 from tui.core.opening import DEFAULT_POLICY, read_settings
 from tui.hooks_status import describe_health, fold, health_as_data, look
@@ -91,15 +91,20 @@ def plan_command(
     as_json: bool,
     pbs_conf: Path,
 ) -> None:
-    """Show every qmgr line and every file that `apply` would write, and why; change nothing."""
+    """Show every qmgr line and every file that `apply` would write, and why; change nothing.
+
+    What `apply` would stop at before it changes anything is named at the end.
+    """
     part = _read_part(partition, queues, vnodes)
     deployment, _ = _open(pbs_conf)
     chosen = _choose(deployment, path, defaults=defaults)
     steps = _guard(lambda: deployment.plan_apply(chosen.settings, part))
+    obstacle = _guard(lambda: deployment.find_obstacle(steps))
     if as_json:
-        _show_json(steps, settings=chosen.to_data())
+        _show_json(steps, settings=chosen.to_data(), obstacle=obstacle)
     else:
         _echo_lines((*chosen.show(), *(show_steps(steps) if steps else (_AS_IT_SHOULD_BE,))))
+        _echo_lines(_show_obstacle("apply", obstacle))
 
 
 @hooks.command("apply")
@@ -144,15 +149,18 @@ def apply_command(
 def remove_command(*, only_plan: bool, keep_partition: bool, as_json: bool, pbs_conf: Path) -> None:
     """Take the hooks, their resources and their files out of the server, and hand scheduling back.
 
-    With --plan nothing is changed. With --json the plan is one JSON object, and so is what was done, shown at the end.
+    With --plan nothing is changed, and what it would stop at is named at the end. With --json the plan is one JSON
+    object, and so is what was done, shown at the end.
     """
     deployment, _ = _open(pbs_conf)
     if only_plan:
         steps = _guard(lambda: deployment.plan_remove(keep_partition=keep_partition))
+        obstacle = _guard(lambda: deployment.find_obstacle(steps))
         if as_json:
-            _show_json(steps)
+            _show_json(steps, obstacle=obstacle)
         else:
             _echo_lines(show_steps(steps) if steps else (_NOTHING_THERE,))
+            _echo_lines(_show_obstacle("remove", obstacle))
         return
     say = _silent if as_json else click.echo
     removed: Removed = _guard(lambda: deployment.remove(say, keep_partition=keep_partition))
@@ -226,6 +234,11 @@ def _show_json(steps: Sequence[Step], **more: object) -> None:
         for why, group in itertools.groupby(steps, key=lambda step: step.why)
     ]
     click.echo(json.dumps({"hash": source_digest(), **more, "groups": groups}))
+
+
+def _show_obstacle(command: str, obstacle: str) -> list[str]:
+    """The lines below a plan where its command would stop at once."""
+    return show_remark(f"{command} would stop here, before it changes anything: {obstacle}") if obstacle else []
 
 
 def _echo_lines(lines: Iterable[str]) -> None:

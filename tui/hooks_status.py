@@ -5,6 +5,7 @@ What is not as it should be is judged by :mod:`hooks.health`; here it is read, a
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -121,11 +122,12 @@ def describe_last_pass(entry: Mapping[str, Any], now_s: float) -> list[str]:
 
 
 def _read_applied_s(home: Path) -> float:
-    """When the hooks were applied last; long ago where there are none."""
-    try:
-        return (home / "server_priv" / "hooks" / f"{_PASS}.PY").stat().st_mtime
-    except OSError:
-        return 0.0
+    """When the hooks, or their settings, were applied last; long ago where there are none."""
+    applied_s = 0.0
+    for suffix in ("PY", "CF"):
+        with contextlib.suppress(OSError):
+            applied_s = max(applied_s, (home / "server_priv" / "hooks" / f"{_PASS}.{suffix}").stat().st_mtime)
+    return applied_s
 
 
 def _read_tracking(home: Path) -> str:

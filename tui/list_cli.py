@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 import click
 
 from tui.core.change import ChangeError
-from tui.core.columns import Sort, changed_choice, header, place, row
+from tui.core.columns import Sort, changed_choice
 from tui.core.export import ExportError, Source, as_csv, as_data, as_text, kind_of, write_new
 from tui.core.filters import FilterError
 from tui.core.lines import plain
 from tui.core.listings import LISTINGS, Listing
 from tui.core.listings import quotas as quota_listing
+from tui.core.placing import Widths, header, row
 from tui.core.quota_change import check_queue
 from tui.core.world import World
 from tui.options import look, open_source, source_options
@@ -125,7 +126,7 @@ def _print(
     elif comma:
         click.echo(as_csv(shown, keys), nl=False)
     else:
-        placed = place(shown, _cells())
+        placed = Widths[Any]().place(shown, keys, _cells())
         click.echo(plain(header(placed, order)).rstrip())
         for key in keys:
             click.echo(plain(row(placed, key)).rstrip())

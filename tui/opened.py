@@ -16,6 +16,7 @@ from tui.core.opening import NoServerError, open_any, open_demo
 from tui.core.simulated import SimSource
 from tui.core.site import SiteError, console_files, read_site
 from tui.core.source import Source, SourceError
+from tui.hangup import end_with_terminal
 from tui.keeping import kept_files
 
 _REAL_INTERVAL_S = 5.0
@@ -47,6 +48,7 @@ def run_console(
             source, simulation = open_any(os.environ, server, settings_path)
     except (NoServerError, SettingsError, SiteError, SourceError) as error:
         raise click.ClickException(str(error)) from error
+    end_with_terminal(sys.stdin.fileno())
     take_short_turns()
     if simulation is not None:
         simulation.start()

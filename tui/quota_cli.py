@@ -11,13 +11,15 @@ from typing import Any
 import click
 
 from hooks.resources import PRIORITY
+from policy.limits import EntityKey
 from tui.confirming import confirm_options, demand_confirmation
 from tui.core.audit import Actor, AuditLog, audit_path
 from tui.core.change import ChangeError, make
-from tui.core.columns import Sort, header, place, row
+from tui.core.columns import Sort
 from tui.core.deeds import foresee
 from tui.core.effects import effect_lines
 from tui.core.lines import plain, safe
+from tui.core.placing import Widths, header, row
 from tui.core.queue_rows import execution_queues
 from tui.core.quota_change import change_of, check_entity, check_queue, parse_quota
 from tui.core.quota_rows import quota_columns, quota_rows
@@ -58,7 +60,7 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
         return
     for name in names:
         rows = quota_rows(world, name)
-        placed = place(quota_columns(rows, _CELLS), _CELLS)
+        placed = Widths[EntityKey]().place(quota_columns(rows, _CELLS), list(rows), _CELLS)
         click.echo(f"{safe(name)} · {world.counted}")
         click.echo("  " + plain(header(placed, Sort())).rstrip())
         for entity in rows:
@@ -118,7 +120,7 @@ def _set(
         (change,) = deed.changes
         click.echo(change.line)
         try:
-            for line in effect_lines(foresee(world, deed)):
+            for line in effect_lines(foresee(world, deed), world):
                 click.echo(safe(plain(line)))
         except ChangeError as error:
             click.echo(f"no preview: {error}")

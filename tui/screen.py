@@ -7,7 +7,7 @@ Pictures and results arrive as messages from threads; this class alone touches w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,11 +18,9 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from tui.changes import Changes
-from tui.core.actions import ACTIONS, BY_NAME, Action, CommandError, Situation
+from tui.core.actions import ACTIONS, CommandError
 from tui.core.audit import Actor, AuditLog
-from tui.core.change import ChangeError
 from tui.core.filters import FilterError
-from tui.core.history import IdleHistory
 from tui.core.lines import safe
 from tui.core.places import Place, Places
 from tui.core.poller import News, Polled, Poller, PollFailed
@@ -33,28 +31,16 @@ from tui.core.unlock import Unlock
 from tui.core.world import World
 from tui.dialogs.deed import DeedDialog
 from tui.dialogs.menu import ActMenu
-from tui.doing.acting import Acting
-from tui.doing.changing import Changing
-from tui.doing.finding import Finding
-from tui.doing.going import Going
-from tui.doing.jumping import Jumping
-from tui.doing.looking import Looking
-from tui.doing.methods import methods_of
-from tui.doing.operating import Operating
-from tui.doing.steering import Steering
-from tui.doing.taking import Taking
+from tui.doing.by_name import ByName
 from tui.keeping import Keeping, KeptFiles
 from tui.lookups import Lookups
 from tui.news import Counted, Foreseen, FromPoller, JobFound, Loaded, Made, Making, NotKept, TakenOut, TrailRead
+from tui.seen import Seen
 from tui.themes import Look
-from tui.views.audit import AuditView
-from tui.views.base import MOVES, Shown, View
-from tui.views.jobs import JobsView
-from tui.views.pages import JobView, OverviewView, PlanView
-from tui.views.queues import QueuesView
-from tui.views.quotas import QuotasView
+from tui.views.all_views import make_views
+from tui.views.base import View
+from tui.views.pages import JobView
 from tui.views.tables import TableView
-from tui.views.vnodes import OccupancyView, VnodesView
 from tui.widgets.lines import LineView, Paper
 from tui.widgets.prompt import Prompt, Typing
 
@@ -100,41 +86,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         )
         self.lookups = Lookups(self, source, audit_path)
         self.keeping = Keeping(files, self._complain)
-        self._trail = TrailRead((), "")
-        self.world: World | None = None
-        self._history = IdleHistory()
-        self._seen_s = elapsed()
-        self._away = ""
+        self._seen = Seen(elapsed)
         self._unlock = Unlock()
         self._sorting = False
         self._warning = ""
-        groups = (
-            Going(self),
-            Jumping(self),
-            Finding(self),
-            Taking(self),
-            Looking(self),
-            Changing(self),
-            Acting(self),
-            Steering(self),
-            Operating(self),
-        )
-        self._methods = methods_of(groups)
+        self._by_name = ByName(self)
         self.places = Places()
-        self.views: Mapping[str, View] = {
-            view.view_name: view
-            for view in (
-                OverviewView(),
-                QueuesView(),
-                VnodesView(),
-                OccupancyView(),
-                JobsView(),
-                QuotasView(),
-                PlanView(),
-                AuditView(),
-                JobView(),
-            )
-        }
+        self.views = make_views()
         self._header, self._message, self._keys = (
             Paper(classes="line"),
             Paper(classes="line"),
@@ -187,19 +145,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """A picture, or why there is none."""
         news = message.news
         if isinstance(news, PollFailed):
-            self._away = news.text
+            self._seen.fail(news)
             self.say(f"{news.text}; trying again in {news.again_s:.0f} s", "bad")
-            self.view.set_class(self.world is not None, "stale")
+            self.view.set_class(self._seen.is_stale, "stale")
         elif isinstance(news, Polled):
-            if self._away or self.world is None:
-                said = self._warning if self.world is None else "the server answers again"
+            is_first = self.world is None
+            if self._seen.see(news) or is_first:
+                said = self._warning if is_first else "the server answers again"
                 self.say(said, "bad" if said == self._warning and said else "good")
-            self._away = ""
-            self._seen_s = self._elapsed()
-            self.world = news.world
-            vnodes = news.world.tally.vnodes
-            self._history = self._history.sampled(news.world.now_s, vnodes.total - vnodes.used, vnodes.total)
-            self._history = self._history.with_passes(news.world.passes.idle, vnodes.total)
             self._show()
             self._look_again()
         self.tick()
@@ -219,8 +172,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_trail_read(self, message: TrailRead) -> None:
         """The audit file was read."""
-        if (message.records, message.problem) != (self._trail.records, self._trail.problem):
-            self._trail = message
+        if self._seen.read_trail(message.records, message.problem):
             self._show()
 
     def on_loaded(self, message: Loaded) -> None:
@@ -229,7 +181,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.say(message.problem.replace("--cluster NODESxCORES", ":load FILE NODESxCORES"), "bad")
             return
         self.say(f"loaded {message.path.name}: its jobs arrive from now on", "good")
-        self._history = IdleHistory()
+        self._seen.begin_history()
         self.poller.ask()
 
     def on_not_kept(self, message: NotKept) -> None:
@@ -259,6 +211,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
     # What is on the screen.
 
     @property
+    def world(self) -> World | None:
+        """The world as it was seen last; None before the first answer."""
+        return self._seen.world
+
+    @property
     def view(self) -> View:
         """The view that is shown."""
         current = self.query_one(ContentSwitcher).current or "view-overview"
@@ -271,11 +228,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def _show(self) -> None:
         view = self.view
-        view.set_class(bool(self._away) and self.world is not None, "stale")
-        if self.world is None:
+        view.set_class(self._seen.is_stale, "stale")
+        shown = self._seen.shown
+        if shown is None:
             return
         try:
-            view.show(Shown(self.world, self._history, self._trail.records, self._trail.problem))
+            view.show(shown)
         except FilterError as error:
             self.say(str(error), "bad")
 
@@ -316,9 +274,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.world.server_name or self.source.name if self.world else self.source.name,
             self.world,
             self._unlock.remaining_s(self._elapsed()),
-            self._elapsed() - self._seen_s,
+            self._seen.age_s,
             now_s,
-            self._away,
+            self._seen.away,
             simulation,
         )
         self._header.show([header_line(header, self.size.width)])
@@ -356,42 +314,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def action_do(self, name: str, argument: str = "") -> None:
         """Do an action by name, or say why it is not available."""
-        action = BY_NAME[name]
-        why_not = action.unavailable(self._situation())
-        if why_not:
-            self.say(f"{action.name}: {why_not}", "warn")
-            return
-        self._try(lambda: self._do(action, argument))
-
-    def _try(self, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except (CommandError, FilterError, ChangeError, ValueError) as error:
-            self.say(str(error), "bad")
-
-    def _situation(self) -> Situation:
-        return Situation(
-            self.view_name,
-            self.is_unlocked(),
-            self.simulation is not None,
-            self.world is not None,
-            self.view.cursor_name is not None,
-            self.changes.can_undo,
-        )
+        self._by_name.do(name, argument)
 
     def is_unlocked(self) -> bool:
         """Whether changes may be made just now."""
         return self._unlock.is_open(self._elapsed())
-
-    def _do(self, action: Action, argument: str) -> None:
-        name = action.name
-        if name in MOVES:
-            self.view.move(name)
-        elif name.startswith("view-"):
-            self.go(name.removeprefix("view-"))
-        else:
-            method = self._methods[name]
-            method(argument) if action.argument else method()
 
     def known_world(self) -> World:
         """The world; raises :class:`CommandError` before the first answer."""
@@ -420,7 +347,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def choose(self, menu: ActMenu) -> None:
         """Let one of a menu's items be chosen, and open it."""
-        self.app.push_screen(menu, lambda item: None if item is None else self._try(item.open))
+        self.app.push_screen(menu, lambda item: None if item is None else self._by_name.attempt(item.open))
 
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
         """Let a line be typed, in the place of the keys."""
@@ -439,7 +366,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_prompt_entered(self, message: Prompt.Entered) -> None:
         """A line was typed."""
         self.keeping.remember(message.prefix, message.text)
-        self._try(lambda: self.prompt.typing.enter(message.text))
+        self._by_name.attempt(lambda: self.prompt.typing.enter(message.text))
 
     def on_counted(self, message: Counted) -> None:
         """The rows are counted."""

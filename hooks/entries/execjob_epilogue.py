@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.method import could_be_asked, has_failed_restart, may_be_run_again, may_have_been_asked
+from hooks.method import could_be_asked, has_failed_restart, may_be_run_again, may_have_been_asked, says_saved
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
@@ -32,12 +32,13 @@ def handle(pbs: Any) -> str | None:
             job.rerun()
         elif may_be_run_again(exit_status) and may_have_been_asked(job, exit_status, pbs.hook_config_filename):
             _ask(pbs, job, exit_status)
-    except Exception:
-        from policy.settings import CheckpointSettings
-
-        # Nobody can tell, as where no server answers: then the exit status of a job that wishes to be asked has to.
-        if exit_status == CheckpointSettings().exit_status and could_be_asked(job, CheckpointSettings().method):
+    except Exception as error:
+        # Nothing more is loaded here: that may be what failed.
+        again = says_saved(job, exit_status, pbs.hook_config_filename)
+        if again:
             job.rerun()
+        done = "is queued again, as one that saved" if again else "has ended"
+        pbs.logjobmsg(str(job.id), f"pbsteer: it ended with {exit_status} and {done}: {type(error).__name__}: {error}")
         raise
     return None
 

@@ -2,12 +2,14 @@
 
 It runs in a process of its own that dies with the pass; what must outlive it is on disk. The ledger is on disk before
 anything is done, so that a pass that is killed has done nothing that the next one does not know of. Passes that fail
-again and again hand the queues back to PBS's own scheduler.
+again and again hand the queues back to PBS's own scheduler. Where one drives, it may be followed by others ahead of
+their time: these start jobs, and write no comments.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hooks.account import Timing, describe_pass
@@ -36,6 +38,7 @@ from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, Secon
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
 from hooks.trust import Trust, begin_pass, end_silence
+from hooks.vigil import Vigil
 from policy.engine import decide
 from policy.ledger import Ledger
 from policy.plan import Plan
@@ -44,33 +47,53 @@ from policy.snapshot import Changes
 
 
 def handle(pbs: Any) -> str | None:
-    """Run one pass. A pass that another one is still busy with is left to that, and one whose hook is being removed
-    ends without a word: nobody waits for what it would say."""
+    """Run the pass that is due, and where it drives those that come ahead of their time."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
+    vigil = Vigil(pbs_ifl, pbs.hook_config_filename)
+    spent_s = _handle_pass(pbs, pbs_ifl, vigil)
+    while spent_s:
+        left_s = vigil.wait(spent_s)
+        spent_s = _handle_pass(pbs, pbs_ifl, vigil, left_s) if left_s else 0.0
+    return None
+
+
+def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, left_s: float | None = None) -> float:
+    """One pass, ahead of its time where it has ``left_s`` seconds; how long it read and decided, 0 where no other may
+    follow it.
+
+    A pass that another one is still busy with is left to that, and one whose hook is being removed ends without a
+    word: nobody waits for what it would say.
+    """
     config = pbs.hook_config_filename
     if is_removed(config):
-        return None
+        return 0.0
     settings = _read_config_if_possible(config)
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
     sentences: list[str] = []
     try:
         with state.locked():
+            if left_s is not None and vigil.is_over:
+                return 0.0
             trust = begin_pass(pbs_ifl, state, settings, sentences)
-            sentences += run_pass(pbs_ifl, read_config(config), state, trust)
+            settings = read_config(config)
+            vigil.begin_pass(settings.schedule)
+            outcome = run_pass(pbs_ifl, settings, state, trust, left_s)
+            sentences += outcome.sentences
             trust.ended().write(state)
+            return outcome.spent_s if outcome.may_be_followed else 0.0
     except SecondWriterError as error:
-        if not is_removed(config):
+        if not is_removed(config) and left_s is None:
             sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
     except Exception:
         if is_removed(config):
-            return None
+            return 0.0
         sentences += end_silence(pbs_ifl, state, settings, time.time())
         raise
     finally:
         for sentence in sentences:
             pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {sentence}")
-    return None
+    return 0.0
 
 
 def _read_config_if_possible(path: str | None) -> Settings:
@@ -105,19 +128,33 @@ class Decision(NamedTuple):
     warnings: list[str]
 
 
-def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust) -> list[str]:
-    """One pass over the server that ``pbs_ifl`` speaks to; returns what belongs into the server's log."""
-    budget = Budget(settings.schedule.budget_s)
+class Outcome(NamedTuple):
+    """What belongs into the server's log; how long was read and decided; whether another pass may follow ahead of its
+    time: where jobs are started, and no running one was asked to make room, which has its time until a pass is due."""
+
+    sentences: list[str]
+    spent_s: float
+    may_be_followed: bool
+
+
+def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, left_s: float | None = None) -> Outcome:
+    """One pass over the server that ``pbs_ifl`` speaks to; one with ``left_s`` seconds is ahead of its time."""
+    schedule = settings.schedule
+    if left_s is not None:
+        schedule = replace(schedule, budget_s=min(schedule.budget_s, left_s), max_comments=0)
+    budget = Budget(schedule.budget_s)
     begun_s = time.monotonic()
     with Connection(pbs_ifl) as connection:
         sight = _read(connection, settings, state)
         read_s = time.monotonic() - begun_s
         decision = _decide(sight, settings, state, trust)
         decide_s = time.monotonic() - begun_s - read_s
-        effects = _act(decision, sight, settings, state, pbs_ifl, connection, budget)
+        acting = replace(settings, schedule=schedule)
+        effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     _record(decision, effects, timing, settings, state)
-    return [*decision.warnings, *effects.failures]
+    may_be_followed = bool(decision.powers.start) and not decision.plan.preempts
+    return Outcome([*decision.warnings, *effects.failures], read_s + decide_s, may_be_followed)
 
 
 def _read(connection: Connection, settings: Settings, state: State) -> Sight:

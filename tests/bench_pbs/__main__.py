@@ -9,13 +9,15 @@ import argparse
 import json
 import os
 import sys
+import time
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from container.requirements import find_shortcomings
 from tests.bench_pbs import beside, ending, passing, softlimits, starting, submitting
-from tests.bench_pbs.figures import Figure, machine
+from tests.bench_pbs.figures import HEADING, Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "submit": submitting.measure,
@@ -29,7 +31,7 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
 
 
 def main() -> int:
-    """Measure what was named, or all; 1 where a figure that was asked for is missed."""
+    """Measure what was named, or all; 1 where a figure that was asked for is missed, or could not be measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench_pbs", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}; all without one")
     parser.add_argument("--json", type=Path, help="write the figures there as well")
@@ -49,17 +51,27 @@ def main() -> int:
         "beside": partial(beside.measure, arguments.neighbour),
     }
     found: dict[str, list[Figure]] = {}
+    broken = False
     for name in arguments.names or FIGURES:
-        sys.stdout.write(f"{name} ({machine()})\n")
-        sys.stdout.flush()
-        found[name] = figures_of[name]()
-        sys.stdout.write("".join(figure.line() + "\n" for figure in found[name]))
-        sys.stdout.flush()
+        _tell(f"{name} ({machine()})\n")
+        begun_s = time.monotonic()
+        try:
+            found[name] = figures_of[name]()
+        except Exception:  # noqa: BLE001 - the other figures are measured all the same
+            broken = True
+            _tell(f"  not measured: {traceback.format_exc()}\n")
+            continue
+        lines = [HEADING, *(figure.line() for figure in found[name])]
+        _tell("\n".join(lines) + f"\n  in {time.monotonic() - begun_s:.0f} s\n\n")
     if arguments.json is not None:
         data = {name: [figure.data() for figure in figures] for name, figures in found.items()}
         arguments.json.write_text(json.dumps(data, indent=1) + "\n")
-    missed = [f for figures in found.values() for f in figures if f.asked is not None and f.value > f.asked]
-    return 1 if missed else 0
+    return 1 if broken or any(figure.is_missed for figures in found.values() for figure in figures) else 0
+
+
+def _tell(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ _PATIENCE_S = 120.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ROOT = Path(__file__).parents[2]
 _SERVER = "pbs_server.bin"
-_STATUS_OF_JOBS = "19"
+_READING_JOBS = ("19", "51")
+"""PBS's numbers of the requests that read jobs: all of them by their status, and those that a selection finds."""
 _REQUEST = re.compile(r";Type (\d+) request received")
 
 
@@ -112,7 +113,7 @@ def _server_cost(pbs: PbsCluster) -> ServerCost:
     before_s, before = _cpu_s([process]), len(_requests(pbs))
     time.sleep(_WINDOW_S)
     requests = _requests(pbs)[before:]
-    return ServerCost(_cpu_s([process]) - before_s, len(requests), requests.count(_STATUS_OF_JOBS))
+    return ServerCost(_cpu_s([process]) - before_s, len(requests), sum(map(requests.count, _READING_JOBS)))
 
 
 def _server_process(pbs: PbsCluster) -> int:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+HEADING = f"  {'':<66} {'measured':>10} {'':<5} {'at most':>9}"
+
 
 class Figure(NamedTuple):
     """``name`` says what, ``value`` how much, ``asked`` the most that is wanted, None where nothing was asked."""
@@ -18,11 +20,16 @@ class Figure(NamedTuple):
     note: str = ""
 
     def line(self) -> str:
-        """One line of the report."""
-        asked = "" if self.asked is None else f"   (at most {self.asked:g} {self.unit} asked)"
-        verdict = "" if self.asked is None or self.value <= self.asked else "   MISSED"
-        note = f"   {self.note}" if self.note else ""
-        return f"  {self.name:<58} {self.value:>10.3f} {self.unit}{asked}{verdict}{note}"
+        """One line of the report, below :data:`HEADING`."""
+        asked = "" if self.asked is None else f"{self.asked:g} {self.unit}"
+        missed = "MISSED" if self.is_missed else ""
+        line = f"  {self.name:<66} {self.value:>10.3f} {self.unit:<5} {asked:>9}  {missed:<6}  {self.note}"
+        return line.rstrip()
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether it is more than was asked for."""
+        return self.asked is not None and self.value > self.asked
 
     def data(self) -> dict[str, Any]:
         """The figure as plain data."""

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from tests.bench_pbs.figures import Figure, machine
 from tests.bench_tui.consoles import Size
-from tests.bench_tui.measuring import measure_recorded, measure_simulated
+from tests.bench_tui.measuring import measure_far, measure_recorded, measure_simulated
 
 FIGURES: Mapping[str, Callable[[Size], Iterator[Figure]]] = {
     "recorded": measure_recorded,
     "simulated": measure_simulated,
+    "far": measure_far,
 }
 
 

@@ -94,11 +94,16 @@ class Recorded:
 
 
 @contextlib.contextmanager
-def on_recorded(size: Size, interval_s: float, patience: float) -> Iterator[tuple[Terminal, Recorded]]:
-    """The console on the recorded server, polling every so many seconds, or so many times what a poll takes."""
+def on_recorded(
+    size: Size, interval_s: float, patience: float, *, line_s: float = 0.0
+) -> Iterator[tuple[Terminal, Recorded]]:
+    """The console on the recorded server, polling every so many seconds, or so many times what a poll takes; at the far
+    end of a line on which every byte takes ``line_s`` seconds each way."""
     with tempfile.TemporaryDirectory(prefix="bench-tui-") as folder:
         recorded = Recorded(Path(folder), size)
         argv = [sys.executable, "-c", _PROGRAM, str(patience), "--interval", str(interval_s)]
+        if line_s:
+            argv = [sys.executable, str(HERE / "slow_line.py"), str(line_s), *argv]
         with _opened(Terminal(argv, recorded.environment)) as terminal:
             yield terminal, recorded
 

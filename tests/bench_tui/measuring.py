@@ -21,6 +21,10 @@ _PATTERN = "jjj\x04jjk\x04kj\x15jGkk\x15jg"
 _PLACE = re.compile(r"([\d,]+) / [\d,]+\s*$", re.MULTILINE)
 _AGE = re.compile(r"(\d+) s ago")
 _COST = re.compile(r"poll (\d+\.\d+) s")
+LINE_S = 0.2
+"""There and back, on the slow line."""
+TYPED_AHEAD = "5g?jj?jajaj:filter user:user02\r/\x15user:user01\rgjj"
+"""Keys that open and leave a help, a menu and prompts; where one is lost, the end is another."""
 _FIRST_PAINT_S, _KEY_S, _FEW_BYTES, _CHANGED_BYTES, _MEMORY_MB = 1.0, 0.050, 160.0, 2000.0, 400.0
 
 
@@ -56,6 +60,33 @@ def measure_simulated(size: Size) -> Iterator[Figure]:
                 yield Figure("simulated: memory, cluster and hooks in it", peak_mib(terminal.pid), "MiB")
 
 
+def measure_far(size: Size) -> Iterator[Figure]:
+    """The console at the far end of a line with 200 ms there and back: its answers, and what is typed ahead of them."""
+    with on_recorded(size, SELDOM_S, 0.0, line_s=LINE_S / 2) as (terminal, _):
+        _settled(terminal)
+        yield from _keys(
+            terminal, f"{LINE_S * 1000:.0f} ms away: key to repaint", keys=KEYS // 2, asked_s=LINE_S + _KEY_S
+        )
+        terminal.settle(1.2, 5.0)
+        before, began_s = terminal.written, time.monotonic()
+        for number in range(_AHEAD):
+            terminal.press("j" if number % 2 else "k")
+            terminal.settle(1.2 * LINE_S, 1.5 * LINE_S)
+        seconds = time.monotonic() - began_s
+        ticks = seconds * len(_within(terminal, 3.0)) / 3.0
+        each = max(0.0, terminal.written - before - ticks) / _AHEAD
+        yield Figure("bytes that answer a key", each, "B", note="the clock's left out")
+        began_s = terminal.press(TYPED_AHEAD)
+        shown_s = terminal.until(is_typed_ahead_done, "what was typed ahead")
+        note = f"{len(TYPED_AHEAD)} keys through a help, a menu and two prompts, none was lost"
+        yield Figure("typed ahead at once, until all is shown", shown_s - began_s, "s", LINE_S + 1.0, note=note)
+
+
+def is_typed_ahead_done(text: str) -> bool:
+    """Whether the screen shows what :data:`TYPED_AHEAD` leads to."""
+    return "filter user:user01" in text and _place_in(text) == "3"
+
+
 def _settled(terminal: Terminal) -> None:
     terminal.until(lambda text: "this pass" in text and "to start" not in text, "the first picture")
     terminal.until(lambda text: " starts " in text or "start" in text, "the first plan")
@@ -83,7 +114,9 @@ class _Polls:
         self._last_s = max(now_s, self._last_s)
 
 
-def _keys(terminal: Terminal, name: str, each: Callable[[], None] = lambda: None, keys: int = KEYS) -> list[Figure]:
+def _keys(
+    terminal: Terminal, name: str, each: Callable[[], None] = lambda: None, keys: int = KEYS, asked_s: float = 0.0
+) -> list[Figure]:
     """Move about in the jobs, at a typist's pace that is never that of the polls; each key is answered by its place."""
     chance = random.Random(3)
     took_s = []
@@ -96,7 +129,7 @@ def _keys(terminal: Terminal, name: str, each: Callable[[], None] = lambda: None
         took_s.append(moved_s - pressed_s)
     return [
         Figure(f"{name}, median", median(took_s), "s", note=f"{len(took_s)} keys"),
-        Figure(f"{name}, 95 %", percentile(took_s, 95), "s", _KEY_S),
+        Figure(f"{name}, 95 %", percentile(took_s, 95), "s", asked_s or _KEY_S),
         Figure(f"{name}, most", max(took_s), "s"),
     ]
 

@@ -16,13 +16,9 @@ TESTBED = Path("/var/lib/pbsteer-testbed/t")
 
 
 @pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def calls(podman_program: Path) -> Path:
     """Where a program called podman, first on the path, notes its arguments, a call a line."""
-    program = tmp_path / "podman"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    return tmp_path / "calls"
+    return podman_program.with_name("calls")
 
 
 def answer(calls: Path, containers: str, networks: str) -> None:

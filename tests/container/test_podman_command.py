@@ -12,21 +12,11 @@ from container.podman_command import call_podman, limit_options
 from container.spec import TestbedError
 
 
-@pytest.fixture
-def podman(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program called podman, first on the path, that the test writes."""
-    program = tmp_path / "podman"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    return program
-
-
 def test_arguments_arrive_as_they_are_and_the_environment_is_the_callers(
-    podman: Path, monkeypatch: pytest.MonkeyPatch
+    podman_program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONTAINERS_CONF", "/site/containers.conf")
-    podman.write_text('#!/bin/sh\nprintf "%s\\n" "$CONTAINERS_CONF" "$@"\n')
+    podman_program.write_text('#!/bin/sh\nprintf "%s\\n" "$CONTAINERS_CONF" "$@"\n')
     assert call_podman(["run", "a b", "$(x)"]).stdout.splitlines()[0] == "/site/containers.conf"
     assert call_podman(["run", "a b", "$(x)"]).stdout.splitlines()[-3:] == ["run", "a b", "$(x)"]
 
@@ -40,14 +30,16 @@ def test_arguments_arrive_as_they_are_and_the_environment_is_the_callers(
         ("the container name t is already in use", "another container has this name"),
     ],
 )
-def test_a_complaint_comes_with_podmans_words_and_what_may_help(podman: Path, complaint: str, hint: str) -> None:
-    podman.write_text(f'#!/bin/sh\necho "Error: {complaint}" >&2\nexit 125\n')
+def test_a_complaint_comes_with_podmans_words_and_what_may_help(
+    podman_program: Path, complaint: str, hint: str
+) -> None:
+    podman_program.write_text(f'#!/bin/sh\necho "Error: {complaint}" >&2\nexit 125\n')
     with pytest.raises(TestbedError, match=f"podman run ended with status 125: Error: {complaint}; .*{hint}"):
         call_podman(["run"])
 
 
-def test_a_complaint_that_nobody_knows_is_passed_on_alone(podman: Path) -> None:
-    podman.write_text('#!/bin/sh\necho "Error: flux" >&2\nexit 1\n')
+def test_a_complaint_that_nobody_knows_is_passed_on_alone(podman_program: Path) -> None:
+    podman_program.write_text('#!/bin/sh\necho "Error: flux" >&2\nexit 1\n')
     with pytest.raises(TestbedError, match=r"Error: flux$"):
         call_podman(["run"])
 

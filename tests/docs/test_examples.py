@@ -19,7 +19,7 @@ from sim.policies import Policy, resolve
 from sim.replay import replay
 from sim.scenes import HOUR_S, Scene
 from sim.workload import Cluster
-from tests.policy.clusters import QUEUE, job, run, vnode
+from tests.policy.clusters import QUEUE, job, run, show_cores, vnode
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
 
@@ -168,10 +168,7 @@ def laid_out(plan: Plan) -> list[str]:
     """Each start by cores and node, with why; then why the others wait."""
     lines = []
     for start in plan.starts:
-        held: dict[str, int] = {}
-        for spot in start.placement.spots:
-            held[spot.vnode] = held.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts)["ncpus"]
-        lines.append(f"{start.id}  {' '.join(f'{node}={cores}' for node, cores in held.items())}")
+        lines.append(f"{start.id}  {show_cores(start.placement)}")
         assert start.why is not None
         lines += [f"   {one.sentence(start.job, plan.time_s)}" for one in (start.why, *start.why.tried)]
     for job_id, (waiting, reason) in plan.reasons().items():

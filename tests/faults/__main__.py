@@ -12,7 +12,7 @@ from container import testbed as testbeds
 from container.requirements import find_pbs_exec, find_shortcomings
 from container.spec import TestbedSpec
 from tests.faults.campaign import draw_schedule, run_campaign, show_table, write_json
-from tests.faults.ground import Ground
+from tests.faults.ground import INTERVAL_S, Ground
 from tests.faults.kinds import KINDS
 from tests.pbs.cluster import PbsCluster
 
@@ -24,10 +24,19 @@ from tests.pbs.cluster import PbsCluster
 @click.option("--first", default=1, show_default=True, help="Begin with this fault of the schedule.")
 @click.option("--last", default=None, type=int, help="End with this one; with --first, it repeats a part.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)), help="Only this kind; repeatable.")
+@click.option(
+    "--interval",
+    "interval_s",
+    default=INTERVAL_S,
+    show_default=True,
+    type=click.IntRange(1, 6),
+    help="Seconds between passes that are due; from 3 on others come ahead of their time.",
+)
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write all trials to this file.")
 def main(
-    faults: int, seed: str, minutes: float, first: int, last: int | None, kinds: tuple[str, ...], json_path: Path | None
-) -> None:
+    faults: int, seed: str, minutes: float, first: int, last: int | None, kinds: tuple[str, ...], interval_s: int,
+    json_path: Path | None,
+) -> None:  # fmt: skip
     """Try many faults on a real PBS server with pbsteer's hooks, and say what was survived and what was lost.
 
     Needs what the tests in tests/pbs need: root, and an installed PBS. The exit status is 0 where faults hit and
@@ -40,7 +49,7 @@ def main(
     name = f"pbst-{os.getpid()}"
     try:
         built, _ = testbeds.up(TestbedSpec(name=name, pbs_exec=find_pbs_exec(None, os.environ)))
-        ground = Ground(PbsCluster(built), seed)
+        ground = Ground(PbsCluster(built), seed, interval_s)
         ground.prepare()
         schedule = draw_schedule(faults, seed, kinds)[:last]
         outcome = run_campaign(ground, schedule, seed, minutes=minutes, say=click.echo, first=first)

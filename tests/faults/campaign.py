@@ -110,7 +110,8 @@ def run_campaign(
             break
         trial = _try_fault(ground, number, name, turn, seed)
         trials.append(trial)
-        say(f"{trial.number:5} {trial.seconds:5.1f} s  {trial.outcome:8}  {trial.kind}: {trial.words}")
+        clock = time.strftime("%H:%M:%S", time.localtime(time.time() - trial.seconds))
+        say(f"{trial.number:5} {clock} {trial.seconds:5.1f} s  {trial.outcome:8}  {trial.kind}: {trial.words}")
         if trial.outcome == "lost":
             _explain(ground, [trial.words], say)
     losses = _finish(ground, say)

@@ -18,6 +18,7 @@ from typing import Any, Callable
 from container import testbed as testbeds
 from container.hosts import find_host_process
 from hooks.bundle import EVENTS, PREFIX, build
+from hooks.ifl import HOLD
 from hooks.resources import MODE
 from hooks.state import FOLDER, LAST_PASS, PASSES, State
 from policy.settings import (
@@ -37,6 +38,8 @@ from tests.pbs.cluster import PbsCluster
 
 QUEUE = "workq"
 INTERVAL_S = 1
+"""Too short for passes ahead of their time, which a longer interval has."""
+
 ALARM_S = 8
 GRACE_S = 3
 MOST_PASSES = 3
@@ -63,10 +66,11 @@ class LostError(Exception):
 
 
 class Ground:
-    """A testbed under fire. ``folder`` takes orders, records, diaries."""
+    """A testbed under fire, with a pass each ``interval_s``. ``folder`` takes orders, records, diaries."""
 
-    def __init__(self, pbs: PbsCluster, seed: str) -> None:
+    def __init__(self, pbs: PbsCluster, seed: str, interval_s: int = INTERVAL_S) -> None:
         self.pbs = pbs
+        self.interval_s = interval_s
         self.folder = pbs.testbed.folder / "faults"
         self.folder.mkdir(mode=0o755)
         self.orders = Orders(self.folder)
@@ -89,7 +93,8 @@ class Ground:
         """Hooks, quotas, the injector, a small disk of its own under pbsteer's folder, and jobs."""
         self.pbs.qmgr(f"set queue {QUEUE} max_run_res_soft.ncpus = '[u:alice=4],[u:bob=16],[u:carol=8],[u:dave=8]'")
         self._sort_by_priority()
-        deploy(self.pbs, replace(SETTINGS, server=ServerSettings(mode="observe")))
+        schedule = replace(SETTINGS.schedule, interval_s=self.interval_s)
+        deploy(self.pbs, replace(SETTINGS, schedule=schedule, server=ServerSettings(mode="observe")))
         drive(self.pbs)
         self.pbs.qmgr("set hook pbsteer_periodic enabled = False")
         aside = self.home.with_name(f"{FOLDER}.aside")
@@ -172,9 +177,9 @@ class Ground:
         return self.pbs.qmgr("list sched default scheduling").strip().endswith("True")
 
     def find_held_jobs(self) -> list[str]:
-        """The jobs that are held now, by whomever."""
+        """The jobs that the system holds now, whether they wait or still run."""
         self.workload.top_up()
-        return self.pbs.run(["qselect", "-s", "H"]).stdout.split()
+        return self.pbs.run(["qselect", "-h", HOLD]).stdout.split()
 
     def steps_of_a_pass(self) -> int:
         """The most steps of the last passes, which says how far an enumeration goes."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Sequence
+from itertools import takewhile
 
-from tests.faults.ground import INTERVAL_S, Ground
+from tests.faults.ground import Ground
+from tests.faults.injector import Hit, PassMark
 from tests.faults.registry import HIT_S, REQUESTS, STARTS, WRITES, demand, kind, linger
 
 # Who schedules
@@ -16,14 +19,15 @@ def kill_three(ground: Ground, _number: int, _chance: random.Random) -> str:
     """PBS's own scheduler has its queue back, until passes are trusted again."""
     order = ground.orders.give("periodic", "kill", at="step", among=["pbs_statvnode"], lasting=True)
     hit = ground.orders.wait_for_hit(order, HIT_S, ground.workload.top_up)
-    ground.wait_until(lambda: _count_begun(ground, hit.time_s) >= 3, 60.0, "three passes that were killed")
+    ground.wait_until(
+        lambda: count_killed(ground.orders.read_passes(), hit) >= 3, 60.0, "three passes that were killed"
+    )
     ground.orders.withdraw("periodic")
     demand(ground, ground.is_scheduling, "PBS's scheduler is switched on again")
+    killed = count_killed(ground.orders.read_passes(), hit)
     ground.forgive()
     ground.demand_driving(time.time())
-    return (
-        f"{hit.show()}, and {_count_unfinished(ground, hit.time_s)} passes are gone; the scheduler had its queue back"
-    )
+    return f"{hit.show()}, and {killed} passes are gone; the scheduler had its queue back"
 
 
 @kind("pass killed as it hands the queue back", 25)
@@ -47,13 +51,11 @@ def kill_in_hand_back(ground: Ground, number: int, _chance: random.Random) -> st
     return f"{side} {hit.show()}, and is gone; {'back to the scheduler' if going else 'back to drive'}"
 
 
-def _count_begun(ground: Ground, since_s: float) -> int:
-    return sum(mark.begin_s >= since_s - INTERVAL_S for mark in ground.orders.read_passes()[-12:])
-
-
-def _count_unfinished(ground: Ground, since_s: float) -> int:
-    marks = ground.orders.read_passes()[-30:]
-    return sum(mark.end_s is None and mark.begin_s >= since_s - INTERVAL_S for mark in marks)
+def count_killed(passes: Sequence[PassMark], hit: Hit) -> int:
+    """The passes in a row, from the one that was hit on, that never came to their end, where each that has begun is to
+    be killed. The one before it may have begun a moment before it, and ended well."""
+    first = max(at for at, mark in enumerate(passes) if mark.pid == hit.run and mark.begin_s <= hit.time_s)
+    return sum(1 for _ in takewhile(lambda mark: mark.end_s is None, passes[first:]))
 
 
 # The server

@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 import time
 
-from tests.faults.ground import Ground
+from tests.faults.ground import GRACE_S, Ground
 from tests.faults.kinds_daemons import take_mom
-from tests.faults.registry import demand, kill_in_pass, kind, wait_for_asking
+from tests.faults.registry import ASKING_S, demand, kill_in_pass, kind, linger, wait_for_asking
+
+_MEETS_S = 60.0
+_ASKS = ["pbs_alterjob", "pbs_sigjob", "pbs_rerunjob"]
 
 # Victims that are asked to save
 
@@ -69,3 +72,25 @@ def kill_with_held(ground: Ground, number: int, chance: random.Random) -> str:
     ground.set_mode("drive")
     ground.demand_driving(time.time())
     return f"{', '.join(held) or 'somebody'} held: {hit.show()}, and is gone"
+
+
+@kind("child that lets a victim go is late", 20)
+def delay_child(ground: Ground, _number: int, _chance: random.Random) -> str:
+    """In advise, it asks nothing before the mode has changed, and passes have let go whoever was held: who goes only
+    then may not stay held, as nobody would know of it."""
+    ground.set_mode("advise")
+    try:
+        order = ground.orders.give("periodic", "meet", at="step", among=_ASKS, child=True, at_most_s=_MEETS_S)
+        hit = ground.orders.wait_for_hit(order, ASKING_S, ground.workload.top_up)
+        ground.set_mode("observe")
+        linger(ground, GRACE_S + 1.0)
+        ground.demand_pass(time.time())
+        ground.orders.leave(order)
+        late_s = time.time() - hit.time_s
+        ground.wait_for_death(hit.pid)
+        demand(ground, lambda: not ground.find_held_jobs(), "nobody is held any more")
+    finally:
+        ground.orders.withdraw("periodic")
+        ground.set_mode("drive")
+    ground.demand_driving(time.time())
+    return f"{hit.show()}, and went on {late_s:.1f} s later"

@@ -17,6 +17,9 @@ from tests.pbs.cluster import PbsCluster
 _JOB = re.compile(r"\b[0-9]+(?:\[[0-9]*\])?\.[A-Za-z][A-Za-z0-9-]*")
 _STAMP = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?);")
 _TALK = ("HELLO sent", "ReplyHello", "Hello from", "Server closed connection", "Closing existing server stream")
+_FAILED = "pbsteer: the execjob_epilogue hook failed"
+_AFTERWARDS = ("state F hop", "substate: 93 Requeued")
+"""What a server that starts says of each job that has ended: it is no part of the story."""
 _TOLD = ("job_state", "substate", "Exit_status", "run_count", "stime", "mtime", "obittime", "Rerunable", "estimated")
 _MOST_LINES = 200
 _LONGEST_LINE = 400
@@ -39,15 +42,16 @@ def tell_story(pbs: PbsCluster, job_id: str) -> list[str]:
 
 
 def order_lines(logs: Iterable[tuple[str, Path]], names: Collection[str]) -> list[str]:
-    """All lines of these logs that speak of these jobs, from the first to the last, and what MoMs and server said to
-    each other between them, by time; each with the log's source."""
+    """All lines of these logs that speak of these jobs, from the first to the last before their end, and what MoMs and
+    server said to each other between them, by time, and hooks at a job's end that failed; each with the log's source.
+    """
     whose = re.compile(r"(?<![\w.-])(?:" + "|".join(map(re.escape, sorted(names))) + r")(?![\w-])")
     lines: list[tuple[datetime, bool, str]] = []
     for source, path in logs:
         for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
             stamp = _STAMP.match(text)
-            is_mine = whose.search(text) is not None
-            if stamp and (is_mine or any(talk in text for talk in _TALK)):
+            is_mine = whose.search(text) is not None and not any(words in text for words in _AFTERWARDS)
+            if stamp and (is_mine or any(talk in text for talk in (*_TALK, _FAILED))):
                 form = "%m/%d/%Y %H:%M:%S" + (".%f" if "." in stamp.group(1) else "")
                 time = datetime.strptime(stamp.group(1), form)  # noqa: DTZ007 - all logs are of one machine
                 lines.append((time, is_mine, f"{source}: {text[:_LONGEST_LINE]}"))

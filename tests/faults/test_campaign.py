@@ -9,8 +9,9 @@ import pytest
 
 from hooks.bundle import EVENTS, build
 from tests.faults.campaign import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, is_over, show_table
-from tests.faults.injector import Orders, build_in
+from tests.faults.injector import Hit, Orders, PassMark, build_in
 from tests.faults.kinds import KINDS
+from tests.faults.kinds_daemons import count_killed
 
 SURVIVED = Trial(1, "clock set", "survived", "by -3600 s", 2.0)
 MISSED = SURVIVED._replace(number=2, outcome="missed")
@@ -91,3 +92,25 @@ def test_passes_are_read_on_as_they_are_noted(tmp_path: Path) -> None:
         (9, 2.5, 60),
         (7, 3.5, 61),
     ]
+
+
+@pytest.mark.parametrize(
+    ("ends", "killed"),
+    [
+        ([99.9, None], 1),
+        ([99.9, None, None], 2),
+        ([99.9, None, None, None], 3),
+        ([99.9, None, None, None, 103.5, None], 3),
+    ],
+)
+def test_a_pass_that_ended_just_before_the_first_that_was_killed_is_none_of_them(
+    ends: list[float | None], killed: int
+) -> None:
+    # The first begins 0.7 s before the hit: passes are due each second, and on a busy machine late.
+    passes = [PassMark(10 + at, 99.4 + at * 0.6, end_s, 70, 0) for at, end_s in enumerate(ends)]
+    assert count_killed(passes, Hit(11, 11, "pbs_statvnode", 1, 100.1)) == killed
+
+
+def test_of_two_passes_with_one_process_number_the_one_that_was_hit_counts() -> None:
+    passes = [PassMark(7, 10.0, None, 70, 0), PassMark(8, 11.0, 11.5, 70, 0), PassMark(7, 100.0, None, 70, 0)]
+    assert count_killed(passes, Hit(7, 7, "pbs_statvnode", 1, 100.1)) == 1

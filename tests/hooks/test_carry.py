@@ -55,6 +55,7 @@ DRIVING = Powers(frozenset({"workq"}), frozenset({"workq"}))
 def carry(
     plan: Plan, seen: Picture, powers: Powers = DRIVING, seconds: float = 10, settings: Settings = PLAIN
 ) -> Effects:
+    pbs_ifl.WORLD.update(seen.to_data())
     with Connection(pbs_ifl) as connection:
         return carry_out(
             plan,
@@ -190,9 +191,10 @@ def test_where_only_preemption_is_ours_nothing_is_started_and_no_comment_written
     seen = picture({"1.s": running(), "2.s": job(), "3.s": job()})
     plan = make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")], [(IDLE_4, ["2.s"])])
     effects = carry(plan, seen, Powers(preempt=frozenset({"workq"})))
-    assert [call[:3] for call in done()] == [
-        ["alter", "1.s", "estimated.site"], ["alter", "1.s", "Hold_Types"], ["requeue", "1.s"],
-    ]  # fmt: skip
+    assert [[*call[:3], *call[4:]] for call in done()] == [
+        ["alter", "1.s", "estimated.site", "Hold_Types", "s"],
+        ["requeue", "1.s"],
+    ]
     assert (effects.started, effects.requeued, effects.comments) == ([], ["1.s"], 0)
 
 
@@ -209,6 +211,52 @@ def test_a_refusal_is_recorded_and_the_rest_goes_on() -> None:
     effects = carry(plan, seen)
     assert (effects.started, effects.requeued, effects.comments) == (["3.s"], [], 1)
     assert [f"cannot {what}" in " ".join(effects.failures) for what in ("start 2.s", "requeue 1.s")] == [True, True]
+    assert "cannot start 2.s on (v1:ncpus=2): vnode v1 has ncpus=8" in effects.failures
+
+
+def test_among_many_starts_each_one_that_was_refused_is_known_by_what_the_server_says() -> None:
+    """Most are not waited for: what became of them is read afterwards, all at once."""
+    ids = [f"{number}.s" for number in range(1, 41)]
+    seen = picture({job_id: job(cores=1) for job_id in ids})
+    refused = {job_id: f"no room for {job_id}" for job_id in ("1.s", "7.s", "16.s", "32.s", "40.s")}
+    pbs_ifl.REFUSALS.update(refused)
+    effects = carry(make_plan(seen, [(job_id, "(v1:ncpus=1)") for job_id in ids]), seen)
+    assert [call[1] for call in done()] == ids
+    assert effects.started == [job_id for job_id in ids if job_id not in refused]
+    said = {f"cannot start {job_id} on (v1:ncpus=1): {why}" for job_id, why in refused.items()}
+    assert {failure.partition(" (15004)")[0] for failure in effects.failures} == said
+
+
+def test_a_job_that_has_ended_meanwhile_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end_at_once(handle: int, job_id: str, exec_vnode: str, extend: str | None) -> int:
+        del pbs_ifl.WORLD["jobs"][job_id]
+        return 0
+
+    monkeypatch.setattr(pbs_ifl, "pbs_asyrunjob", end_at_once)
+    seen = picture({"2.s": job(), "3.s": job()})
+    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)"), ("3.s", "(v2:ncpus=2)")]), seen)
+    assert (effects.started, effects.failures) == (["2.s", "3.s"], [])
+
+
+def test_a_server_that_says_of_each_start_whether_it_takes_it_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers before 2022 do not."""
+    monkeypatch.delattr(pbs_ifl, "pbs_asyrunjob_ack")
+    ids = [f"{number}.s" for number in range(1, 41)]
+    seen = picture({job_id: job(cores=1) for job_id in ids})
+    pbs_ifl.REFUSALS["16.s"] = "no"
+    effects = carry(make_plan(seen, [(job_id, "(v1:ncpus=1)") for job_id in ids]), seen)
+    assert effects.started == [job_id for job_id in ids if job_id != "16.s"]
+    assert effects.failures == ["cannot start 16.s on (v1:ncpus=1): no"]
+
+
+def test_where_the_server_cannot_be_asked_what_became_of_starts_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_off(handle: int, name: str | None, names: object, extend: str | None) -> None:
+        pbs_ifl._error[:] = [15031, None]
+
+    monkeypatch.setattr(pbs_ifl, "pbs_statjob", break_off)
+    seen = picture({"2.s": job()})
+    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)")]), seen)
+    assert (effects.started, effects.failures) == (["2.s"], ["cannot read the jobs: error 15031"])
 
 
 def test_what_there_is_no_time_for_is_put_off() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,16 +13,6 @@ from policy.settings import BackfillSettings, PassSettings, QueueSettings, Setti
 from tests.hooks.fake_qmgr import FakeQmgr
 
 FAST = Settings(schedule=PassSettings(interval_s=5, budget_s=2), backfill=BackfillSettings(shrink_factor=0.5))
-
-
-@pytest.fixture
-def qmgr(tmp_path: Path) -> FakeQmgr:
-    return FakeQmgr(tmp_path)
-
-
-@pytest.fixture
-def deployment(tmp_path: Path, qmgr: FakeQmgr) -> Deployment:
-    return Deployment(str(tmp_path), qmgr)
 
 
 def silent(_: str) -> None:

@@ -29,16 +29,6 @@ SETTINGS = Settings()
 FAST = Settings(schedule=PassSettings(interval_s=5, budget_s=2))
 
 
-@pytest.fixture
-def qmgr(tmp_path: Path) -> FakeQmgr:
-    return FakeQmgr(tmp_path)
-
-
-@pytest.fixture
-def deployment(tmp_path: Path, qmgr: FakeQmgr) -> Deployment:
-    return Deployment(str(tmp_path), qmgr)
-
-
 def silent(_: str) -> None:
     return
 
@@ -589,14 +579,29 @@ def test_vnodes_with_jobs_stand_in_the_way_of_a_partition_before_anything_is_cha
 ) -> None:
     qmgr.jobs = {"n2": "7.s/0, 7.s/1, 12[3].s/2"}
     before = snapshot(qmgr)
-    attempts: list[Callable[[], object]] = [
-        lambda: deployment.plan_apply(SETTINGS, PART),
-        lambda: deployment.apply(SETTINGS, silent, PART),
-    ]
-    for attempt in attempts:
-        with pytest.raises(DeployError, match=r"these have some: n2 \(12\[3\]\.s, 7\.s\): take them offline"):
-            attempt()
+    with pytest.raises(DeployError, match=r"these have some: n2 \(12\[3\]\.s, 7\.s\): take them offline"):
+        deployment.apply(SETTINGS, silent, PART)
     assert snapshot(qmgr) == before
+
+
+def test_a_plan_is_whole_under_jobs_and_what_stands_in_its_way_is_another_question(
+    deployment: Deployment, qmgr: FakeQmgr
+) -> None:
+    idle = deployment.plan_apply(SETTINGS, PART)
+    assert deployment.find_obstacle(idle) == ""
+    qmgr.jobs = {"n2": "7.s/0, 7.s/1, 12[3].s/2"}
+    assert deployment.plan_apply(SETTINGS, PART) == idle
+    assert "these have some: n2 (12[3].s, 7.s): take them offline" in deployment.find_obstacle(idle)
+    assert deployment.find_obstacle(deployment.plan_apply(SETTINGS)) == ""
+
+
+def test_a_planned_removal_is_whole_under_jobs(deployment: Deployment, qmgr: FakeQmgr) -> None:
+    deployment.apply(SETTINGS, silent, PART)
+    idle = deployment.plan_remove()
+    qmgr.jobs = {"n1": "7.s/0"}
+    assert deployment.plan_remove() == idle
+    assert "n1 (7.s)" in deployment.find_obstacle(idle)
+    assert deployment.find_obstacle(deployment.plan_remove(keep_partition=True)) == ""
 
 
 def test_removing_under_jobs_is_refused_beforehand_and_can_leave_the_partition(

@@ -113,13 +113,18 @@ def test_a_state_that_changed_in_silence_is_seen_by_the_counts(site: Site) -> No
     assert site.look().jobs["13.server"]["job_state"] == "H"
 
 
-def test_a_job_that_starts_is_read_until_it_runs(site: Site) -> None:
+def start_and_look_on(site: Site) -> None:
+    """Job 13 begins to start; looks follow, the last one at a change of another job."""
     site.now_s += 5
     site.touch("13.server", job_state="R", substate="41")
     site.look()
     site.now_s += 5
     site.touch("12.server")
     site.look()
+
+
+def test_a_job_that_starts_is_read_until_it_runs(site: Site) -> None:
+    start_and_look_on(site)
     site.jobs["13.server"] = {**site.jobs["13.server"], "substate": "42"}
     assert site.look().jobs["13.server"]["substate"] == "42"
     site.look()
@@ -127,12 +132,7 @@ def test_a_job_that_starts_is_read_until_it_runs(site: Site) -> None:
 
 
 def test_a_job_that_vanishes_while_it_starts_is_gone(site: Site) -> None:
-    site.now_s += 5
-    site.touch("13.server", job_state="R", substate="41")
-    site.look()
-    site.now_s += 5
-    site.touch("12.server")
-    site.look()
+    start_and_look_on(site)
     del site.jobs["13.server"]
     assert "13.server" not in site.look().jobs
 

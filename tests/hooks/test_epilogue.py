@@ -89,6 +89,11 @@ def test_whatever_fails_a_job_that_says_that_it_saved_is_queued_again(
     event = types.SimpleNamespace(job=job)
     with pytest.raises(RuntimeError, match="on purpose"):
         execjob_epilogue.handle(
-            types.SimpleNamespace(event=lambda: event, pbs_conf={"PBS_HOME": "/nowhere"}, hook_config_filename=None)
+            types.SimpleNamespace(
+                event=lambda: event,
+                pbs_conf={"PBS_HOME": "/nowhere"},
+                hook_config_filename=None,
+                logjobmsg=lambda *_: None,
+            )
         )
     assert reruns == ["1.server"]

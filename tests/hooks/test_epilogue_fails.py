@@ -1,15 +1,23 @@
-"""An error in the hook at a job's end: who wished to be asked and ended with the exit status is queued again, nobody
-else."""
+"""An error in the hook at a job's end, wherever it is: who could be asked and ended with the exit status is queued
+again, nobody else."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+import time
 import types
+from pathlib import Path
 
 import pytest
 
 from hooks import ended
+from hooks.bundle import build
 from hooks.entries import execjob_epilogue
+from tests.hooks.pictures import picture, running
+
+_RUNNER = Path(__file__).parent / "stand_in" / "fail_at_each_line.py"
 
 
 class EndedJob:
@@ -30,20 +38,63 @@ class EndedJob:
 
 
 @pytest.mark.parametrize(
-    ("exit_status", "save", "again"),
-    [(85, "signal", True), (85, None, False), (0, "signal", False), (1, "signal", False), (84, "signal", False)],
+    ("exit_status", "save", "method", "again"),
+    [
+        (85, "signal", "requeue", True),
+        (85, None, "signal", True),
+        (85, "requeue", "signal", False),
+        (85, None, "requeue", False),
+        (0, "signal", "requeue", False),
+        (1, "signal", "requeue", False),
+        (84, "signal", "requeue", False),
+    ],
 )
-def test_who_saved_comes_back_though_the_hook_fails(
-    monkeypatch: pytest.MonkeyPatch, exit_status: int, save: str | None, again: bool
+def test_who_saved_comes_back_though_the_hook_fails_and_the_log_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exit_status: int, save: str | None, method: str, again: bool
 ) -> None:
     def fail(*_: object) -> None:
         raise MemoryError("on purpose")
 
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"checkpoint": {"method": method}}), encoding="utf-8")
     monkeypatch.setitem(sys.modules, "pbs_ifl", types.ModuleType("pbs_ifl"))
     monkeypatch.setattr(ended, "ask_server", fail)
+    monkeypatch.setattr(execjob_epilogue, "may_have_been_asked", lambda *_: True)
     job = EndedJob(exit_status, save)
     event = types.SimpleNamespace(job=job)
-    pbs = types.SimpleNamespace(event=lambda: event, pbs_conf={"PBS_HOME": "/nowhere"}, hook_config_filename=None)
+    log: list[str] = []
+    pbs = types.SimpleNamespace(
+        event=lambda: event,
+        pbs_conf={"PBS_HOME": "/nowhere"},
+        hook_config_filename=str(config),
+        logjobmsg=lambda job_id, words: log.append(f"{job_id};{words}"),
+    )
     with pytest.raises(MemoryError, match="on purpose"):
         execjob_epilogue.handle(pbs)
     assert job.is_queued_again is again
+    done = "is queued again, as one that saved" if again else "has ended"
+    assert log == [f"1.server;pbsteer: it ended with {exit_status} and {done}: MemoryError: on purpose"]
+
+
+def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that_saved(tmp_path: Path) -> None:
+    now_s = int(time.time())
+    mark = f"pbsteer for=9.s how=signal asked={now_s - 5} until={now_s + 60}"
+    files = {"hook.py": build("execjob_epilogue"), "config.json": "{}"}
+    scenario = {
+        "home": str(tmp_path),
+        "config": str(tmp_path / "config.json"),
+        "world": picture({"1.s": running(stime="900") | {"estimated.site": mark}}).to_data(),
+        "job": {"id": "1.s", "Exit_status": 85, "Resource_List": {"pbsteer_save": "signal"}},
+    }
+    for name, text in {**files, "scenario.json": json.dumps(scenario)}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    argv = [sys.executable, "-I", "-S", "-OO", str(_RUNNER), str(tmp_path / "hook.py"), str(tmp_path / "scenario.json")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    queued_again = json.loads(done.stdout)
+    entry = "hooks/entries/execjob_epilogue.py"
+    assert {place.partition(":")[0] for place in queued_again} >= {entry, "hooks/method.py", "hooks/ended.py"}
+    lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
+    guarded_from = lines.index("    try:") + 2
+    lost = {place for place, again in queued_again.items() if not again}
+    assert lost <= {f"{entry}:{number} handle" for number in range(guarded_from)}

@@ -176,3 +176,26 @@ def test_errors_are_a_problem_for_an_hour_and_all_of_them_are_counted(installed:
     assert check(installed, complaints=[fresh] * 1200).problems == (
         "1,200 errors in the server's log are less than an hour old",
     )
+
+
+@pytest.mark.parametrize(
+    ("applied_s", "counted", "past"),
+    [
+        (0.0, 3, 0),
+        (NOW_S - 3000, 2, 1),
+        # The log has whole seconds: an error of the same one counts.
+        (NOW_S - 60 + 0.9, 1, 2),
+        (NOW_S - 30, 0, 3),
+        # The clock was set back since.
+        (NOW_S + 30, 3, 0),
+    ],
+)
+def test_errors_count_since_the_hooks_were_applied(
+    installed: Installed, applied_s: float, counted: int, past: int
+) -> None:
+    complaints = [Complaint(NOW_S - ago_s, "oh") for ago_s in (7200, 3500, 120, 60)]
+    health = check(installed, complaints=complaints, applied_s=applied_s)
+    assert [problem.partition(" ")[0] for problem in health.problems] == ([str(counted)] if counted else [])
+    assert [hint.partition(" in the")[0] for hint in health.hints] == (
+        [f"{past} error{'s' if past > 1 else ''} of the last hour"] if past else []
+    )

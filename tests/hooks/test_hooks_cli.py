@@ -106,6 +106,7 @@ def test_a_removal_as_json_is_one_object_planned_or_done(conf: Path, tmp_path: P
     (tmp_path / "pbsteer").mkdir()
     planned = json.loads(run("remove", "--plan", "--json", "--pbs-conf", str(conf)).output)
     assert [step["do"] for group in planned["groups"] for step in group["steps"]] == ["remove"]
+    assert planned.pop("obstacle") == ""
     assert (tmp_path / "pbsteer").exists()
     result = run("remove", "--json", "--pbs-conf", str(conf))
     assert result.exit_code == 0
@@ -136,6 +137,7 @@ FAST = "[schedule]\ninterval_s = 5\nbudget_s = 2\n"
 def test_an_apply_as_json_has_what_was_done_and_again_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = OnFake(tmp_path, monkeypatch)
     planned = json.loads(run("plan", "--json").output)
+    assert planned.pop("obstacle") == ""
     done = json.loads(run("apply", "--json").output)
     assert done == {**planned, "mode": "observe"}
     assert set(HOOKS) < set(server.qmgr.hooks)
@@ -192,11 +194,23 @@ def test_status_of_a_server_without_hooks_ends_with_1_and_says_what_is_missing(c
 
 def test_a_partition_whose_vnode_runs_a_job_is_told_before_anything_is_done(conf: Path, tmp_path: Path) -> None:
     FakeBin(tmp_path / "exec")
-    for command in ("plan", "apply"):
-        result = run(command, "--partition", "p", "--queue", "workq", "--vnode", "n1", "--pbs-conf", str(conf))
-        assert result.exit_code == 1
-        assert "n1 (7.s)" in result.output
+    part = ("--partition", "p", "--queue", "workq", "--vnode", "n1", "--pbs-conf", str(conf))
+    result = run("apply", *part)
+    assert result.exit_code == 1
+    assert "n1 (7.s)" in result.output
     assert not (tmp_path / "pbsteer").exists()
+
+
+def test_a_plan_is_shown_whole_with_what_it_would_stop_at_below(conf: Path, tmp_path: Path) -> None:
+    FakeBin(tmp_path / "exec")
+    part = ("--partition", "p", "--queue", "workq", "--vnode", "n1", "--pbs-conf", str(conf))
+    result = run("plan", *part)
+    assert result.exit_code == 0
+    steps, _, obstacle = result.output.partition("# apply would stop here, before it changes anything: ")
+    assert 'qmgr -c "set node n1 partition = p"' in steps
+    assert "n1 (7.s)" in " ".join(obstacle.replace("#", " ").split())
+    assert "n1 (7.s)" in json.loads(run("plan", *part, "--json").output)["obstacle"]
+    assert "would stop" not in run("plan", "--pbs-conf", str(conf)).output
 
 
 @pytest.mark.parametrize("words", [("--queue", "q"), ("--vnode", "v")])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import types
 from collections.abc import Iterator
 from io import StringIO
 
 import pytest
 
-from hooks import reader
+from hooks import reader, requeue
+from hooks.ended import SLACK_S
 from hooks.ifl import Connection, IflError
+from hooks.marks import MARK_KEY, Mark, show_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.requeue import Departures
 from hooks.saving import LetGo
@@ -17,6 +20,7 @@ from policy.settings import Settings
 from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
+HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
 VICTIMS = (LetGo("12.server", REQUEUE), LetGo("8[2].server", REQUEUE))
 
 
@@ -121,16 +125,45 @@ def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeyp
 def test_each_victim_is_asked_by_its_method() -> None:
     requests = [
         LetGo("1.server", SIGNAL, "USR2"),
-        LetGo("2.server", CHECKPOINT, holds="s"),
-        LetGo("8[2].server", REQUEUE, holds="su"),
+        LetGo("2.server", CHECKPOINT),
+        LetGo("8[2].server", REQUEUE),
     ]
+    pbs_ifl.WORLD["jobs"] = {"2.server": {MARK_KEY: HELD}}
     Departures(pbs_ifl, requests, lambda: None).wait(0)
-    assert pbs_ifl.CALLS[1:-1] == [
+    assert [call for call in pbs_ifl.CALLS if call[0] in ("signal", "hold", "alter", "requeue")] == [
         ["signal", "1.server", "USR2"],
-        ["alter", "2.server", "Hold_Types", "s"],
         ["hold", "2.server", "s"],
-        ["alter", "8[].server", "Hold_Types", "su"],
         ["requeue", "8[2].server"],
+    ]
+
+
+@pytest.mark.parametrize("mark", ["", HELD.removesuffix(" held")], ids=["none", "let go"])
+def test_who_was_let_go_before_its_turn_came_is_not_checkpointed_as_nobody_would_take_that_hold_off(mark: str) -> None:
+    pbs_ifl.WORLD["jobs"] = {"2.server": {MARK_KEY: mark} if mark else {}}
+    departures = Departures(pbs_ifl, [LetGo("2.server", CHECKPOINT)], lambda: None)
+    departures.wait(0)
+    assert ([call for call in pbs_ifl.CALLS if call[0] == "hold"], departures.failures) == ([], {})
+
+
+def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
+    monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
+    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
+    assert departures.failures == {"8[2].server": "8[2].server was not asked to go, as those before it took too long"}
+
+
+def test_who_is_asked_late_is_still_known_as_asked_when_it_ends() -> None:
+    assert requeue._LATEST_S < SLACK_S
+
+
+def test_a_mark_and_a_hold_are_one_request() -> None:
+    with Connection(pbs_ifl) as connection:
+        connection.set_mark("8[].server", HELD, "su")
+        connection.set_mark("1.server", HELD)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "alter"] == [
+        ["alter", "8[].server", MARK_KEY, HELD, "Hold_Types", "su"],
+        ["alter", "1.server", MARK_KEY, HELD],
     ]
 
 

@@ -99,15 +99,14 @@ def test_one_that_should_be_over_and_still_runs_keeps_its_vnodes() -> None:
     assert windows(late)["v1"] == [(-600, 60, (("ncpus", 2),))]
 
 
+def standing(rule: str, index: int, count: int, execvnodes: str = "", **more: str) -> dict[str, str]:
+    """A standing reservation before its occurrence `index` of `count`; ``execvnodes`` says where each is."""
+    texts = resv(reserve_standing="1", reserve_rrule=rule, reserve_index=f"{index}", reserve_count=f"{count}")
+    return texts | ({"reserve_execvnodes": execvnodes} if execvnodes else {}) | more
+
+
 def test_a_standing_one_keeps_every_occurrence_where_that_is() -> None:
-    texts = resv(
-        reserve_standing="1",
-        reserve_rrule="FREQ=DAILY;COUNT=4",
-        reserve_index="2",
-        reserve_count="4",
-        reserve_execvnodes="4#(v1:ncpus=2){0-1,3}(v2:ncpus=2){2}",
-        reserve_timezone="UTC",
-    )
+    texts = standing("FREQ=DAILY;COUNT=4", 2, 4, "4#(v1:ncpus=2){0-1,3}(v2:ncpus=2){2}", reserve_timezone="UTC")
     day_s = 24 * HOUR_S
     assert windows(texts) == {
         "v1": [(60, 660, (("ncpus", 2),)), (60 + 2 * day_s, 660 + 2 * day_s, (("ncpus", 2),))],
@@ -116,18 +115,12 @@ def test_a_standing_one_keeps_every_occurrence_where_that_is() -> None:
 
 
 def test_a_standing_one_confirmed_anew_has_only_what_is_to_come() -> None:
-    texts = resv(
-        reserve_standing="1",
-        reserve_rrule="FREQ=HOURLY;COUNT=9",
-        reserve_index="8",
-        reserve_count="9",
-        reserve_execvnodes="2#(v1:ncpus=2){0}(v2:ncpus=2){1}",
-    )
+    texts = standing("FREQ=HOURLY;COUNT=9", 8, 9, "2#(v1:ncpus=2){0}(v2:ncpus=2){1}")
     assert windows(texts)["v2"] == [(60 + HOUR_S, 660 + HOUR_S, (("ncpus", 2),))]
 
 
 def test_a_rule_that_cannot_be_read_keeps_the_vnodes_to_the_end() -> None:
-    texts = resv(reserve_standing="1", reserve_rrule="FREQ=DAILY;BYSETPOS=2", reserve_index="1", reserve_count="3")
+    texts = standing("FREQ=DAILY;BYSETPOS=2", 1, 3)
     assert windows(texts)["v1"] == [(60, 660, (("ncpus", 2),)), (660, math.inf, (("ncpus", 2),))]
     assert "BYSETPOS" in problems_of(picture(reservations={"S1.server": texts}), Settings())[0]
 

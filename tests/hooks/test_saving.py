@@ -115,6 +115,20 @@ def test_the_policy_knows_whether_a_job_saves(site: str, wish: str, checkpoint: 
     assert snapshot_of(picture({"1.s": texts}), settings).jobs["1.s"].saves is saves
 
 
+def test_a_job_on_several_hosts_is_signalled_where_it_would_be_checkpointed() -> None:
+    """PBS would restart its tasks one by one, and they would not find each other."""
+    narrow, wide = running(), running(exec_vnode="(v1:ncpus=2)+(v2:ncpus=2)")
+    assert [ask({"1.s": each}, CHECKPOINT).requests for each in (narrow, wide)] == [
+        (LetGo("1.s", "checkpoint"),),
+        (LetGo("1.s", "signal", "USR2"),),
+    ]
+    seen = picture({"1.s": wide, **WAITING})
+    one_host = {name: {**texts, "resources_available.host": "h1"} for name, texts in seen.vnodes.items()}
+    seen = replace(seen, vnodes=one_host)
+    victims = victims_of(seen, CHECKPOINT, again=False, beneficiary="9.s")
+    assert plan_asking(victims, seen, CHECKPOINT).requests == (LetGo("1.s", "checkpoint"),)
+
+
 def test_an_array_cannot_be_checkpointed_so_it_does_not_save() -> None:
     wished = job("Q", array_indices_remaining="1-2") | {"Resource_List.pbsteer_save": "checkpoint"}
     plain = job("Q", array_indices_remaining="1-2")
@@ -205,20 +219,40 @@ def test_who_started_before_its_queue_said_how_is_requeued_as_its_host_would_tak
 
 def test_in_a_queue_that_holds_its_victims_they_are_held() -> None:
     asking = ask({"1.s": running() | {"Hold_Types": "u"}}, Settings(), held=("workq",))
-    assert asking.requests == (LetGo("1.s", "requeue", holds="su"),)
+    assert (asking.requests, asking.holds) == ((LetGo("1.s", "requeue"),), {"1.s": "su"})
     assert mark_of(asking) == Mark("9.s", "requeue", AT_S, AT_S, held=True)
 
 
 def test_one_that_was_asked_before_victims_were_held_is_marked_as_held_when_it_goes() -> None:
     asked = running() | asked_mark(60)
     asking = ask({"1.s": asked}, again=True, held=("workq",))
-    assert asking.requests == (LetGo("1.s", "requeue", holds="s"),)
+    assert (asking.requests, asking.holds) == ((LetGo("1.s", "requeue"),), {"1.s": "s"})
     assert mark_of(asking) == Mark("9.s", "signal", AT_S - 60, AT_S, held=True)
 
 
 def test_a_mark_that_tells_of_the_hold_already_is_not_written_again() -> None:
     asked = running() | asked_mark(60, held=True) | {"Hold_Types": "s"}
-    assert ask({"1.s": asked}, again=True, held=("workq",)).marks == {}
+    asking = ask({"1.s": asked}, again=True, held=("workq",))
+    assert (asking.marks, asking.holds) == ({}, {})
+
+
+def test_a_hold_that_somebody_took_off_is_set_again_with_the_mark_that_tells_of_it() -> None:
+    mark = asked_mark(60, held=True)
+    asking = ask({"1.s": running() | mark | {"Hold_Types": "u"}}, again=True, held=("workq",))
+    assert (asking.marks, asking.holds) == ({"1.s": mark[MARK_KEY]}, {"1.s": "su"})
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("settings", [Settings(), SIGNAL, CHECKPOINT])
+def test_nobody_is_held_without_a_mark_that_tells_of_it(settings: Settings, again: bool) -> None:
+    jobs = {
+        "1.s": running(),
+        "2.s": running() | asked_mark(60),
+        **array(mark=show_marks({2: Mark("9.s", "signal", 1)})),
+    }
+    asking = ask(jobs, settings, again=again, held=("workq",))
+    assert asking.holds == {"1.s": "s", "2.s": "s", "8[].s": "s"}
+    assert all(mark_of(asking, job_id).held for job_id in asking.holds)
 
 
 def test_an_array_whose_subjob_was_asked_before_is_marked_as_held_when_that_goes() -> None:
@@ -255,7 +289,7 @@ def test_subjobs_that_were_asked_have_their_time_each() -> None:
 def test_an_array_is_held_as_a_whole() -> None:
     asking = ask(array(), held=("workq",))
     assert mark_of(asking, "8[].s").held
-    assert {request.holds for request in asking.requests} == {"s"}
+    assert asking.holds == {"8[].s": "s"}
 
 
 # What is left of a mark

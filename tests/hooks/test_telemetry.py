@@ -147,39 +147,48 @@ def test_memory_of_which_one_half_is_missing_is_not_known(tmp_path: Path, text: 
     assert read_memory(write(tmp_path, proc__meminfo=text)) is None
 
 
-def test_the_processor_s_hottest_sensor_counts_with_its_own_limit(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        sys__class__hwmon__hwmon0__name="nvme\n",
-        sys__class__hwmon__hwmon0__temp1_input="83000\n",
-        sys__class__hwmon__hwmon1__name="coretemp\n",
-        sys__class__hwmon__hwmon1__temp1_input="51000\n",
-        sys__class__hwmon__hwmon1__temp1_crit="100000\n",
-        sys__class__hwmon__hwmon1__temp1_max="84000\n",
-        sys__class__hwmon__hwmon1__temp2_input="57000\n",
-        sys__class__hwmon__hwmon1__temp2_max="90000\n",
-        sys__class__hwmon__hwmon1__temp3_input="255000000\n",
-    )
-    assert read_heat(tmp_path) == Heat(57, 90)
+def chip(number: int, name: str, **readings: int) -> dict[str, str]:
+    """A monitoring chip, for `write`: its name and what its files say."""
+    texts = {"name": name, **readings}
+    return {f"sys__class__hwmon__hwmon{number}__{file}": f"{value}\n" for file, value in texts.items()}
 
 
-def test_a_thermal_zone_is_limited_by_its_critical_trip(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        sys__class__thermal__thermal_zone0__type="acpitz\n",
-        sys__class__thermal__thermal_zone0__temp="48500\n",
-        sys__class__thermal__thermal_zone0__trip_point_0_type="passive\n",
-        sys__class__thermal__thermal_zone0__trip_point_0_temp="80000\n",
-        sys__class__thermal__thermal_zone0__trip_point_1_type="critical\n",
-        sys__class__thermal__thermal_zone0__trip_point_1_temp="105000\n",
-        sys__class__thermal__cooling_device0__type="Fan\n",
-    )
-    assert read_heat(tmp_path) == Heat(48.5, 105)
+def zone(kind: str, temp: int, **trips: int) -> dict[str, str]:
+    """A thermal zone, for `write`: its type, its temperature, and its trip points by their type."""
+    texts: dict[str, object] = {"type": kind, "temp": temp}
+    for number, (trip, limit) in enumerate(trips.items()):
+        texts.update({f"trip_point_{number}_type": trip, f"trip_point_{number}_temp": limit})
+    return {f"sys__class__thermal__thermal_zone0__{file}": f"{value}\n" for file, value in texts.items()}
 
 
-def test_a_temperature_without_a_limit_has_none(tmp_path: Path) -> None:
-    write(tmp_path, sys__class__thermal__thermal_zone0__temp="40000", sys__class__thermal__thermal_zone0__type="x")
-    assert read_heat(tmp_path) == Heat(40)
+FAN = {"sys__class__thermal__cooling_device0__type": "Fan\n"}
+DISK = chip(0, "nvme", temp1_input=83_000)
+PROCESSOR = chip(
+    1,
+    "coretemp",
+    temp1_input=51_000,
+    temp1_crit=100_000,
+    temp1_max=84_000,
+    temp2_input=57_000,
+    temp2_max=90_000,
+    temp3_input=255_000_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "heat"),
+    [
+        pytest.param(DISK | PROCESSOR, Heat(57, 90), id="the processor's hottest sensor counts with its own limit"),
+        pytest.param(
+            zone("acpitz", 48_500, passive=80_000, critical=105_000) | FAN,
+            Heat(48.5, 105),
+            id="a thermal zone is limited by its critical trip",
+        ),
+        pytest.param(zone("x", 40_000), Heat(40), id="a temperature without a limit has none"),
+    ],
+)
+def test_heat_is_read_from_what_the_host_has(tmp_path: Path, files: dict[str, str], heat: Heat) -> None:
+    assert read_heat(write(tmp_path, **files)) == heat
 
 
 def test_counts_outlive_a_run_as_root_s_own_file(tmp_path: Path) -> None:

@@ -130,6 +130,18 @@ class PbsCluster:
     def start_server(self) -> None:
         testbeds.start_server(self.testbed)
 
+    def kill_server(self) -> None:
+        """End pbs_server at once, as a crash would, and leave its data store; returns when it has ended."""
+        self.signal_server("KILL")
+        self.wait_until(lambda: not self._server_processes(), 60.0, "the end of the server that was killed")
+
+    def signal_server(self, signal: str) -> None:
+        """Send pbs_server a signal, such as STOP."""
+        self.run(["kill", f"-{signal}", *self._server_processes()]).demand_success()
+
+    def _server_processes(self) -> list[str]:
+        return self.run(["pgrep", "-x", "pbs_server.bin"]).stdout.split()
+
     def reset(self) -> None:
         """Put the testbed back as it came up: no jobs nor history, only PBS's own hooks, settings, vnodes and files."""
         if self.run(["qstat", "-B"], timeout_s=60.0).status != 0:

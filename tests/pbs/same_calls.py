@@ -84,6 +84,8 @@ def run(ifl: Any, names: Mapping[str, Any], wait: Callable[[float], None]) -> li
     ask("an attribute there is not", ifl.pbs_statjob(c, None, attributes("nosuch"), None))
     jobs("no such job", "999999")
     jobs("no such subjob", array.replace("[]", "[99]"))
+    jobs("several, one of them unknown", f"{first},999999,{array.replace('[]', '[2]')}")
+    jobs("several, none known", "999998,999999")
 
     do("run, no such job", ifl.pbs_runjob(c, "999999", f"({v1}:ncpus=1)", None))
     do("run, no such vnode", ifl.pbs_runjob(c, first, "(nosuch:ncpus=1)", None))

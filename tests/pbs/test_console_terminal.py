@@ -131,7 +131,14 @@ def test_a_quota_is_changed_after_its_preview_and_taken_back(pbs: PbsCluster, st
         terminal.wait_for("max_run_res_soft.ncpus += [u:alice=16]", "read-only")
         assert "[u:alice=24]" in pbs.qmgr("print queue workq"), "a change that was only looked at"
         terminal.press("u")
-        apply(terminal, "done, read back", "in the next pass", f"for {waiting}", f"{short(waiting)} bob 8c starts")
+        apply(
+            terminal,
+            "done, read back",
+            "in the next pass",
+            f"for {waiting}",
+            f"{short(waiting)} bob 8c would start",
+            "in observe",
+        )
         assert "[u:alice=16]" in pbs.qmgr("print queue workq")
         terminal.press("z")
         terminal.wait_for("undo: ", "done, read back")
@@ -185,7 +192,7 @@ def test_a_vnode_is_drained_and_its_jobs_requeued_once_that_is_typed(pbs: PbsClu
         vnode = pbs.pbsnodes()[name]
         assert (vnode["state"], vnode["comment"]) == ("offline", "pbsteer drain by root")
         terminal.press("3")
-        terminal.wait_for(f"{name} offline")
+        terminal.wait_for(f"{name} o offline")
     wait_for_stages(pbs, state, *["sending", "done"] * 2)
 
 
@@ -237,6 +244,39 @@ def test_a_server_that_goes_away_leaves_its_last_picture_and_comes_back_by_itsel
         terminal.wait_for("the server answers again")
         later = pbs.qsub("bob", select="1:ncpus=500")
         terminal.wait_for(f"{short(later)} bob workq Q")
+
+
+def test_a_server_that_is_killed_while_it_takes_a_change_leaves_it_unconfirmed(
+    pbs: PbsCluster, state: Path, slow_alter: None
+) -> None:
+    job = pbs.qsub("alice", select="1:ncpus=500")
+    with console(pbs, state) as terminal:
+        terminal.press("5")
+        terminal.wait_for(f"{short(job)} alice workq Q")
+        fresh = colours(terminal, f"{short(job)} ")
+        unlock(terminal)
+        terminal.command(f"priority 7 {short(job)}")
+        terminal.wait_for(f"qalter -p 7 {job}", "a apply")
+        terminal.press("a")
+        pbs.wait_until(lambda: stages(state) == ["sending"], PATIENCE_S, "a change under way")
+        pbs.kill_server()
+        try:
+            terminal.wait_for("AWAY, seen")
+            assert re.search(rf"{short(job)} +alice +workq", terminal.screen()), "the last picture stays"
+            terminal.wait_until(lambda _: colours(terminal, f"{short(job)} ") != fresh, "the last picture in grey")
+            terminal.wait_until(lambda shown: seen_s(shown) > 2, "an age that grows")
+            wait_for_stages(pbs, state, "sending", "unconfirmed")
+        finally:
+            pbs.start_server()
+        terminal.wait_until(lambda shown: "AWAY" not in shown, "the server again")
+        terminal.wait_until(lambda _: colours(terminal, f"{short(job)} ") == fresh, "a fresh picture")
+        terminal.press("8")
+        terminal.wait_for("1 never confirmed", "! unconfirmed", f"qalter -p 7 {job}", "0 → unknown")
+    sending, lost = audit(state)
+    assert (sending["command"], sending["before"], sending["after"]) == (f"qalter -p 7 {job}", "0", "7")
+    assert (lost["after"], lost["change"]) == ("unknown", sending["change"])
+    assert "not confirmed" in lost["reply"]
+    assert pbs.job(job)["Priority"] == 0, "the server was killed before it did it"
 
 
 def colours(terminal: Terminal, beginning: str) -> set[str]:

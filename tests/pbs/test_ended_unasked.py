@@ -13,6 +13,7 @@ from tests.pbs.cluster import PbsCluster
 WISH = ("-l", "pbsteer_save=signal")
 SAVING = 'saved="$HOME/$PBS_JOBID.saved"; [ -e "$saved" ] && exit 0; touch "$saved"; sleep 15; exit 85'
 """A program that has saved when it ends for the first time, and is done when it ends for the second."""
+AT_ONCE = SAVING.replace("sleep 15; ", "")
 
 HELLOS = 10
 """After so many in vain a MoM says hello every four seconds: time to speak to it before it does."""
@@ -61,6 +62,15 @@ def test_a_job_that_saved_comes_back_though_the_server_speaks_to_its_host_first(
     _demand_runs(pbs, job, 2)
 
 
+def test_a_job_that_saved_comes_back_though_the_server_does_not_know_yet_that_it_runs(pbs: PbsCluster) -> None:
+    """Its end comes while the server has it in substate 41: its MoM tells that it runs some seconds after its start."""
+    deploy(pbs, quick_settings())
+    job = pbs.qsub("alice", ("/bin/sh", "-c", AT_ONCE), options=(*WISH, "-h"))
+    _mark(pbs, job, ago_s=1)
+    pbs.run(["qrls", job], user="alice").demand_success()
+    _demand_runs(pbs, job, 2)
+
+
 def test_what_its_queue_says_is_written_on_a_job_as_it_starts_so_that_its_host_knows(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings("advise"))
     pbs.qmgr("set queue workq resources_available.pbsteer_save = signal")
@@ -73,12 +83,18 @@ def _start_job(pbs: PbsCluster, options: tuple[str, ...], *, asked: bool) -> str
     job = pbs.qsub("alice", ("/bin/sh", "-c", SAVING), options=options)
     pbs.wait_for_state(job, "R", 120.0)
     if asked:
-        now_s = int(time.time())
-        words = [job, MARK_ATTRIBUTE, MARK_RESOURCE, show_marks({None: Mark("9.s", "signal", now_s, now_s + 60)})]
-        pbs_exec = pbs.spec.pbs_exec
-        argv = [f"{pbs_exec}/bin/pbs_python", "-c", _MARK, f"{pbs_exec}/lib/python/altair", *words]
-        pbs.run(argv).demand_success()
+        _mark(pbs, job)
     return job
+
+
+def _mark(pbs: PbsCluster, job: str, *, ago_s: int = 0) -> None:
+    """Mark the job as one that was asked. A run that began after that may be it all the same, if it says so: a server
+    that was away gives its running jobs new start times."""
+    asked_s = int(time.time()) - ago_s
+    words = [job, MARK_ATTRIBUTE, MARK_RESOURCE, show_marks({None: Mark("9.s", "signal", asked_s, asked_s + 60)})]
+    pbs_exec = pbs.spec.pbs_exec
+    argv = [f"{pbs_exec}/bin/pbs_python", "-c", _MARK, f"{pbs_exec}/lib/python/altair", *words]
+    pbs.run(argv).demand_success()
 
 
 def _demand_runs(pbs: PbsCluster, job: str, runs: int) -> None:

@@ -18,6 +18,8 @@ FIRST_APPLY = "pbsteer hooks apply --policy /etc/pbsteer/policy.toml"
 ATTENTION = ("pbsteer hooks status",)
 """Commands that end with 1 where something needs attention, as a MoM that has no copy yet does."""
 
+IN_THE_WAY = "PBS changes the partition only of vnodes without jobs and reservations; these have some:"
+
 
 def commands() -> list[str]:
     boxes = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -40,6 +42,7 @@ def test_each_command_of_the_guide_does_what_it_is_there_for(pbs: PbsCluster) ->
     waiting = pbs.qsub("alice", select="1:ncpus=500")
     names = {"n017": first, "n018": second, "1234": waiting}
     told: dict[str, str] = {}
+    running = ""
     for line in commands():
         words = re.sub("|".join(names), lambda found: names[found[0]], line)
         user = "alice" if line.startswith("qsub ") else None
@@ -50,10 +53,15 @@ def test_each_command_of_the_guide_does_what_it_is_there_for(pbs: PbsCluster) ->
             seen_s = last_pass(pbs).get("time_s", 0.0)
             pbs.wait_until(lambda: last_pass(pbs).get("time_s", 0.0) > seen_s, 60.0, "a pass")  # noqa: B023
         if line.startswith("qsub "):
-            pbs.wait_until(lambda: pbs.job_state(done.stdout.strip()) in "RF", 60.0, "a job that pbsteer starts")  # noqa: B023
+            running = names["4711"] = done.stdout.strip()
+            pbs.wait_for_state(running, "R", 60.0)
+        if line.startswith("qrerun "):
+            pbs.wait_until(lambda: not pbs.pbsnodes()[first].get("jobs"), 60.0, "the drained vnode is empty")
     assert "[u:alice=8]" in told["pbsteer quota set workq alice 8 --yes"]
     assert "last pass: " in told["pbsteer hooks status"]
     assert "ask for less" in " ".join(told["pbsteer explain 1234"].split())
     assert "drained at once" in told["pbsteer do drain n017 --preview"]
+    plan = " ".join(told["pbsteer hooks remove --plan"].replace("#", " ").split())
+    assert f"remove would stop here, before it changes anything: {IN_THE_WAY} {first} ({running})" in plan
     assert "nothing of pbsteer is left" in told["pbsteer hooks remove"]
     assert not any("pbsteer" in text for text in (pbs.qmgr("list hook"), pbs.qmgr("print server")))

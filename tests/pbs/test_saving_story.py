@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,42 +17,35 @@ from typing import Any
 import pytest
 
 from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings, state_of
+from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.counting import (
+    GOAL,
+    GRACE_S,
+    SETTINGS,
+    SIGNAL,
+    STEP_S,
+    counting,
+    has_run,
+    log_of,
+    passes_with,
+    preempt_by,
+    read_counts,
+    repeated,
+    submit,
+    wait_until_it_counts,
+    with_actions,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "counting.sh"
-CHECKPOINT = ROOT / "hooks" / "scripts" / "checkpoint.py"
 PROFILE = ROOT / "hooks" / "scripts" / "profile.sh"
-GRACE_S = 8
-SETTINGS = CheckpointSettings(grace_s=GRACE_S, cost_s=0)
-GOAL = 60
-STEP_S = 0.3
 LONG_GOAL = 300
 """Long enough for a job to be restarted, to be told of, and to be checkpointed once more."""
-SIGNAL = ("-l", "pbsteer_save=signal")
 KILLED = 256 + 9
 """What PBS says of a job that was dumped and restored: the end that the dump made."""
 RANKING = RankingSettings(interval_s=5)
 """How often the MoMs' hook looks, and so how soon a restarted job can be checkpointed again."""
-
-
-def counting(at_signal: str, every: int = 0, goal: int = GOAL) -> str:
-    """A program that counts, saves after each ``every`` steps, and does ``at_signal`` when it is asked to save."""
-    periodically = f"[ $((count % {every})) -eq 0 ] && save" if every else ":"
-    return f"""#!/bin/bash
-saved=counting.${{PBS_JOBID%%.*}}.saved
-log=counting.${{PBS_JOBID%%.*}}.log
-save() {{ echo $count > $saved.new && mv $saved.new $saved; }}
-trap '{at_signal}' USR2
-count=$(cat $saved 2>/dev/null || echo 0)
-while [ $count -lt {goal} ]; do
-    sleep {STEP_S} || continue
-    count=$((count + 1))
-    echo $count >> $log
-    {periodically}
-done
-"""
 
 
 PLAIN = f"""#!/bin/bash
@@ -80,7 +72,8 @@ def cluster(pbs: PbsCluster) -> PbsCluster:
 @pytest.fixture
 def checkpointing(cluster: PbsCluster) -> Iterator[PbsCluster]:
     """The same, with the checkpoint script in the MoM's configuration as docs/saving.md says."""
-    yield from with_actions(cluster, "save", "restart")
+    with with_actions(cluster, "save", "restart"):
+        yield cluster
 
 
 @pytest.fixture
@@ -89,81 +82,9 @@ def checkpointing_any(request: pytest.FixtureRequest) -> Iterator[PbsCluster]:
     criu = shutil.which(os.environ.get("PBSTEER_CRIU", "criu"))
     if criu is None or subprocess.run([criu, "check"], capture_output=True, check=False).returncode:
         pytest.skip(f"no CRIU that works here ($PBSTEER_CRIU, or criu in the PATH): {criu}")
-    yield from with_actions(request.getfixturevalue("cluster"), "dump", "restore", criu)
-
-
-def with_actions(cluster: PbsCluster, abort: str, restart: str, *more: str) -> Iterator[PbsCluster]:
-    home = cluster.testbed.pbs_home(cluster.spec.mom_hosts[0])
-    config, script = home / "mom_priv" / "config", home / "checkpoint.py"
-    script.write_text(CHECKPOINT.read_text(encoding="utf-8"), encoding="utf-8")
-    before = config.read_text(encoding="utf-8")
-    run = f"{cluster.spec.pbs_exec}/bin/pbs_python {script}"
-    lines = (
-        " ".join((f"$action checkpoint_abort 40 !{run} {abort} %jobid %sid %taskid %path", *more)),
-        " ".join((f"$action restart 40 !{run} {restart} %jobid %sid %taskid %path", *more)),
-    )
-    config.write_text("\n".join([before, *lines, ""]), encoding="utf-8")
-    reread(cluster)
-    yield cluster
-    config.write_text(before, encoding="utf-8")
-    script.unlink()
-    reread(cluster)
-
-
-def reread(pbs: PbsCluster) -> None:
-    pbs.run(["pkill", "-HUP", "-x", "pbs_mom"], host=pbs.mom_names[0]).demand_success()
-    time.sleep(1)
-
-
-def submit(pbs: PbsCluster, program: str, *options: str, select: str = "1:ncpus=8", walltime: str = "00:10:00") -> str:
-    """Submit a program of alice's that is the job's own first process, so that no login shell dies of the signal."""
-    path = Path(pbs.testbed.home("alice")) / "counting"
-    path.write_text(program, encoding="utf-8")
-    path.chmod(0o755)
-    return pbs.qsub("alice", (str(path),), select=select, walltime=walltime, options=options)
-
-
-def preempt_by(pbs: PbsCluster, victim: str) -> None:
-    """Let the victim count a little, then have a job of bob's take its cores, and see it run again."""
-    runs = pbs.wait_for_state(victim, "R")["run_count"]
-    wait_until_it_counts(pbs, victim)
-    bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
-    pbs.wait_for_state(bobs, "F", 90.0)
-    pbs.wait_until(lambda: has_run(pbs, victim, runs + 1), 60.0, f"{victim} runs again")
-
-
-def wait_until_it_counts(pbs: PbsCluster, job: str) -> None:
-    log = log_of(pbs, job)
-    counted = len(read_counts(log))
-    pbs.wait_until(lambda: len(read_counts(log)) >= counted + 7, 120.0, "the program counts")
-
-
-def has_run(pbs: PbsCluster, job: str, times: int) -> bool:
-    found = pbs.job(job)
-    return bool(found["job_state"] in "RF" and found["run_count"] >= times)
-
-
-def log_of(pbs: PbsCluster, job: str) -> Path:
-    return Path(pbs.testbed.home("alice")) / f"counting.{job.partition('.')[0]}.log"
-
-
-def read_counts(log: Path) -> list[int]:
-    return [int(line) for line in log.read_text().split()] if log.exists() else []
-
-
-def passes_with(pbs: PbsCluster, what: str, job: str) -> list[float]:
-    return [float(entry["time_s"]) for entry in state_of(pbs).read_journal(1000) if job in entry[what]]
-
-
-def repeated(pbs: PbsCluster, job: str, goal: int = GOAL, exit_status: int = 0) -> int:
-    """How many steps were done in vain, once the job has ended with this exit status and all of its steps done."""
-    ended = pbs.wait_for_state(job, "F", 150.0)
-    assert ended["Exit_status"] == exit_status
-    counts = read_counts(log_of(pbs, job))
-    assert sorted(set(counts)) == list(range(1, goal + 1))
-    assert counts[-1] == goal
-    assert last_pass(pbs)["failures"] == []
-    return len(counts) - goal
+    cluster = request.getfixturevalue("cluster")
+    with with_actions(cluster, "dump", "restore", criu):
+        yield cluster
 
 
 @pytest.mark.parametrize("exit_status", [85, 0, 3])

@@ -21,6 +21,14 @@ def vnode(name: str, ncpus: int = 4, **more: Any) -> Vnode:
     return Vnode(name, available, **more)
 
 
+def show_cores(placement: Placement) -> str:
+    """Where a placement is, in short: ``v1=4 v2=2``, vnode and cores in the placement's own order."""
+    cores: dict[str, int] = {}
+    for spot in placement.spots:
+        cores[spot.vnode] = cores.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
+    return " ".join(f"{name}={count}" for name, count in cores.items())
+
+
 def quotas(text: str) -> Limits:
     return parse_limits(text, "test")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from policy import Vnode, parse_request
 from policy.capacity import Capacity
+from policy.inventory import MOST_CORELESS
 from tests.policy.clusters import place_of, vnode
 
 
@@ -62,3 +63,18 @@ def test_a_vnode_of_another_kind_is_not_replaced_in_place() -> None:
     assert (capacity.idle(-1), capacity.free_on(0b01, "ncpus")) == (4, 3)
     assert not capacity.replace(old, vnode("a", 5))
     assert not capacity.replace(old, vnode("a", 4, sharing="force_excl"))
+
+
+def test_pieces_that_ask_for_nothing_are_not_counted_one_by_one() -> None:
+    """Else a job of a thousand million such pieces would keep a pass busy for minutes."""
+    chunk = parse_request("1000000000:ncpus=0").chunks[0]
+    assert of(vnode("a")).pieces(chunk, 0b1, chunk.pieces) == MOST_CORELESS
+    assert of(vnode("a")).pieces(chunk, 0, chunk.pieces) == 0
+
+
+def test_pieces_without_cores_are_counted_only_so_far() -> None:
+    """Else a thousand million pieces of a KiB each would keep a pass busy for ever."""
+    chunk = parse_request("1000000000:ncpus=0:mem=1kb").chunks[0]
+    capacity = of(vnode("a", has={"mem": 2**30}), vnode("b", has={"mem": 3}))
+    assert list(capacity.held_at_least(chunk, 0b11)) == [0b11] * 3 + [0b01] * (MOST_CORELESS - 3)
+    assert capacity.pieces(chunk, 0b11, chunk.pieces) == MOST_CORELESS + 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from policy import Changes, Ledger, Settings
 from policy.cluster import UNLIMITED_S
 from policy.ledger import Cut
@@ -17,6 +19,13 @@ def test_an_empty_cluster_has_an_empty_plan() -> None:
 
 def test_no_vnodes_at_all() -> None:
     assert codes(plan_for(cluster([], [job("3")]))) == {"3": "never-fits"}
+
+
+@pytest.mark.parametrize("select", ["1000000000:ncpus=0", "1000000000:ncpus=0:mem=1kb", "1000000000:ncpus=0+1:ncpus=1"])
+def test_a_job_of_more_pieces_than_anybody_could_name_never_fits(select: str) -> None:
+    """PBS names the vnode of each piece of a start."""
+    vnodes = [vnode(name, has={"mem": 2**30}, host=name[0]) for name in ("a0", "a1", "b0", "b1")]
+    assert codes(plan_for(cluster(vnodes, [job("3", select=select)]))) == {"3": "never-fits"}
 
 
 def test_a_rest_of_an_array_is_promised_anew() -> None:

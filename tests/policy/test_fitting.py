@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from policy import Vnode, parse_request
 from policy.capacity import Capacity
 from policy.fitting import fit
-from tests.policy.clusters import vnode
+from tests.policy.clusters import show_cores, vnode
 
 
 def where(select: str, *vnodes: Vnode, place: str = "") -> str | None:
@@ -17,12 +17,7 @@ def where(select: str, *vnodes: Vnode, place: str = "") -> str | None:
     before = dict(capacity.levels)
     placement = fit(capacity, parse_request(select, place), -1)
     assert capacity.levels == before
-    if placement is None:
-        return None
-    cores: dict[str, int] = {}
-    for spot in placement.spots:
-        cores[spot.vnode] = cores.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
-    return " ".join(f"{name}={count}" for name, count in cores.items())
+    return None if placement is None else show_cores(placement)
 
 
 A4, B2, C8 = vnode("a", 4), vnode("b", 2), vnode("c", 8)

@@ -68,6 +68,15 @@ def test_each_effect_says_who_and_what() -> None:
     assert previewed.later[0].sentence == "2 running jobs of alice's can be preempted"
 
 
+def test_each_effect_also_says_what_would_be() -> None:
+    previewed = of_quotas("[u:alice=8],[u:bob=4]", "[u:alice=4],[u:bob=4]")
+    assert previewed.effects[0].would.startswith("2 alice 4c would be preempted for 3: u:alice held 8")
+    assert previewed.later[0].would == "2 running jobs of alice's could be preempted"
+    snapshot = cluster([vnode("v1")], [job("3")])
+    stopped = preview(snapshot, Changes(10, queues=[queue("", started=False)]), Ledger(), Settings())
+    assert "would no longer start, but wait: queue workq is stopped" in stopped.effects[0].would
+
+
 def of_priorities(before: str, after: str, settings: Settings) -> Preview:
     """alice runs 4 cores on 4, in the class of her priority; bob waits with 4. Both have a quota of 4."""
 

@@ -9,7 +9,7 @@ import pytest
 from policy import Vnode, parse_request
 from policy.capacity import Capacity
 from policy.ranked_fit import fit_ranked
-from tests.policy.clusters import place_of, vnode
+from tests.policy.clusters import place_of, show_cores, vnode
 
 
 def by(capacity: Capacity, names: str) -> Callable[[int], Iterator[int]]:
@@ -23,12 +23,7 @@ def where(select: str, order: str, *vnodes: Vnode, place: str = "", allowed: int
     before = (dict(capacity.levels), capacity.free_on(1, "mem"), capacity.exclusive)
     placement = fit_ranked(capacity, parse_request(select, place), allowed, by(capacity, order))
     assert (capacity.levels, capacity.free_on(1, "mem"), capacity.exclusive) == before
-    if placement is None:
-        return None
-    cores: dict[str, int] = {}
-    for spot in placement.spots:
-        cores[spot.vnode] = cores.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
-    return " ".join(f"{name}={count}" for name, count in cores.items())
+    return None if placement is None else show_cores(placement)
 
 
 A4, B2, C8 = vnode("a", 4), vnode("b", 2), vnode("c", 8)

@@ -197,3 +197,14 @@ def any_limits(draw: st.DrawFn) -> Limits:
     """Limits on entities of all kinds, with names as odd as PBS allows."""
     keys = st.one_of(st.tuples(st.sampled_from("ugp"), NAMES), st.sampled_from((("u", GENERIC), ALL)))
     return Limits(draw(st.dictionaries(keys, st.integers(0, 10**12), max_size=5)))
+
+
+def nobody_makes_room(settings: Settings, kind: str) -> Settings:
+    """The settings with backfilling of that kind and without preemption and rescue: only ends of runs free anything."""
+    return replace(
+        settings,
+        backfill=replace(settings.backfill, kind=kind),
+        quota=QuotaSettings(preempt=False),
+        priority=PrioritySettings(preempt=False),
+        rescue=RescueSettings(enabled=False),
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 from hypothesis import assume, given
 from hypothesis import settings as settings_of_law
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Preempt, Settings, Snapshot, decide
 from policy.cluster import UNLIMITED_S
-from policy.settings import BackfillSettings, PrioritySettings, QuotaSettings, RescueSettings
+from policy.settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.property import audit
 from tests.property.change_strategies import arrivals
 from tests.property.site_strategies import (
@@ -22,6 +21,7 @@ from tests.property.site_strategies import (
     cutting_settings,
     eager_settings,
     lively,
+    nobody_makes_room,
 )
 from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
 from tests.property.timeline import History, live, saves
@@ -149,13 +149,7 @@ def test_a_promise_is_kept_without_preemption(parts: Parts, kind: str, order: st
 @given(lives(), st.sampled_from(("none", "easy")))
 def test_a_promise_is_kept_whatever_the_jobs_ask_for(lively: Lively, kind: str) -> None:
     parts, coming, settings = lively
-    settings = replace(
-        settings,
-        backfill=replace(settings.backfill, kind=kind),
-        quota=QuotaSettings(preempt=False),
-        priority=PrioritySettings(preempt=False),
-        rescue=RescueSettings(enabled=False),
-    )
+    settings = nobody_makes_room(settings, kind)
     assert live(parts, settings, as_estimated, coming=coming).late == {}
 
 

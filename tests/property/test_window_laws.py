@@ -10,10 +10,9 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Plan, Run, Settings, Snapshot, Vnode, decide
-from policy.settings import PrioritySettings, QuotaSettings, RescueSettings
 from tests.property import audit
 from tests.property.change_strategies import shuffles
-from tests.property.site_strategies import all_settings, cutting_settings
+from tests.property.site_strategies import all_settings, cutting_settings, nobody_makes_room
 from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
 from tests.property.test_in_time import Lively, as_estimated, earlier, lives_of
 from tests.property.timeline import live
@@ -84,13 +83,7 @@ def test_no_vnode_is_given_more_than_it_has_beside_windows(lively: Lively) -> No
 @given(lives_of(any_clusters(), all_settings()), st.sampled_from(("none", "easy")))
 def test_a_promise_is_kept_beside_windows(lively: Lively, kind: str) -> None:
     parts, coming, settings = lively
-    settings = replace(
-        settings,
-        backfill=replace(settings.backfill, kind=kind),
-        quota=QuotaSettings(preempt=False),
-        priority=PrioritySettings(preempt=False),
-        rescue=RescueSettings(enabled=False),
-    )
+    settings = nobody_makes_room(settings, kind)
     assert live(parts, settings, as_estimated, coming=coming).late == {}
 
 

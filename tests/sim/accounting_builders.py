@@ -6,8 +6,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from sim.accounting import AccountingLog, PastJob, read_accounting, read_log
+from sim.workload import Cluster, TraceJob
+
 NOON_S = 1_767_182_400
 """12:00:00 UTC on the last day of 2025."""
+
+BIG = Cluster(100, 10)
 
 
 def stamp(time_s: float, zone_h: float = 0) -> str:
@@ -57,3 +62,25 @@ def write_log(path: Path, *lines: str) -> Path:
     """A daily file."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
+
+
+def log_of(tmp_path: Path, *lines: str) -> AccountingLog:
+    """What is read of a log with these lines."""
+    return read_log([write_log(tmp_path / "20251231", *lines)])
+
+
+def only(tmp_path: Path, *lines: str) -> PastJob:
+    """The one job that such a log has."""
+    (job,) = log_of(tmp_path, *lines).jobs
+    return job
+
+
+def only_traced(tmp_path: Path, *lines: str, number: int = 1) -> TraceJob:
+    """One of its jobs, as a replay on a big cluster meets it."""
+    workload = read_accounting([write_log(tmp_path / "20251231", *lines)], BIG)
+    return next(job for job in workload.jobs if job.number == number)
+
+
+def causes(log: AccountingLog) -> dict[str, int]:
+    """How many records were left out, by cause, wherever they were."""
+    return {cause.partition(", first in ")[0]: count for cause, count in log.skipped.items()}

@@ -1,4 +1,4 @@
-"""Accounting logs as workloads: a real log, then rule by rule what becomes of a job and what is left out."""
+"""Accounting logs as workloads: a real log, what is left out of a log, and what a replay gets to see."""
 
 from __future__ import annotations
 
@@ -10,37 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.accounting import NO_WALLTIME_S, AccountingLog, PastJob, read_accounting, read_log
+from sim.accounting import PastJob, read_accounting, read_log
 from sim.accounting_files import AccountingError
 from sim.accounting_lives import DELETED, MOVED, RUNNING, WAITING
 from sim.lublin import generate
 from sim.policies import resolve
 from sim.replay import replay
-from sim.workload import Cluster, TraceJob, describe_skipped
-from tests.sim.accounting_builders import NOON_S, ended, fields, record, write_log
+from sim.workload import Cluster, describe_skipped
+from tests.sim.accounting_builders import (
+    BIG,
+    NOON_S,
+    causes,
+    ended,
+    fields,
+    log_of,
+    only_traced,
+    record,
+    write_log,
+)
 
 REAL = Path(__file__).parent / "accounting_log"
 """A day of a real OpenPBS server with two MoMs of eight cores: requeued, deleted, suspended, an array, odd accounts."""
-
-BIG = Cluster(100, 10)
-
-
-def log_of(tmp_path: Path, *lines: str) -> AccountingLog:
-    return read_log([write_log(tmp_path / "20251231", *lines)])
-
-
-def only(tmp_path: Path, *lines: str) -> PastJob:
-    (job,) = log_of(tmp_path, *lines).jobs
-    return job
-
-
-def only_traced(tmp_path: Path, *lines: str, number: int = 1) -> TraceJob:
-    workload = read_accounting([write_log(tmp_path / "20251231", *lines)], BIG)
-    return next(job for job in workload.jobs if job.number == number)
-
-
-def causes(log: AccountingLog) -> dict[str, int]:
-    return {cause.partition(", first in ")[0]: count for cause, count in log.skipped.items()}
 
 
 # A real log
@@ -92,171 +82,6 @@ def test_the_cores_held_at_once_fit_the_real_cluster() -> None:
     log = read_log([REAL])
     assert 8 <= log.most_cores_at_once <= 16
     assert log.vnodes == 2
-
-
-# When a job could start, and what it ran
-
-
-def test_a_held_job_counts_from_when_it_became_eligible(tmp_path: Path) -> None:
-    job = only(tmp_path, *ended(1, NOON_S + 500, NOON_S + 600, created=NOON_S, eligible=NOON_S + 400))
-    assert (job.eligible_s, job.start_s, job.end_s, job.run_s) == (NOON_S + 400, NOON_S + 500, NOON_S + 600, 100)
-
-
-def test_an_eligible_time_after_the_start_is_of_a_later_wait(tmp_path: Path) -> None:
-    assert (
-        only(tmp_path, *ended(1, NOON_S + 50, NOON_S + 60, created=NOON_S, eligible=NOON_S + 55)).eligible_s == NOON_S
-    )
-
-
-def test_an_end_record_alone_tells_the_job(tmp_path: Path) -> None:
-    whole = only(tmp_path, *ended(1, NOON_S, NOON_S + 60))
-    assert only(tmp_path, ended(1, NOON_S, NOON_S + 60)[2]) == whole
-
-
-def test_a_second_start_without_a_requeue_record_is_one(tmp_path: Path) -> None:
-    first = record("S", 1, NOON_S, fields(start=NOON_S))
-    job = only(tmp_path, first, *ended(1, NOON_S + 100, NOON_S + 150, created=NOON_S)[1:])
-    assert (job.requeues, job.start_s, job.run_s) == (1, NOON_S, 50)
-
-
-def test_a_start_told_twice_is_no_requeue(tmp_path: Path) -> None:
-    queued, start, end = ended(1, NOON_S, NOON_S + 60)
-    assert only(tmp_path, queued, start, start, end).requeues == 0
-
-
-def test_what_a_checkpoint_saved_is_work_and_no_requeue(tmp_path: Path) -> None:
-    lines = [
-        record("S", 1, NOON_S, fields(start=NOON_S)),
-        record("C", 1, NOON_S + 100),
-        record("R", 1, NOON_S + 101, fields(start=NOON_S, end=NOON_S + 101)),
-        record("T", 1, NOON_S + 500),
-        record("E", 1, NOON_S + 530, fields(start=NOON_S + 500, end=NOON_S + 530)),
-    ]
-    job = only(tmp_path, *lines)
-    assert (job.run_s, job.requeues, job.last_start_s) == (130, 0, NOON_S + 500)
-
-
-def test_a_checkpoint_that_is_not_restarted_from_is_no_work(tmp_path: Path) -> None:
-    lines = [
-        record("S", 1, NOON_S, fields(start=NOON_S)),
-        record("C", 1, NOON_S + 100),
-        record("S", 1, NOON_S + 500, fields(start=NOON_S + 500)),
-        record("E", 1, NOON_S + 530, fields(start=NOON_S + 500, end=NOON_S + 530)),
-    ]
-    assert only(tmp_path, *lines).run_s == 30
-
-
-def test_a_job_suspended_to_its_end_stops_there(tmp_path: Path) -> None:
-    queued, start, end = ended(1, NOON_S, NOON_S + 60)
-    assert only(tmp_path, queued, start, record("z", 1, NOON_S + 20), end).run_s == 20
-
-
-@pytest.mark.parametrize("zone_h", [-12, -5, 0, 5.5, 14])
-def test_the_servers_time_zone_does_not_matter(tmp_path: Path, zone_h: float) -> None:
-    assert only(tmp_path, *ended(1, NOON_S, NOON_S + 60, zone_h=zone_h)).run_s == 60
-
-
-def test_a_job_over_midnight_is_put_together_from_both_files(tmp_path: Path) -> None:
-    lines = ended(1, NOON_S, NOON_S + 86_400)
-    write_log(tmp_path / "20251231", *lines[:2])
-    write_log(tmp_path / "20260101", lines[2])
-    (job,) = read_log([tmp_path]).jobs
-    assert (job.run_s, job.requeues) == (86_400, 0)
-
-
-# Cores, walltime, names
-
-
-@pytest.mark.parametrize(
-    ("cores", "after", "taken"),
-    [
-        (6, "Resource_List.select=2:ncpus=1", 6),
-        (None, "Resource_List.select=2:ncpus=3:mem=2gb+1", 7),
-        (None, """Resource_List.select='1:ncpus=4:app="a ncpus=9 b"'""", 4),
-        (None, "resources_used.ncpus=5", 5),
-        (None, "exec_vnode=(v1:ncpus=2:mem=1048576kb)+(v2:ncpus=1+v3:ncpus=1)", 4),
-        (4, "resource_assigned.ncpus=32", 32),
-        (0, "resources_used.ncpus=2", 2),
-    ],
-)
-def test_cores_are_found_where_they_are(tmp_path: Path, cores: int | None, after: str, taken: int) -> None:
-    assert only(tmp_path, *ended(1, NOON_S, NOON_S + 60, cores=cores, after=after)).cores == taken
-
-
-def test_the_cores_of_an_exclusive_job_come_from_its_start(tmp_path: Path) -> None:
-    queued, _, end = ended(1, NOON_S, NOON_S + 60)
-    start = ended(1, NOON_S, NOON_S + 60, after="resource_assigned.ncpus=32")[1]
-    assert only(tmp_path, queued, start, end).cores == 32
-
-
-def test_cores_altered_while_queued_are_the_later_ones(tmp_path: Path) -> None:
-    queued = ended(1, NOON_S, NOON_S + 60, cores=64)[0]
-    assert only(tmp_path, queued, *ended(1, NOON_S, NOON_S + 60, cores=8)[1:]).cores == 8
-
-
-def test_a_job_without_walltime_is_expected_to_run_five_years(tmp_path: Path) -> None:
-    job = only_traced(tmp_path, *ended(1, NOON_S, NOON_S + 60, walltime=None))
-    assert (job.estimate_s, job.run_s) == (NO_WALLTIME_S, 60)
-
-
-def test_a_run_is_cut_at_its_walltime(tmp_path: Path) -> None:
-    assert only_traced(tmp_path, *ended(1, NOON_S, NOON_S + 65, walltime="00:01:00")).run_s == 60
-
-
-def test_users_of_different_bytes_stay_different(tmp_path: Path) -> None:
-    path = tmp_path / "20251231"
-    lines = [*ended(1, NOON_S, NOON_S + 60, user="a?"), *ended(2, NOON_S, NOON_S + 60, user="a!")]
-    path.write_bytes("\n".join(lines).encode().replace(b"a?", b"a\xe9").replace(b"a!", b"a\xe8"))
-    assert len({job.user for job in read_log([path]).jobs}) == 2
-
-
-@pytest.mark.parametrize(
-    "account",
-    [
-        'account="two words"', 'account="a b=c; d "q""', "account=\"it's\"", 'account="Resource_List.ncpus =9"',
-        'project="with space" accounting_id="x y"', 'account=""', 'account="first\nsecond"',
-        'account="the end=5 of"', "project='start=5 \"x\" end=6'",
-    ],
-)  # fmt: skip
-def test_what_users_write_into_a_record_changes_nothing_else(tmp_path: Path, account: str) -> None:
-    plain = only(tmp_path, *ended(1, NOON_S, NOON_S + 60))
-    assert only(tmp_path, *ended(1, NOON_S, NOON_S + 60, before=account)) == plain
-
-
-PIECES = [
-    '"',
-    "'",
-    " ",
-    "\n",
-    "=",
-    ";",
-    "x",
-    " user=mallory",
-    " end=5",
-    "start=7 ",
-    " Resource_List.ncpus=999",
-    "jobname=",
-]
-PIECES += [
-    f"{record('E', 77, NOON_S)}user=mallory",
-    record("D", 2, NOON_S),
-    " exec_vnode=(v:ncpus=9)",
-    "\xe9",
-    "\x1b[2J",
-]
-
-
-@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12).map("".join))
-@settings(max_examples=1000)
-def test_no_account_makes_another_job_nor_alters_this_one(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """Whatever an account holds, its job is read as it is or left out."""
-    path = tmp_path_factory.mktemp("log") / "20251231"
-    lines = [*ended(1, NOON_S, NOON_S + 60, before=f'account="{text}"'), *ended(2, NOON_S, NOON_S + 90)]
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
-    plain = {f"{number}.hpc1": (end, "alice", 4) for number, end in ((1, NOON_S + 60), (2, NOON_S + 90))}
-    read = {job.id: (job.end_s, job.user, job.cores) for job in read_log([path]).jobs}
-    assert read.items() <= plain.items()
-    assert "2.hpc1" in read
 
 
 # What is left out

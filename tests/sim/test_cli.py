@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from sim.cli import simulate
 from tests.sim.builders import swf_record, swf_text
+from tests.sim.invoking import Invoked
 
 # Two cores; the second job waits 50 s for the first, the third is too large.
 STORY = swf_text(
@@ -34,21 +34,8 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(simulate, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def refused(*arguments: object) -> str:
-    """The one line of an error."""
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert not result.stdout
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    return line
+INVOKED = Invoked(simulate)
+run, refused = INVOKED.run, INVOKED.refused
 
 
 def test_fcfs_and_easy_are_compared_unless_told_otherwise(trace: Path) -> None:
@@ -225,3 +212,28 @@ def test_a_missing_matplotlib_is_said_before_the_replay(trace: Path, monkeypatch
     for module in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, module, None)
     assert "pip install 'pbsteer[plots]'" in refused(trace, "--plot", "story.svg")
+
+
+RESERVED = '[[reservation]]\nnodes = "1-2"\nstart = 20\nduration = 100\n'
+
+
+def test_reservations_hold_for_every_policy_and_are_in_the_answers(trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reservations.toml"
+    file.write_text(RESERVED)
+    title, _, _, *rows = run(trace, "--reservations", file).stdout.splitlines()
+    assert title == "story.swf: 2 jobs on 2 nodes of 1 core, 1 reservation, 1 left out"
+    assert rows[-1].split() == ["kept", "by", "reservations", "0.1", "core-h", "0.1", "core-h"]
+    for line in run(trace, "--reservations", file, "--json").stdout.splitlines():
+        # The first waits for the reservation's end, the second for the first's.
+        assert json.loads(line)["mean_wait_s"] == (120 + 170) / 2
+        assert json.loads(line)["reserved_core_s"] == 200
+    assert "reserved_core_s" not in run(trace, "--json").stdout
+
+
+def test_reservations_that_cannot_be_read_are_one_line(trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reservations.toml"
+    file.write_text(RESERVED.replace("1-2", "1-3"))
+    line = refused(trace, "--reservations", file)
+    assert line.endswith(
+        "reservations.toml: reservation 1: nodes: '1-3': must be numbers and ranges from 1 to 2, such as '1-4,7'"
+    )

@@ -9,6 +9,7 @@ import pytest
 
 from sim.command import CommandError, check_writable, load_trace, progress, replay_each, resolve_policies, writing
 from sim.policies import PolicyError
+from sim.reservation import Reservation
 from sim.workload import Cluster, Workload
 from tests.sim.builders import a_job, swf_record, swf_text
 
@@ -56,3 +57,10 @@ def test_each_policy_is_replayed_in_its_turn(capfd: pytest.CaptureFixture[str]) 
     policies = resolve_policies(["easy", "fcfs"], workload, Cluster(1, 1))
     assert [result.policy for result in replay_each(workload, Cluster(1, 1), policies)] == ["easy", "fcfs"]
     assert capfd.readouterr().err == "two: 1 left out: 1 not 18 fields (line 7)\n"
+
+
+def test_contention_is_refused_where_something_is_reserved() -> None:
+    cluster = Cluster(1, 1, (Reservation("R1", (1,), 0, 10),))
+    workload = Workload("one", cluster, (a_job(1),))
+    with pytest.raises(CommandError, match=r"^--contention: not with --reservations: "):
+        list(replay_each(workload, cluster, resolve_policies(["easy"], workload, cluster), contention=True))

@@ -7,27 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from sim.compare_cli import compare
+from tests.sim.invoking import Invoked
 
 DRAWN = ("--generate", "60", "--cluster", "4x4", "--users", "3", "--load", "1.5")
 
 
-def run(*arguments: object, env: dict[str, str] | None = None) -> Result:
-    result = CliRunner().invoke(compare, [str(argument) for argument in arguments], env=env)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def refused(*arguments: object) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert not result.stdout
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    return line
+INVOKED = Invoked(compare)
+run, refused = INVOKED.run, INVOKED.refused
 
 
 def test_easy_and_quota_are_compared_unless_told_otherwise() -> None:

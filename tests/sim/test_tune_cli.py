@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from policy.settings import Settings
 from sim.toml_file import read_toml
@@ -17,26 +17,14 @@ from sim.tune_cli import tune
 from sim.tune_grid import grid
 from tests.sim.accounting_builders import NOON_S, ended, write_log
 from tests.sim.builders import swf_record, swf_text
+from tests.sim.invoking import Invoked
 
 DAY_S = 86_400
 WEEKS = 6
 
 
-def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(tune, ["--workers", "1", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def refused(*arguments: object) -> str:
-    """The one line of an error."""
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert not result.stdout
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    return line
+INVOKED = Invoked(tune, "--workers", "1")
+run, refused = INVOKED.run, INVOKED.refused
 
 
 def history(*, weeks: int = WEEKS) -> list[str]:

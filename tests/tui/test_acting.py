@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSource, a_job, a_picture, changed, many_jobs
-from tests.tui.steering import Steered, open_console
+from tests.tui.acting import confirm, look, looking, stages
+from tests.tui.scripted import ScriptedSource, a_job, changed, many_jobs
+from tests.tui.steering import open_console
 from tui.core.audit import Actor, AuditLog
 from tui.core.site import Site
 from tui.core.unlock import UNLOCK_S
 from tui.dialogs.deed import DeedDialog
-from tui.dialogs.menu import ActMenu
-
-
-@pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
-
-
-@pytest.fixture
-def source() -> ScriptedSource:
-    return ScriptedSource()
-
-
-def stages(audit: Path) -> list[str]:
-    return [json.loads(line)["stage"] for line in audit.read_text().splitlines()]
-
-
-async def look(steered: Steered, command: str) -> None:
-    """Open a dialog by command and wait for its preview."""
-    await steered.command(command)
-    assert isinstance(steered.console.screen, DeedDialog), steered.text
-    await steered.until(lambda: "working out" not in steered.text, "the preview")
-
 
 VERBS = {
     "hold 13": ("", "qhold -h o 13.hpc1", "hold 13: done, read back · z undoes it"),
@@ -67,9 +44,7 @@ async def test_a_verb_is_done_after_its_command_was_seen_and_confirmed(
     source: ScriptedSource, audit: Path, line: str
 ) -> None:
     typed, command, said = VERBS[line]
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u")
-        await look(steered, line)
+    async with looking(source, audit, line) as steered:
         assert command in steered.text
         assert source.lines == []
         await steered.press("a")
@@ -85,9 +60,7 @@ async def test_a_verb_is_done_after_its_command_was_seen_and_confirmed(
 @pytest.mark.parametrize("line", UNDONE)
 async def test_one_key_takes_a_verb_back(source: ScriptedSource, audit: Path, line: str) -> None:
     before = source.picture
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u")
-        await look(steered, line)
+    async with looking(source, audit, line) as steered:
         await steered.press("a")
         await steered.until_shown("z undoes it")
         await steered.press("z")
@@ -115,12 +88,8 @@ async def test_nothing_is_done_while_locked(source: ScriptedSource, audit: Path,
 @pytest.mark.parametrize("line", VERBS)
 async def test_what_pbs_says_to_a_user_without_rights_is_on_the_screen(audit: Path, line: str) -> None:
     source = ScriptedSource(refusal="Unauthorized Request")
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u")
-        await look(steered, line)
-        await steered.press("a")
-        if VERBS[line][0]:
-            await steered.type(VERBS[line][0])
+    async with looking(source, audit, line) as steered:
+        await confirm(steered, VERBS[line][0])
         await steered.until_shown("PBS refused: Unauthorized Request")
         assert stages(audit) == ["sending", "failed"]
         assert "z undoes it" not in steered.text
@@ -140,9 +109,7 @@ async def test_the_dialog_unlocks_and_the_unlock_runs_out_in_it(source: Scripted
 
 @pytest.mark.parametrize("typed", ["12", "", "13.hpc1", "hpc1"])
 async def test_what_is_typed_wrongly_does_nothing(source: ScriptedSource, audit: Path, typed: str) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "delete 13")
+    async with looking(source, audit, "delete 13") as steered:
         await steered.press("a")
         assert "type 13 and enter to do it" in steered.text
         await steered.type(typed)
@@ -157,8 +124,7 @@ async def test_several_targets_are_confirmed_by_their_number(source: ScriptedSou
         await steered.press("u", "5", "j", "j", "space", "space")
         await look(steered, "hold")
         assert "hold 2 jobs" in steered.text
-        await steered.press("a")
-        await steered.type("1")
+        await confirm(steered, "1")
         assert "asked for is '2'" in steered.text
         await steered.type("2")
         await steered.until_shown("hold 2 jobs: 2 of 2 done · z undoes it")
@@ -171,17 +137,13 @@ async def test_several_targets_are_confirmed_by_their_number(source: ScriptedSou
 @pytest.mark.parametrize("server", ["hpc1", "HPC1", "*"])
 async def test_a_production_server_is_typed_as_well(source: ScriptedSource, audit: Path, server: str) -> None:
     site = Site(frozenset({server.lower()}))
-    async with open_console(source, audit, (130, 40), site=site) as steered:
-        await steered.press("u")
-        await look(steered, "hold 13 14")
-        await steered.press("a")
-        await steered.type("2")
+    async with looking(source, audit, "hold 13 14", site=site) as steered:
+        await confirm(steered, "2")
         assert source.lines == []
         await steered.type("2 hpc1")
         await steered.until_shown("2 of 2 done")
         await look(steered, "quota workq alice 16")
-        await steered.press("a")
-        await steered.type("hpc1")
+        await confirm(steered, "hpc1")
         await steered.until_shown("alice 4 → 16 in workq: done")
 
 
@@ -201,35 +163,26 @@ async def test_targets_are_those_that_were_chosen_whatever_the_screen_does_meanw
 
 
 async def test_a_target_that_vanished_meanwhile_is_not_touched(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "delete 13 14")
+    async with looking(source, audit, "delete 13 14") as steered:
         source.picture = changed(source.picture, jobs={k: v for k, v in source.picture.jobs.items() if k != "13.hpc1"})
-        await steered.press("a")
-        await steered.type("2")
+        await confirm(steered, "2")
         await steered.until_shown("delete 2 jobs: 1 of 2 done", "delete 13: queued when you looked, gone now")
         assert source.lines == ["qdel 14.hpc1"]
 
 
 async def test_a_job_that_began_to_run_meanwhile_is_not_deleted(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "delete 13")
+    async with looking(source, audit, "delete 13") as steered:
         source.set_job("13.hpc1", job_state="R", stime="1790000000")
-        await steered.press("a")
-        await steered.type("13")
+        await confirm(steered, "13")
         await steered.until_shown("queued when you looked, running since 1790000000 now")
         assert source.lines == []
         assert stages(audit) == ["refused"]
 
 
 async def test_of_a_deed_that_went_well_in_part_that_part_is_undone(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "hold 13 14")
+    async with looking(source, audit, "hold 13 14") as steered:
         source.set_job("14.hpc1", Hold_Types="s")
-        await steered.press("a")
-        await steered.type("2")
+        await confirm(steered, "2")
         await steered.until_shown("hold 2 jobs: 1 of 2 done", "z undoes it")
         await steered.press("z")
         await steered.until_shown("undo: hold 13: done")
@@ -241,11 +194,8 @@ async def test_of_a_deed_that_went_well_in_part_that_part_is_undone(source: Scri
 async def test_a_server_that_goes_away_in_the_middle_ends_the_deed_and_undo_goes_on_where_it_stopped(
     source: ScriptedSource, audit: Path
 ) -> None:
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "hold 13 14")
-        await steered.press("a")
-        await steered.type("2")
+    async with looking(source, audit, "hold 13 14") as steered:
+        await confirm(steered, "2")
         await steered.until_shown("2 of 2 done")
 
         def go_away_before_the_second() -> None:
@@ -266,14 +216,11 @@ async def test_a_server_that_goes_away_in_the_middle_ends_the_deed_and_undo_goes
 async def test_what_cannot_be_undone_is_said_and_the_deed_before_it_is_next(
     source: ScriptedSource, audit: Path
 ) -> None:
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "hold 14")
+    async with looking(source, audit, "hold 14") as steered:
         await steered.press("a")
         await steered.until_shown("hold 14: done")
         await look(steered, "delete 13")
-        await steered.press("a")
-        await steered.type("13")
+        await confirm(steered, "13")
         await steered.until_shown("delete 13: done")
         await steered.press("z")
         await steered.until_shown("delete 13 cannot be taken back; z again takes back hold 14")
@@ -283,9 +230,7 @@ async def test_what_cannot_be_undone_is_said_and_the_deed_before_it_is_next(
 
 
 async def test_undo_needs_the_unlock_and_leaves_alone_what_others_changed(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "priority 7 13")
+    async with looking(source, audit, "priority 7 13") as steered:
         await steered.press("a")
         await steered.until_shown("z undoes it")
         await steered.press("u", "z")
@@ -299,9 +244,7 @@ async def test_undo_needs_the_unlock_and_leaves_alone_what_others_changed(source
 
 async def test_a_long_deed_is_stopped_between_two_commands(audit: Path) -> None:
     source = ScriptedSource(many_jobs(300))
-    async with open_console(source, audit, (140, 40)) as steered:
-        await steered.press("u")
-        await look(steered, "hold " + " ".join(str(100 + number) for number in range(300)))
+    async with looking(source, audit, "hold " + " ".join(str(100 + number) for number in range(300))) as steered:
         await steered.press("a")
 
         def stop_after_twenty() -> None:
@@ -314,124 +257,6 @@ async def test_a_long_deed_is_stopped_between_two_commands(audit: Path) -> None:
         assert len(source.lines) == 20
         await steered.command("halt")
         assert "nothing is under way" in steered.text
-
-
-# Choosing
-
-
-async def test_the_menu_lists_what_can_be_done_and_why_not(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u", "5", "a")
-        assert isinstance(steered.console.screen, ActMenu)
-        for text in ("hold: 11 is running", "release: 11 is not held", "delete jobs", "requeue", "move", "priority"):
-            assert text in steered.text
-        await steered.press("j", "j", "j", "enter")
-        await steered.until_shown("qrerun 11.hpc1")
-        assert source.lines == []
-        await steered.press("escape", "a", "escape")
-        assert source.lines == []
-
-
-@pytest.mark.parametrize(
-    ("keys", "texts"),
-    [
-        (["2", "a"], ["queue workq", "stop", "disable", "mode", "has started = True already"]),
-        (["3", "a"], ["vnode v1", "offline", "drain", "v1 is in use already"]),
-        (["4", "a"], ["vnode v1", "drain"]),
-        (["5", "enter", "a"], ["requeue", "end runs"]),
-        (["6", "a"], ["alice in workq", "change this quota", "change this priority"]),
-    ],
-)
-async def test_every_view_of_things_has_a_menu(
-    source: ScriptedSource, audit: Path, keys: list[str], texts: list[str]
-) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press(*keys)
-        for text in texts:
-            assert text in steered.text
-
-
-async def test_the_menu_of_marked_rows_is_for_all_of_them(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u", "3", "space", "space", "a")
-        assert "2 vnodes" in steered.text
-        await steered.press("enter")
-        await steered.until_shown("offline 2 vnodes", "set node v1 state += offline", "set node v2 state += offline")
-
-
-async def test_the_overview_has_nothing_to_act_on(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
-        await steered.press("1", "a")
-        assert "there is nothing under the cursor" in steered.text
-        await steered.command("hold")
-        assert "hold: which job? :hold JOB..." in steered.text
-        await steered.press("3")
-        await steered.command("hold")
-        assert "hold: which job?" in steered.text
-
-
-async def test_a_value_is_asked_for_where_none_was_typed_and_up_and_down_choose_one(
-    source: ScriptedSource, audit: Path
-) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u", "5", "j", "j")
-        await steered.command("move")
-        assert "up and down: gpu  workq" in steered.text
-        await steered.press("down", "enter")
-        await steered.until_shown("qmove gpu 13.hpc1")
-        await steered.press("e")
-        await steered.type("nosuch")
-        assert "move: no queue 'nosuch'; the server has gpu, workq" in steered.text
-        await steered.press("down", "enter", "a")
-        await steered.until_shown("move 13 to gpu: done")
-
-
-async def test_a_drain_shows_who_is_there_and_offers_to_requeue_them(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u", "3")
-        await look(steered, "drain v1 v2")
-        for text in ("wait: 2 jobs there, the last ends", "requeue: 2 jobs now, up to 6.0 core-hours", "11 alice 8c"):
-            assert text in steered.text
-        await steered.press("e", "down", "enter")
-        await steered.until_shown("qrerun 11.hpc1")
-        await steered.press("a")
-        assert "type 4 and enter" in steered.text
-        await steered.type("4")
-        await steered.until_shown("drain 2 vnodes, requeue 2 jobs: 4 of 4 done")
-        assert source.picture.vnodes["v1"]["comment"] == "pbsteer drain by root"
-        await steered.until_shown("o draining")
-        await steered.press("z")
-        await steered.until_shown("undo: drain 2 vnodes, requeue 2 jobs: 2 of 2 done")
-        assert source.picture.vnodes["v1"]["state"] == "free"
-
-
-async def test_a_priority_is_changed_like_a_quota(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        await steered.press("u", "6", "E")
-        await steered.type("x")
-        assert "priority 'x': allowed is a whole number" in steered.text
-        await steered.press("ctrl+u")
-        await steered.type("10")
-        await steered.until_shown("set queue workq max_run_res_soft.user_priority += [u:alice=10]")
-        await steered.press("a")
-        await steered.until_shown("priority alice none → 10 in workq: done")
-        await steered.command("user-priority workq g:chem 3")
-        await steered.until_shown("[g:chem=3]")
-
-
-async def test_the_command_line_completes_names_and_values(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (130, 40)) as steered:
-        for typed, shown in (
-            ("move g", "gpu"),
-            ("move gpu 1", "11  12  13  14  16[]  15"),
-            ("offline v", "v1  v2  v3"),
-            ("mode workq ad", "advise"),
-            ("drain re", "requeue"),
-        ):
-            await steered.press("colon")
-            await steered.type(typed, "tab")
-            assert shown in steered.text, typed
-            await steered.press("escape")
 
 
 # What was sent and never confirmed
@@ -447,11 +272,3 @@ async def test_the_next_console_tells_of_a_change_that_was_never_confirmed_once(
     assert stages(audit) == ["sending", "unconfirmed"]
     async with open_console(source, audit, (160, 30)) as steered:
         assert "never confirmed" not in steered.text
-
-
-async def test_a_picture_of_nothing_offers_nothing(audit: Path) -> None:
-    empty = changed(a_picture(), jobs={}, vnodes={})
-    async with open_console(ScriptedSource(empty), audit) as steered:
-        for view in "345":
-            await steered.press(view, "a")
-            assert not isinstance(steered.console.screen, ActMenu)

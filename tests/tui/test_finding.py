@@ -15,16 +15,6 @@ from tui.keeping import KeptFiles
 
 
 @pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
-
-
-@pytest.fixture
-def source() -> ScriptedSource:
-    return ScriptedSource()
-
-
-@pytest.fixture
 def files(tmp_path: Path) -> KeptFiles:
     return KeptFiles(KeptFile(tmp_path / "config" / "preferences.json"), KeptFile(tmp_path / "state" / "typed.json"))
 
@@ -101,6 +91,19 @@ async def test_columns_are_added_taken_away_ordered_and_put_back(source: Scripte
         assert "'queue' is not shown; shown are user, id" in steered.text
         await steered.command("columns default")
         assert header(steered) == usual
+
+
+async def test_starts_and_ends_are_columns_that_sort_and_filter(source: ScriptedSource, audit: Path) -> None:
+    source.set_job("11.hpc1", **{"Resource_List.soft_walltime": "00:40:00"})
+    async with open_console(source, audit, (120, 24)) as steered:
+        await steered.press("5")
+        await steered.command("columns id starts ends ended")
+        await steered.command("sort ends")
+        await steered.until_shown("job", "starts", "ends↑", "ended")
+        assert [line.split()[0].lstrip("▸") for line in steered.screen_lines[3:5]] == ["11", "12"]
+        await steered.press("slash")
+        await steered.type("ends:<15m")
+        await steered.until_shown("jobs · 1 of")
 
 
 async def test_the_dialog_shows_hides_and_orders_columns(source: ScriptedSource, audit: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from hooks.deploy import HOOKS, Deployment
 from hooks.health import Evidence, check_health
 from hooks.server_log import Complaint
+from policy.settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.hooks_status import describe_health, describe_last_pass, fold, health_as_data, look
 
@@ -97,3 +100,23 @@ def test_a_server_is_looked_at_with_all_its_files(tmp_path: Path) -> None:
     assert look(deployment, tmp_path, 1e9).problems == ("pbsteer is not installed here: pbsteer hooks plan shows how",)
     (tmp_path / "pbsteer").mkdir()
     assert "the folder in PBS_HOME" in look(deployment, tmp_path, 1e9).problems[0]
+
+
+@pytest.mark.parametrize("later", ["pbsteer_periodic.PY", "pbsteer_periodic.CF"])
+def test_errors_count_since_the_later_one_of_hooks_and_settings(tmp_path: Path, later: str) -> None:
+    now_s = time.time()
+    qmgr = FakeQmgr(tmp_path)
+    deployment = Deployment(str(tmp_path), qmgr)
+    deployment.apply(Settings(), lambda _: None)
+    for name in ("pbsteer_periodic.PY", "pbsteer_periodic.CF"):
+        applied_s = now_s - (60 if name == later else 600)
+        os.utime(qmgr.files / name, (applied_s, applied_s))
+    logs = tmp_path / "server_logs"
+    logs.mkdir()
+    for ago_s in (120, 10):
+        day, clock = (time.strftime(form, time.localtime(now_s - ago_s)) for form in ("%Y%m%d", "%m/%d/%Y %H:%M:%S"))
+        with (logs / day).open("a", encoding="utf-8") as log:
+            log.write(f"{clock};0002;Server@s;Hook;Server@s;pbsteer: oh\n")
+    health = look(deployment, tmp_path, now_s)
+    assert "1 error in the server's log is less than an hour old" in health.problems
+    assert any(hint.startswith("1 error of the last hour") for hint in health.hints)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from textual.color import Color
 
-from tests.tui.scripted import ScriptedSimulation, ScriptedSource, a_job, with_job
+from tests.tui.scripted import NOON_S, ScriptedSimulation, ScriptedSource, a_job, a_vnode, changed, with_job
 from tests.tui.steering import Steered, open_console
 from tests.tui.written import a_pass, a_start, write_changes, write_journal
 from tui.cli import main
@@ -20,11 +20,6 @@ from tui.keeping import KeptFiles
 from tui.themes import THEMES
 
 ODD = "𝔉é🚀字"
-
-
-@pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
 
 
 @pytest.fixture
@@ -260,3 +255,45 @@ async def test_the_help_names_every_action_and_cuts_nothing_off(audit: Path, siz
         for action in ACTIONS:
             assert f":{action.name}" in text, action.name
         assert "…" not in text
+
+
+async def test_an_empty_table_says_why_it_is_empty(source: ScriptedSource, audit: Path) -> None:
+    async with open_console(source, audit, (80, 24)) as steered:
+        await steered.press("8")
+        await steered.until_shown("no change has been made yet")
+        await steered.press("5", "slash")
+        await steered.type("user:nobody")
+        await steered.until_shown("no row passes the filter: esc drops it")
+        await steered.press("down", "space", "x", "y")
+        await steered.press("escape")
+        await steered.until_shown("11 ")
+        assert "no row passes" not in steered.text
+        source.picture = changed(source.picture, jobs={})
+        await steered.repoll()
+        await steered.until_shown("no jobs: nothing runs and nothing waits")
+
+
+async def test_where_much_needs_attention_this_pass_stays_in_sight(source: ScriptedSource, audit: Path) -> None:
+    vnodes = {f"w{n}": a_vnode(8, 0, "down", last_state_change_time=str(int(NOON_S - n * 600))) for n in range(40)}
+    stopped = {f"q{n}": {**source.picture.queues["gpu"], "started": "False"} for n in range(3)}
+    source.picture = changed(
+        source.picture,
+        vnodes={**source.picture.vnodes, **vnodes},
+        queues={**source.picture.queues, **stopped},
+    )
+    async with open_console(source, audit, (80, 24)) as steered:
+        await steered.until_shown("attention", "more, at the end", "this pass", "in use by", "changed")
+        assert "alice 12 of 4 in workq" not in steered.text
+        await steered.press("G")
+        await steered.until_shown("alice 12 of 4 in workq")
+
+
+async def test_the_menu_tells_all_of_why_something_cannot_be_done(source: ScriptedSource, audit: Path) -> None:
+    async with open_console(source, audit, (80, 24)) as steered:
+        await steered.press("5", "a")
+        await steered.until_shown("11 is running; requeue it first", "own checkpoint")
+        await steered.press("end", "enter")
+        await steered.until_shown("priority")
+    async with open_console(source, audit, (80, 7)) as steered:
+        await steered.press("5", "a", "end")
+        await steered.until_shown("▸ priority")

@@ -7,20 +7,8 @@ import json
 import stat
 from pathlib import Path
 
-import pytest
-
 from tests.tui.scripted import ScriptedSource, a_job, a_picture, changed, many_jobs
 from tests.tui.steering import open_console
-
-
-@pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
-
-
-@pytest.fixture
-def source() -> ScriptedSource:
-    return ScriptedSource()
 
 
 async def test_marked_names_are_copied_in_the_order_of_the_screen(source: ScriptedSource, audit: Path) -> None:

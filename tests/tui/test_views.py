@@ -16,11 +16,6 @@ from tui.core.outcomes import outcome_of
 
 
 @pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
-
-
-@pytest.fixture
 def source(tmp_path: Path) -> ScriptedSource:
     return ScriptedSource(folder=tmp_path / "pbsteer", spool=tmp_path)
 
@@ -310,7 +305,7 @@ async def test_the_grid_shows_who_has_most_of_each_vnode_and_again_how_full_it_i
         await steered.press("4", "w")
         await steered.until_shown("most of each: A alice 12")
         assert "AAo" in steered.text
-        assert "A alice 8" in steered.screen_lines[-4], "who is on the vnode under the cursor"
+        assert "A alice 8" in steered.screen_lines[-6], "who is on the vnode under the cursor"
         await steered.press("w")
         await steered.until_shown("its height the cores in use")
         assert "AAo" not in steered.text

@@ -1,21 +1,30 @@
 """A picture put together from the reader's answers (:mod:`hooks.differences`): a whole one, then differences.
 
 What did not change is the same object from picture to picture, so whoever compares two of them is quick. Texts that
-many jobs share are held once. An answer that breaks off, or makes no sense, leaves nothing behind: the next one has to
-be whole.
+many jobs share are held once, and so are the names of the attributes of objects that have the same ones, which are most
+of what a hundred thousand dictionaries hold. An answer that breaks off, or makes no sense, leaves nothing behind: the
+next one has to be whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 from hooks.picture import Attributes, Picture
 
 _KINDS = ("jobs", "vnodes")
-_OWN = frozenset({"ctime", "qtime", "stime", "Job_Name", "exec_vnode", "comment", "jobs", "estimated.start_time"})
+_OWN = frozenset({"ctime", "qtime", "stime", "exec_vnode", "jobs", "estimated.start_time"})
 """Attributes that hardly two objects share: these texts are not looked up."""
+
+
+class _Keys(NamedTuple):
+    """The attributes of rows to come, which of them have texts that are shared, and an object without texts to copy."""
+
+    names: list[str]
+    shared: list[bool]
+    blank: dict[str, str]
 
 
 class Assembly:
@@ -36,7 +45,7 @@ class Assembly:
         self._next: dict[str, dict[str, Attributes]] = {kind: {} for kind in _KINDS}
         self._gone: dict[str, list[str]] = {}
         if whole or self.is_empty:
-            self._keys: list[tuple[list[str], list[bool]]] = []
+            self._keys: list[_Keys] = []
 
     def take(self, part: Mapping[str, Any]) -> Picture | None:
         """One line of an answer; the last one gives the picture.
@@ -46,8 +55,8 @@ class Assembly:
         if "anew" in part:
             self._begin(whole=True)
         elif "keys" in part:
-            keys = [intern(key) for key in part["keys"]]
-            self._keys.append((keys, [key not in _OWN for key in keys]))
+            names = [intern(name) for name in part["keys"]]
+            self._keys.append(_Keys(names, [name not in _OWN for name in names], _blank(names)))
         elif "gone" in part:
             self._gone = {kind: list(part["gone"][kind]) for kind in _KINDS}
         elif "rest" in part:
@@ -59,12 +68,16 @@ class Assembly:
 
     def _take_rows(self, told: Mapping[str, Attributes], objects: dict[str, Attributes], rows: list[list[Any]]) -> None:
         for number, name, *values in rows:
-            keys, shared = self._keys[number]
-            if len(keys) != len(values):
-                raise ValueError(f"{name!r} has {len(values)} values for {len(keys)} attributes")
-            texts = dict(zip(keys, [intern(text) if share else _text(text) for text, share in zip(values, shared)]))
+            names, shared, blank = self._keys[number]
+            if len(names) != len(values):
+                raise ValueError(f"{name!r} has {len(values)} values for {len(names)} attributes")
+            texts = blank.copy()
+            texts.update(zip(names, [intern(text) if share else _text(text) for text, share in zip(values, shared)]))
+            if "qtime" in texts and texts["qtime"] == texts.get("ctime"):
+                # So it is with nearly every job: one text instead of two.
+                texts["qtime"] = texts["ctime"]
             before = told.get(name)
-            objects[_text(name)] = before if before == texts else texts
+            objects[_text(name)] = before if before is not None and before == texts else texts
 
     def _complete(self, rest: Mapping[str, Any]) -> Picture:
         if self.is_empty and not self._whole:
@@ -73,12 +86,23 @@ class Assembly:
         for kind in _KINDS:
             # A new mapping each time, since the picture before may still be looked at.
             told[kind] = objects = self._next[kind] if self._whole else {**self._told[kind], **self._next[kind]}
-            for name in self._gone.get(kind, ()):
-                objects.pop(name, None)
+            for each in self._gone.get(kind, ()):
+                objects.pop(each, None)
         picture = Picture.from_data({**rest, **told})
         self._told, self.is_empty = told, False
         self._begin(whole=False)
         return picture
+
+
+def _blank(names: Sequence[str]) -> dict[str, str]:
+    """A dictionary with these keys whose copies do not hold keys of their own: Python lets the attributes of a class's
+    instances share them, up to some thirty, and copies of such a dictionary as well. Beyond that it is like any other.
+    """
+    holder = type("Holder", (), {})()
+    blank: dict[str, str] = vars(holder)
+    for name in names:
+        blank[name] = ""
+    return blank
 
 
 def _text(value: Any) -> str:

@@ -10,6 +10,7 @@ from policy.units import show_count
 from tui.core.durations import day_and_time, short_span
 from tui.core.facts import moment, short_id
 from tui.core.lines import Line, safe
+from tui.core.mood import is_done
 from tui.core.names import folded_names
 from tui.core.overcommitted import overcommitted
 from tui.core.queue_rows import execution_queues
@@ -178,13 +179,16 @@ def in_short(world: World) -> str:
         return "deciding"
     plan = world.decision.plan
     backfilled = sum(start.backfilled for start in plan.starts)
-    parts = [f"starts {len(plan.starts):,}"]
+    parts = [f"{_verb(world, 'start', preemption=False)} {len(plan.starts):,}"]
     if backfilled:
         parts.append(f"of them backfilled {backfilled:,}")
     if plan.preempts:
         first = plan.preempts[0]
-        parts.append(
-            f"preempts {len(plan.preempts):,}: {safe(short_id(first.id))} {safe(first.run.job.user)}"
-            f" {first.run.job.cores:,}c, for {safe(short_id(first.beneficiary))}"
-        )
+        victim = f"{safe(short_id(first.id))} {safe(first.run.job.user)} {first.run.job.cores:,}c"
+        preempts = _verb(world, "preempt", preemption=True)
+        parts.append(f"{preempts} {len(plan.preempts):,}: {victim}, for {safe(short_id(first.beneficiary))}")
     return " · ".join(parts)
+
+
+def _verb(world: World, verb: str, *, preemption: bool) -> str:
+    return f"{verb}s" if is_done(world, "", preemption=preemption) else f"would {verb}"

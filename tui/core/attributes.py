@@ -22,7 +22,7 @@ Key = TypeVar("Key")
 AttributesOf = Callable[[Key], "Attributes | None"]
 """An object's attributes by its key; None where it is not there."""
 
-_CELLS = 12
+_CELLS, _MOST_CELLS = 12, 32
 _LOOKED_AT = 500
 
 
@@ -53,7 +53,7 @@ def attribute_column(name: str, attributes_of: AttributesOf[Key]) -> Column[Key]
         lambda key: value_of(text(key)),
         lambda key: ((safe(text(key) or "-"), ""),),
         rank=1,
-        most=max(_CELLS, min(len(name), 32)),
+        most=_MOST_CELLS,
         told=text,
     )
 

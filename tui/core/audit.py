@@ -19,6 +19,9 @@ from typing import Any
 
 from tui.core.folders import state_folder
 
+UNCONFIRMED = "unconfirmed"
+"""How a change stands that was sent and that no answer came to: only the server knows whether it was made."""
+
 
 @dataclass(frozen=True)
 class Actor:

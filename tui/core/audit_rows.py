@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.core.audit_trail import UNCONFIRMED, Record
+from tui.core.audit import UNCONFIRMED
+from tui.core.audit_trail import Record
 from tui.core.columns import Column
 from tui.core.durations import day_and_time
 from tui.core.lines import Line, safe
@@ -16,11 +17,14 @@ _ROLES = {"done": "good", "failed": "bad", "refused": "warn", UNCONFIRMED: "bad"
 def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> list[Column[int]]:
     """The columns over the records' numbers; on a line of fewer cells there are fewer, so that the command has room."""
 
-    def texts(name: str, title: str, cells: int, field: str, rank: int) -> Column[int]:
+    def texts(name: str, title: str, cells: int, field: str, rank: int, most: int = 0) -> Column[int]:
         def value(number: int) -> str:
             return str(getattr(records[number], field))
 
-        return Column(name, title, cells, value, lambda number: ((safe(value(number)), ""),), rank=rank)
+        shown = bool(most)
+        return Column(
+            name, title, cells, value, lambda number: ((safe(value(number)), ""),), rank=rank, most=most, names=shown
+        )
 
     def stage(number: int) -> Line:
         found = records[number].stage
@@ -44,8 +48,12 @@ def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> li
             lambda number: ((day_and_time(records[number].time_s, now_s), ""),),
         ),
         Column("stage", "stage", 13, lambda number: records[number].stage, stage),
-        texts("user", "who", 8, "user", 2),
-        *((texts("origin", "from", 22, "origin", 3), texts("server", "server", 8, "server", 4)) if wide else ()),
+        texts("user", "who", 8, "user", 2, 32),
+        *(
+            (texts("origin", "from", 22, "origin", 3, 40), texts("server", "server", 8, "server", 4, 32))
+            if wide
+            else ()
+        ),
         texts("command", "command", 0, "command", 0),
         Column("change", "from what to what", 34 if wide else 20, became, show_became, rank=3),
     ]

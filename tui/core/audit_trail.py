@@ -12,8 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tui.core.audit import UNCONFIRMED
+
 _MOST_BYTES = 2 << 20
-UNCONFIRMED = "unconfirmed"
 _SENDING = "sending"
 
 

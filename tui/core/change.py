@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tui.core.audit import AuditError, AuditLog
+from tui.core.audit import UNCONFIRMED, AuditError, AuditLog
 from tui.core.facets import Facet, Target
 from tui.core.source import Reply, Source, SourceError
 
@@ -103,7 +103,7 @@ def make(source: Source, change: Change, audit: AuditLog, clock: Callable[[], fl
     except (SourceError, AuditError) as error:
         return Outcome(change, False, f"not changed: {error}", lost=True)
     ok, after, text, lost = _send(source, change)
-    stage = "done" if ok else "failed"
+    stage = "done" if ok else UNCONFIRMED if lost else "failed"
     try:
         audit.write(clock(), stage, change.line, before=change.before, after=after, reply=text, change=number)
     except AuditError as error:
@@ -119,9 +119,13 @@ def _send(source: Source, change: Change) -> tuple[bool, str, str, bool]:
         found = _read(source, change)
     except SourceError as error:
         return False, "unknown", f"sent, but not confirmed: {error}", True
-    if not reply.ok:
-        return False, found, f"PBS refused: {reply.text.strip() or 'no reason given'}", False
     reached = found != change.before if change.after is None else found == change.after
+    said = reply.text.strip() or "no reason given"
+    if not reply.ok and change.after is not None and reached:
+        # A server that ends while it answers may have done it all the same.
+        return True, found, f"{change.title}: done, read back, though PBS said: {said}", False
+    if not reply.ok:
+        return False, found, f"PBS refused: {said}", False
     if reached:
         return True, found, f"{change.title}: done, read back", False
     if change.lasting:

@@ -11,20 +11,22 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from tui.core.filters import Fields, Filter, Value
-from tui.core.lines import Line, fit_line, width
+from tui.core.lines import Line
 
 Key = TypeVar("Key")
-GAP = "  "
 
 
 @dataclass(frozen=True)
 class Column(Generic[Key]):
-    """``value`` sorts and filters, ``show`` gives the cell. ``cells`` is the width, up to ``most`` where there is room;
-    the one column with 0 takes the rest. Where a line is too narrow, columns of the highest ``rank`` are left out
-    first; rank 0 always stays, and from :data:`SPARE` on a column is only for lines that have plenty of room.
+    """``value`` sorts and filters, ``show`` gives the cell. ``cells`` is the least width, up to ``most`` where texts
+    need more; the one column with 0 takes the rest. Where a line is too narrow, columns of the highest ``rank`` are
+    left out first; rank 0 always stays, and from :data:`SPARE` on a column is only for lines that have plenty of room.
 
-    ``told`` is what an export says where the value that sorts would not do; ``drawn`` marks a column that repeats
-    others as a picture, which no export has."""
+    ``names`` marks what tells rows apart, such as a vnode's name: it gets room before others get more than their
+    least, and a text that is too long all the same is cut where the rows stay apart.
+    ``told`` is what an export says where the value that sorts would not do; ``asked`` what a filter asks instead, such
+    as how long until a point in time; ``drawn`` marks a column that repeats others as a picture, which no export has.
+    """
 
     name: str
     title: str
@@ -35,7 +37,9 @@ class Column(Generic[Key]):
     rank: int = 0
     most: int = 0
     told: Callable[[Key], Value] | None = None
+    asked: Callable[[Key], Value] | None = None
     drawn: bool = False
+    names: bool = False
 
 
 class Sort(NamedTuple):
@@ -45,71 +49,7 @@ class Sort(NamedTuple):
     down: bool = False
 
 
-class Placed(NamedTuple, Generic[Key]):
-    """A column and the cells that it got on a line."""
-
-    column: Column[Key]
-    cells: int
-
-
 SPARE = 10
-_LEAST_REST = 20
-_PLENTY_REST = 60
-
-
-def place(columns: Sequence[Column[Key]], cells: int, skipped: int = 0) -> list[Placed[Key]]:
-    """The columns that fit on a line of so many cells, with their widths.
-
-    With so many columns ``skipped`` after the first, which always stays, those that follow come in their order whatever
-    their rank, as many as fit: that is how the ones that gave way are reached.
-    """
-    kept = list(columns)
-    if skipped:
-        return _grown(_as_many_as_fit([*kept[:1], *kept[1 + skipped :]], cells), cells)
-    gone: list[Column[Key]] = []
-    while not _fit(kept, cells) and any(column.rank for column in kept):
-        rank = max(column.rank for column in kept)
-        gone.append(next(column for column in reversed(kept) if column.rank == rank))
-        kept = [column for column in kept if column is not gone[-1]]
-    # One that gave way in vain, since a wider one had to go after it, comes back.
-    for column in reversed(gone):
-        again = [each for each in columns if each is column or any(each is stays for stays in kept)]
-        kept = again if _fit(again, cells) else kept
-    return _grown(kept, cells)
-
-
-def _fit(columns: Sequence[Column[Key]], cells: int) -> bool:
-    """Whether there is room for the columns, and enough for the one that takes the rest."""
-    if all(column.cells for column in columns):
-        return _taken(columns) <= cells
-    is_spare = any(column.rank >= SPARE for column in columns)
-    return _taken(columns) + (_PLENTY_REST if is_spare else _LEAST_REST) <= cells
-
-
-def _taken(columns: Sequence[Column[Key]]) -> int:
-    return sum(column.cells for column in columns) + len(GAP) * (len(columns) - 1)
-
-
-def _as_many_as_fit(columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
-    kept: list[Column[Key]] = []
-    for column in columns:
-        if kept and _taken([*kept, column]) + (0 if column.cells else _LEAST_REST) > cells:
-            break
-        kept.append(column)
-    return kept
-
-
-def _grown(columns: Sequence[Column[Key]], cells: int) -> list[Placed[Key]]:
-    """Columns that can use more room get it, once the one that takes the rest has plenty."""
-    has_rest = any(not column.cells for column in columns)
-    room = cells - _taken(columns) - (_PLENTY_REST if has_rest else 0)
-    placed = []
-    for column in columns:
-        more = min(max(0, column.most - column.cells), max(0, room))
-        room -= more
-        placed.append(Placed(column, column.cells + more))
-    rest = max(1, cells - sum(width for _, width in placed) - len(GAP) * (len(placed) - 1))
-    return [Placed(column, width or rest) for column, width in placed]
 
 
 def chosen(columns: Sequence[Column[Key]], names: Sequence[str]) -> list[Column[Key]]:
@@ -153,42 +93,14 @@ def changed_choice(now: Sequence[str], words: Sequence[str], widest: str = "") -
     return tuple(names)
 
 
-def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
-    """The titles, with an arrow at the column that the rows are sorted by."""
-    titles = []
-    for column, cells in placed:
-        arrow = ("↓" if sort.down else "↑") if column.name == sort.column else ""
-        titles.append(_aligned(((column.title + arrow, "title"),), cells, column.align))
-    return _side_by_side(titles)
-
-
-def row(placed: Sequence[Placed[Key]], key: Key) -> Line:
-    """The cells of one key."""
-    return _side_by_side([_aligned(column.show(key), cells, column.align) for column, cells in placed])
-
-
-def _aligned(line: Line, cells: int, align: str) -> Line:
-    missing = cells - sum(width(text) for text, _ in line)
-    return ((" " * missing, ""), *line) if align == ">" and missing > 0 else fit_line(line, cells)
-
-
-def _side_by_side(parts: Sequence[Line]) -> Line:
-    spans: list[tuple[str, str]] = []
-    for part in parts:
-        if spans:
-            spans.append((GAP, ""))
-        spans.extend(part)
-    return tuple(spans)
-
-
 def fields(columns: Sequence[Column[Key]]) -> Fields[Key]:
     """What the filter line may ask of these columns."""
-    return {column.name: column.value for column in columns}
+    return {column.name: column.asked or column.value for column in columns}
 
 
 def numbers(columns: Sequence[Column[Key]]) -> set[str]:
-    """The columns that are amounts and times, which stand to the right."""
-    return {column.name for column in columns if column.align == ">"}
+    """The columns that are amounts, which stand to the right, and times."""
+    return {column.name for column in columns if column.align == ">" or column.asked is not None}
 
 
 def arrange(

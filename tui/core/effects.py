@@ -1,11 +1,17 @@
-"""A quota change foreseen, as lines: which jobs it would start, preempt, spare or leave waiting, now and later."""
+"""A change foreseen, as lines: which jobs it starts, preempts, spares or leaves waiting, now and later.
+
+What a mode does not carry out is said as what would be, job by job, since each queue has a mode of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from policy.preview import Effect, Preview
+from tui.core.facts import array_of
 from tui.core.lines import Line, safe
+from tui.core.mood import LEFT_UNDONE, is_done
+from tui.core.world import World
 
 _ROLES = {
     "starts": "good",
@@ -17,20 +23,46 @@ _ROLES = {
     "loses-cores": "warn",
     "open": "warn",
 }
+_PREEMPTIONS = frozenset({"preempted", "spared", "safe", "open"})
 _MOST = 5
 
 
-def effect_lines(foreseen: Preview) -> list[Line]:
-    """One line for each job that fares differently; one line where nobody does."""
+def effect_lines(foreseen: Preview, world: World) -> list[Line]:
+    """One line for each job that fares differently; one line where nobody does. ``world`` is the one as it is."""
     if not foreseen.effects and not foreseen.later:
         return [(("nothing would be decided differently, in the next pass or later", "dim"),)]
-    return [*_part("in the next pass", foreseen.effects), *_part("from then on", foreseen.later)]
+    return [
+        *_part("in the next pass", foreseen.effects, world),
+        *_part("from then on", foreseen.later, world),
+        *_unacted(world, foreseen.effects),
+    ]
 
 
-def _part(title: str, effects: Sequence[Effect]) -> list[Line]:
+def _unacted(world: World, effects: Sequence[Effect]) -> list[Line]:
+    """For each queue concerned that is not driven, what its mode leaves undone."""
+    concerned = {queue for effect in effects for queue in [_queue_of(world, effect)] if queue}
+    return [
+        ((safe(f"{queue} is in {unacted}"), "dim"),)
+        for queue in sorted(concerned or world.modes)
+        for unacted in [LEFT_UNDONE.get(world.modes.get(queue, ""), "")]
+        if unacted
+    ]
+
+
+def _queue_of(world: World, effect: Effect) -> str:
+    jobs = world.picture.jobs
+    return (jobs.get(effect.job) or jobs.get(array_of(effect.job)) or {}).get("queue", "")
+
+
+def _sentence(world: World, effect: Effect) -> str:
+    done = is_done(world, _queue_of(world, effect), preemption=effect.kind in _PREEMPTIONS)
+    return effect.sentence if done else effect.would
+
+
+def _part(title: str, effects: Sequence[Effect], world: World) -> list[Line]:
     lines: list[Line] = [((title, "title"),)]
     if not effects:
         return [*lines, (("  nobody fares differently", "dim"),)]
-    lines += [((f"  {safe(effect.sentence)}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
+    lines += [((f"  {safe(_sentence(world, effect))}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
     more = len(effects) - _MOST
     return [*lines, ((f"  and {more:,} more", "dim"),)] if more > 0 else lines

@@ -8,6 +8,7 @@ from typing import Any
 from policy.explain import Explanation, explain
 from policy.host_lists import Lists, lists_of
 from tui.core.lines import Line, safe, wrap
+from tui.core.mood import LEFT_UNDONE, is_done
 from tui.core.world import World
 
 LABEL = 22
@@ -32,7 +33,17 @@ def explain_lines(world: World, job_id: str, cells: int) -> list[Line]:
     explanation = explanation_of(world, job_id)
     if explanation is None:
         return [(("the first plan is being made", "dim"),)]
-    return [line for label, text in explanation.lines for line in labelled(label, text, cells, "title")]
+    told = [line for label, text in explanation.lines for line in labelled(label, text, cells, "title")]
+    return [*told, *_unacted(world, job_id, explanation, cells)]
+
+
+def _unacted(world: World, job_id: str, explanation: Explanation, cells: int) -> list[Line]:
+    """That the mode of the job's queue leaves undone what the plan has for it."""
+    queue = world.picture.jobs.get(job_id, {}).get("queue", "")
+    preemption = explanation.state == "preempted"
+    if explanation.state in ("waiting", "running", "unknown") or is_done(world, queue, preemption=preemption):
+        return []
+    return labelled("but", f"{queue} is in {LEFT_UNDONE.get(world.modes.get(queue, 'observe'), 'no mode')}", cells)
 
 
 def labelled(label: str, text: str, cells: int, role: str = "dim") -> list[Line]:

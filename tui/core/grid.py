@@ -11,17 +11,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui.core.apart import cut, find_tail
 from tui.core.bars import heights
 from tui.core.durations import day_and_time
 from tui.core.facts import amount, moment, short_id, vnode_state
-from tui.core.lines import Span, safe
+from tui.core.lines import Span, fit, safe
+from tui.core.lines import width as cell_width
 from tui.core.names import folded_names, natural
 from tui.core.occupants import Occupants
 from tui.core.ranks import Ranks, readings_in_words
 from tui.core.vnode_rows import jobs_on, reading_of
 from tui.core.world import World
 
-LABEL = 12
+_LEAST_LABEL, _MOST_LABEL = 12, 32
+_LABEL_SHARE = 4
+"""Names in front of the rows take at most this part of the line."""
 _GIB = 1 << 20
 
 
@@ -35,11 +39,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells in rows of ``columns``; ``group`` vnodes stand behind each."""
+    """Cells in rows of ``columns`` behind labels of so many cells; ``group`` vnodes stand behind each."""
 
     cells: tuple[Cell, ...]
     columns: int
     group: int
+    label_cells: int = _LEAST_LABEL
 
     def rows(self) -> int:
         """How many rows there are."""
@@ -49,11 +54,12 @@ class Grid:
 def lay_out(world: World, width: int, height: int, who: Occupants | None = None) -> Grid:
     """The grid for so much room, in natural order of names, grouping no more than it must; with ``who`` by users."""
     names = sorted(world.picture.vnodes, key=natural)
-    columns = max(1, width - LABEL - 1)
+    label_cells = max(_LEAST_LABEL, min(max(map(cell_width, names), default=0), _MOST_LABEL, width // _LABEL_SHARE))
+    columns = max(1, width - label_cells - 1)
     room = columns * max(1, height)
     group = max(1, -(-len(names) // room))
     cells = tuple(_cell(world, names[start : start + group], who) for start in range(0, len(names), group))
-    return Grid(cells, columns, group)
+    return Grid(cells, columns, group, label_cells)
 
 
 def _cell(world: World, names: Sequence[str], who: Occupants | None) -> Cell:
@@ -71,9 +77,11 @@ def _cell(world: World, names: Sequence[str], who: Occupants | None) -> Cell:
     return Cell(tuple(names), (shown or heights([used], total), "bar"))
 
 
-def row_label(grid: Grid, row: int) -> str:
-    """The first vnode of a row."""
-    return safe(grid.cells[row * grid.columns].vnodes[0])
+def row_labels(grid: Grid) -> list[str]:
+    """The first vnode of each row, cut so that they stay apart where the line has no room for them."""
+    names = [safe(cell.vnodes[0]) for cell in grid.cells[:: grid.columns]]
+    tail = find_tail(names, grid.label_cells)
+    return [fit(cut(name, grid.label_cells, tail), grid.label_cells) for name in names]
 
 
 def told(world: World, cell: Cell) -> str:

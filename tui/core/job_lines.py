@@ -11,6 +11,7 @@ from tui.core.durations import day_and_time, show_hms
 from tui.core.explaining import explain_lines, labelled
 from tui.core.facts import Attributes, amount, group_of, moment, seconds, short_id, user_of, vnodes_of
 from tui.core.job_rows import elapsed_of, state_words
+from tui.core.job_times import due_at, expected_end
 from tui.core.lines import Line, safe
 from tui.core.names import folded_names
 from tui.core.outcomes import ending
@@ -58,6 +59,9 @@ def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = 
     lines.append(())
     for label, name in (("submitted", "qtime"), ("created", "ctime"), ("started", "stime")):
         at_s = moment(attributes, name)
+        if at_s is not None:
+            lines += labelled(label, day_and_time(at_s, world.now_s), cells)
+    for label, at_s in (("expected start", due_at(world, job_id)), ("expected end", expected_end(world, job_id))):
         if at_s is not None:
             lines += labelled(label, day_and_time(at_s, world.now_s), cells)
     lines += labelled("group", group_of(attributes), cells)

@@ -24,10 +24,12 @@ from tui.core.facts import (
 )
 from tui.core.filters import Value
 from tui.core.finished import ended_at
+from tui.core.job_times import due_at, expected_end, real_end, started_at
 from tui.core.lines import Line, plain, safe
 from tui.core.outcomes import outcome_of
 from tui.core.world import World
 
+_NO_PROJECT = "_pbs_project_default"
 _STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn", "E": "dim", "F": "dim"}
 
 
@@ -93,12 +95,34 @@ def job_columns(world: World) -> list[Column[str]]:
     def project(job_id: str) -> str:
         return jobs[job_id].get("project", "")
 
+    def show_project(job_id: str) -> Line:
+        found = project(job_id)
+        return (("-", "dim"),) if found == _NO_PROJECT else ((safe(found), ""),)
+
     def submitted_s(job_id: str) -> float | None:
         return moment(jobs[job_id], "qtime", "ctime")
 
-    def show_submitted(job_id: str) -> Line:
-        at_s = submitted_s(job_id)
-        return ((day_and_time(at_s, world.now_s) if at_s is not None else "-", ""),)
+    def starts_s(job_id: str) -> float | None:
+        return started_at(jobs[job_id]) or due_at(world, job_id)
+
+    def until(of: Callable[[str], float | None]) -> Callable[[str], float | None]:
+        """In how long that is, seconds."""
+        return lambda job_id: None if (at_s := of(job_id)) is None else at_s - world.now_s
+
+    def ago(of: Callable[[str], float | None]) -> Callable[[str], float | None]:
+        return lambda job_id: None if (at_s := of(job_id)) is None else world.now_s - at_s
+
+    def time_column(
+        name: str,
+        of: Callable[[str], float | None],
+        asked: Callable[[str], float | None],
+        rank: int,
+    ) -> Column[str]:
+        def show(job_id: str) -> Line:
+            at_s = of(job_id)
+            return ((day_and_time(at_s, world.now_s) if at_s is not None else "-", ""),)
+
+        return Column(name, name, 16, of, show, rank=SPARE + rank, asked=asked)
 
     def waited_s(job_id: str) -> float | None:
         return elapsed_s(job_id) if state(job_id) in WAITING_STATES else None
@@ -110,18 +134,21 @@ def job_columns(world: World) -> list[Column[str]]:
         return jobs[job_id].get("Job_Name", "")
 
     return [
-        Column("id", "job", 10, number, show_id, told=lambda job_id: job_id),
-        Column("user", "user", 9, user, text(user), most=16),
-        Column("queue", "queue", 8, queue, text(queue), rank=3, most=16),
-        Column("state", "state", 7, state, show_state),
+        Column("id", "job", 10, number, show_id, most=28, told=lambda job_id: job_id, names=True),
+        Column("user", "user", 9, user, text(user), most=32, names=True),
+        Column("queue", "queue", 8, queue, text(queue), rank=3, most=24, names=True),
+        Column("state", "state", 7, state, show_state, most=16),
         Column("cores", world.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
         Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 2),
         Column("time", "time", 9, elapsed_s, lambda job_id: ((show_elapsed(job_id), ""),), ">", 1),
         Column("name", "name", 16, name, text(name), rank=4, most=40),
-        Column("group", "group", 8, group, text(group), rank=SPARE, most=16),
-        Column("project", "project", 10, project, text(project), rank=SPARE + 1, most=24),
+        Column("group", "group", 8, group, text(group), rank=SPARE, most=32, names=True),
+        Column("project", "project", 10, project, show_project, rank=SPARE + 1, most=40, names=True),
         Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),
-        Column("submitted", "submitted", 16, submitted_s, show_submitted, rank=SPARE + 3),
+        time_column("submitted", submitted_s, ago(submitted_s), 5),
+        time_column("starts", starts_s, until(lambda job_id: due_at(world, job_id)), 4),
+        time_column("ends", lambda job_id: expected_end(world, job_id), until(lambda j: expected_end(world, j)), 3),
+        time_column("ended", lambda job_id: real_end(world, job_id), ago(lambda j: real_end(world, j)), 6),
         Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), why),
     ]
 

@@ -83,7 +83,9 @@ def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]
     """Users, groups and projects of one queue, or of every queue, most over quota first; bars for so many cells."""
     rows = {name: quota_rows(world, name) for name in ([queue] if queue else execution_queues(world))}
     by_queue = {name: {c.name: c for c in quota_columns(rows[name], cells)} for name in rows}
-    columns: list[Column[QuotaKey]] = [Column("queue", "queue", 10, lambda key: key[0], lambda k: ((safe(k[0]), ""),))]
+    columns: list[Column[QuotaKey]] = [
+        Column("queue", "queue", 10, lambda key: key[0], lambda k: ((safe(k[0]), ""),), most=32, names=True)
+    ]
     for column in next(iter(by_queue.values()), {}).values():
         columns.append(_over_queues(column, by_queue))
     keys = [(name, entity) for name in rows for entity in rows[name]]
@@ -110,8 +112,11 @@ def _over_queues(
         lambda key: own(key).show(key[1]),
         column.align,
         column.rank,
+        column.most,
         told=told,
+        asked=(lambda key: (own(key).asked or own(key).value)(key[1])) if column.asked else None,
         drawn=column.drawn,
+        names=column.names,
     )
 
 

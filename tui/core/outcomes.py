@@ -16,6 +16,7 @@ from tui.core.facts import (
 )
 from tui.core.finished import ended_at
 from tui.core.lines import Line, Span, safe
+from tui.core.mood import is_done
 from tui.core.world import World
 
 
@@ -30,17 +31,22 @@ def outcome_of(world: World, job_id: str) -> Line:
     if decision is not None:
         preempt = decision.preempts.get(job_id)
         if preempt is not None:
-            words = f"{conditional(world)}preempted for {safe(short_id(preempt.beneficiary))}"
+            done = is_done(world, attributes.get("queue", ""), preemption=True)
+            words = f"{'to' if done else 'would'} be preempted for {safe(short_id(preempt.beneficiary))}"
             return (words, "warn"), (" · ", "dim"), _seat(attributes)
         start = decision.starts.get(job_id)
         if start is not None:
-            how = "backfills" if start.backfilled else "starts"
+            done = is_done(world, attributes.get("queue", ""), preemption=False)
+            verb = "backfill" if start.backfilled else "start"
+            how = f"{verb}s" if done else f"would {verb}"
             where = safe(some_of(start.placement.vnodes))
             return ((f"{how} in the next pass on {where}", "good"),)
-        found = decision.reasons.get(job_id)
+        found = decision.reason_of(job_id)
         if found is not None:
             job, reason = found
-            return ((safe(reason.sentence(job, world.now_s)), ""),)
+            waits_for_victims = reason.code == "preempting"
+            done = not waits_for_victims or is_done(world, attributes.get("queue", ""), preemption=True)
+            return ((safe(("" if done else "not carried out: ") + reason.sentence(job, world.now_s)), ""),)
     if is_array(job_id):
         running, waiting = world.tally.subjobs_running[job_id], subjobs_waiting(attributes)
         return ((f"{running:,} subjobs run, {waiting:,} wait", "dim"),)
@@ -76,11 +82,6 @@ def _seat(attributes: Attributes) -> tuple[str, str]:
     if exec_vnode:
         return f"on {safe(some_of(vnodes_of(exec_vnode)))}", "dim"
     return safe(attributes.get("comment", "")), "dim"
-
-
-def conditional(world: World) -> str:
-    """How to speak of a plan that the server will not carry out."""
-    return "would be " if world.mode == "observe" else "to be "
 
 
 def reservation(world: World, queue: str) -> str:

@@ -9,37 +9,43 @@ from tui.core.attention import attention, in_short
 from tui.core.audit_trail import Record
 from tui.core.bars import heights, share_bar
 from tui.core.changed_lines import changed_lines
-from tui.core.columns import Sort, header, place, row
+from tui.core.columns import Sort
 from tui.core.durations import clock_time
 from tui.core.history import IdleHistory
 from tui.core.lines import Line, joined, safe, spread, width
 from tui.core.pass_lines import would_have
+from tui.core.placing import Widths, header, row
 from tui.core.queue_rows import execution_queues, queue_columns
 from tui.core.world import World
 
 _NARROW = 70
 _LEAST_BAR, _MOST_BAR = 8, 48
 _LABEL = 11
-_LEAST_CHANGES = 3
+_LEAST_CHANGES, _LEAST_NEEDS = 3, 4
 
 
 def overview_lines(
     world: World, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
 ) -> list[Line]:
     """The whole view for lines of so many cells; ``records`` are the changes made by this user. Where ``height`` lines
-    are too few, what changed gives way."""
-    above = [
-        *_cores(world, cells),
-        _jobs(world, history, cells),
-        (),
-        *_queues(world, cells),
-        (),
-        *_labelled("attention", attention(world) or [(("nothing needs you", "good"),)]),
+    are too few, what changed gives way, and then what needs attention goes on at the end, the worst stays in sight."""
+    above = [*_cores(world, cells), _jobs(world, history, cells), (), *_queues(world, cells), ()]
+    below = [
         *_labelled("this pass", [_pass(world), *filter(None, [would_have(world.passes)])]),
         *_labelled("in use by", [_users(world, cells - _LABEL)]),
     ]
-    room = max(_LEAST_CHANGES, height - len(above))
-    return [*above, *_labelled("changed", changed_lines(world, records, room))]
+    needs = attention(world) or [(("nothing needs you", "good"),)]
+    most = max(_LEAST_NEEDS, height - len(above) - len(below) - _LEAST_CHANGES)
+    shown, rest = (needs, []) if len(needs) <= most else (needs[: most - 1], needs[most - 1 :])
+    more: list[Line] = [((f"and {len(rest):,} more, at the end", "warn"),)] if rest else []
+    room = max(_LEAST_CHANGES, height - len(above) - len(below) - len(shown) - len(more))
+    return [
+        *above,
+        *_labelled("attention", [*shown, *more]),
+        *below,
+        *_labelled("changed", changed_lines(world, records, room)),
+        *_labelled("attention", rest),
+    ]
 
 
 def _users(world: World, cells: int) -> Line:
@@ -87,8 +93,8 @@ def _jobs(world: World, history: IdleHistory, cells: int) -> Line:
 
 
 def _queues(world: World, cells: int) -> list[Line]:
-    placed = place(queue_columns(world), cells)
     names = execution_queues(world)
+    placed = Widths[str]().place(queue_columns(world), names, cells)
     return [header(placed, Sort()), *(row(placed, name) for name in names)]
 
 

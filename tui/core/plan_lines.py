@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui.core.durations import clock_time, short_span
 from tui.core.facts import short_id, some_of
 from tui.core.lines import Line, safe
+from tui.core.mood import is_done
 from tui.core.pass_lines import would_have
 from tui.core.world import Decision, World
 
@@ -25,15 +26,16 @@ def plan_lines(world: World) -> list[Line]:
     modes = [f"{queue} is in {_MODES.get(mode, mode)}" for queue, mode in sorted(world.modes.items())]
     would = would_have(world.passes)
     lines: list[Line] = [
-        ((f"decided here at {clock_time(world.now_s, seconds=True)} in {decision.cost_s:.2f} s", "bold"),),
+        ((f"decided here at {clock_time(decision.snapshot.time_s, seconds=True)} in {decision.cost_s:.2f} s", "bold"),),
         *(((safe(line), "dim"),) for line in modes),
         *([would] if would else []),
         *([((safe(f"passes: {world.passes.problem}"), "warn"),)] if world.passes.problem else []),
         (),
     ]
+    starts, preempts = is_done(world, "", preemption=False), is_done(world, "", preemption=True)
     for title, part in (
-        ("starts", _starts(decision, world.now_s)),
-        ("preempts", _preempts(decision, world.now_s)),
+        ("starts" if starts else "would start", _starts(decision, world.now_s)),
+        ("preempts" if preempts else "would preempt", _preempts(decision, world.now_s)),
         ("reserves", _estimates(decision, world.now_s)),
         ("leaves alone", _waits(decision, world.now_s)),
         ("cannot read", [((safe(problem), "warn"),) for problem in decision.problems]),

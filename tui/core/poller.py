@@ -16,7 +16,7 @@ from typing import Union
 
 from hooks.translate import Known
 from tui.core.finished import History
-from tui.core.fluency import Collector
+from tui.core.fluency import COLLECTOR
 from tui.core.source import Source, SourceError
 from tui.core.world import World, see
 
@@ -58,7 +58,6 @@ class Poller(threading.Thread):
         self._stopped = threading.Event()
         self._world: World | None = None
         self.history = History(source, stopwatch)
-        self._collector = Collector()
         self._known = Known()
 
     def ask(self) -> None:
@@ -77,7 +76,7 @@ class Poller(threading.Thread):
             self._wanted.clear()
             began_s = time.monotonic()
             try:
-                with self._collector.out_of_sight():
+                with COLLECTOR.out_of_sight():
                     answered_s = self._look()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - whatever went wrong belongs on the screen, and polling goes on
@@ -110,7 +109,7 @@ class Poller(threading.Thread):
             finished=self.history.now(),
             before=self._world,
         )
-        self._world = world.decided(self._stopwatch, self._known)
+        self._world = world.decided(self._stopwatch, self._known, self._world)
         self._hand_on(Polled(self._world))
         return answered_s
 

@@ -26,6 +26,7 @@ _MOMENTS = frozenset(
         "mtime",
         "Execution_Time",
         "eligible_since",
+        "estimated.start_time",
         "last_state_change_time",
         "obittime",
         "history_timestamp",

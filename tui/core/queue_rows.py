@@ -47,7 +47,7 @@ def queue_columns(world: World) -> list[Column[str]]:
         return sum(use.cores for (queue, _), use in tally.users.items() if queue == name)
 
     return [
-        Column("queue", "queue", 12, lambda name: name, lambda name: ((safe(name), ""),)),
+        Column("queue", "queue", 12, lambda name: name, lambda name: ((safe(name), ""),), most=32, names=True),
         Column("on", "on", 7, switched, show_switched),
         Column("mode", "mode", 8, mode, lambda name: ((safe(mode(name)) or "-", ""),), rank=2),
         count_column("running", "R", "RESU"),

@@ -7,6 +7,7 @@ quota shown is the one that binds: the own entry, else the generic one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hooks.resources import PRIORITY
@@ -14,13 +15,14 @@ from policy.limits import ALL, GENERIC, EntityKey, show_entity
 from tui.core.bars import quota_bar, round_scale, ruler
 from tui.core.columns import Column
 from tui.core.facts import soft_limits
-from tui.core.lines import Line, safe
+from tui.core.lines import Line, safe, width
 from tui.core.tally import Use
 from tui.core.world import World
 
 _NOTHING = Use()
-# What the other columns, the gaps between them and the cursor take of a line.
-_OTHER_CELLS = 72
+_OTHER_CELLS = 52
+"""What the columns beside names and bars, the gaps between them and the cursor take of a line."""
+_NAME_CELLS, _MOST_NAME_CELLS = 14, 32
 
 
 class QuotaRow(NamedTuple):
@@ -86,9 +88,17 @@ def show_name(entity: EntityKey) -> str:
     return safe(name) if kind == "u" else safe(show_entity(entity))
 
 
-def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[EntityKey]]:
-    """The columns over these rows; ``cells`` is the line's width, which decides how long the bars are."""
-    bar_cells = max(8, cells - _OTHER_CELLS)
+def name_cells(rows: Iterable[EntityKey]) -> int:
+    """The cells that these rows' names take, in bounds."""
+    longest = max((width(show_name(entity)) for entity in rows), default=0)
+    return max(_NAME_CELLS, min(longest, _MOST_NAME_CELLS))
+
+
+def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -> list[Column[EntityKey]]:
+    """The columns over these rows; ``cells`` is the line's width, which decides how long the bars are beside names of
+    at least ``names`` cells."""
+    names = max(names, name_cells(rows))
+    bar_cells = max(8, cells - _OTHER_CELLS - names)
     most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
     scale = round_scale(most)
 
@@ -106,7 +116,7 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[En
 
     def waits(entity: EntityKey) -> Line:
         waiting = rows[entity].use.waiting
-        return ((f"waits {waiting:,} job{'' if waiting == 1 else 's'}", ""),) if waiting else ()
+        return ((f"{waiting:,} job{'' if waiting == 1 else 's'}", ""),) if waiting else ()
 
     def priority(entity: EntityKey) -> Line:
         found = rows[entity].priority
@@ -116,10 +126,11 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[En
         Column(
             "user",
             "user",
-            14,
+            min(names, max(_NAME_CELLS, cells // 4)),
             lambda entity: entity[1],
             lambda entity: ((show_name(entity), ""),),
-            most=24,
+            most=_MOST_NAME_CELLS,
+            names=True,
             told=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
         ),
         Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
@@ -137,5 +148,5 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int) -> list[Column[En
             drawn=True,
         ),
         Column("over", "beside it", 10, lambda entity: rows[entity].over, note),
-        Column("waits", "waits", 16, lambda entity: rows[entity].use.waiting, waits, rank=2),
+        Column("waits", "waits", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
     ]

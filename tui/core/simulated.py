@@ -14,6 +14,7 @@ from typing import Protocol
 
 from hooks.picture import Picture
 from policy import Ledger, Settings
+from tui.core.fluency import COLLECTOR
 from tui.core.journal import JournalReader
 from tui.core.source import Reply, SourceError
 
@@ -101,7 +102,7 @@ class SimSource:
         try:
             while not self._closed.wait(TICK_S):
                 now_s = time.monotonic()
-                with self._moving:
+                with self._moving, COLLECTOR.out_of_sight():
                     self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
                 before_s = now_s
         except Exception as error:  # noqa: BLE001 - it belongs on the screen, not on a dead thread's stderr

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tui.core.audit import AuditError, AuditLog
+from tui.core.audit import UNCONFIRMED, AuditError, AuditLog
 from tui.core.lines import safe
 
 
@@ -33,7 +33,7 @@ def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
             text = f"sent at {entry.get('time', '?')}, never confirmed; told at the next start"
             command, before = str(entry.get("command", "")), str(entry.get("before", ""))
             number = str(entry.get("change", ""))
-            audit.write(clock(), "unconfirmed", command, before=before, after="unknown", reply=text, change=number)
+            audit.write(clock(), UNCONFIRMED, command, before=before, after="unknown", reply=text, change=number)
     except (AuditError, OSError) as error:
         return f"audit file {audit.path}: {error}"
     if not found:

@@ -74,7 +74,7 @@ def vnode_columns(world: World) -> list[Column[str]]:
         return " ".join(jobs_on(world, name))
 
     return [
-        Column("vnode", "vnode", 12, lambda name: name, lambda name: ((safe(name), ""),), most=32),
+        Column("vnode", "vnode", 12, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
         Column("state", "state", 16, state, show_state, most=28),
         Column("used", "used", 5, used, lambda name: ((f"{used(name):,}", ""),), ">"),
         Column("cores", "of", 5, total, lambda name: ((f"{total(name):,}", ""),), ">"),

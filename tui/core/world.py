@@ -16,6 +16,7 @@ from hooks.translate import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
 from tui.core.finished import Finished
 from tui.core.journal import NO_PASSES, Passes
+from tui.core.lasting import still_holds
 from tui.core.names import natural
 from tui.core.plan_order import in_plan_order
 from tui.core.tally import Tally, count, folded, subjobs_of
@@ -34,9 +35,14 @@ class Decision:
     queue_order: Sequence[str] = ()
 
     @cached_property
-    def reasons(self) -> Mapping[str, tuple[Job, Reason]]:
-        """Each job left alone, with its reason."""
-        return self.plan.reasons()
+    def reasons(self) -> Mapping[str, Reason]:
+        """Why each job is left alone that is."""
+        return {job.id: wait.reason for wait in self.plan.waits for job in wait.jobs}
+
+    def reason_of(self, job_id: str) -> tuple[Job, Reason] | None:
+        """A job that is left alone, and why; None where it is not."""
+        reason = self.reasons.get(job_id)
+        return None if reason is None else (self.snapshot.world().jobs[job_id], reason)
 
     @cached_property
     def starts(self) -> Mapping[str, Start]:
@@ -45,6 +51,11 @@ class Decision:
         for start in self.plan.starts:
             starts.setdefault(start.job.id, start)
         return starts
+
+    @cached_property
+    def estimates(self) -> Mapping[str, float]:
+        """When jobs are reserved to start, by id, in seconds since 1970."""
+        return {estimate.id: estimate.at_s for estimate in self.plan.estimates}
 
     @cached_property
     def preempts(self) -> Mapping[str, Preempt]:
@@ -117,8 +128,13 @@ class World:
         """The mode in one word; of several, all of them."""
         return "+".join(sorted(set(self.modes.values()))) or self.settings.server.mode
 
-    def decided(self, stopwatch: Callable[[], float], known: Known | None = None) -> World:
-        """This world with the plan made on it; ``stopwatch`` gives seconds, ``known`` are the jobs of worlds before."""
+    def decided(self, stopwatch: Callable[[], float], known: Known | None = None, before: World | None = None) -> World:
+        """This world with the plan made on it, or with that of the world ``before`` where it still holds; ``stopwatch``
+        gives seconds, ``known`` are the jobs of worlds before."""
+        if before is not None and before.decision is not None and still_holds(before.decision, before, self):
+            world = replace(self, decision=before.decision)
+            world.prepare()
+            return world
         began_s = stopwatch()
         found = translate(self.picture, self.settings, known=known)
         queue_order = [entry[3] for entry in found.snapshot.world().order]
@@ -133,7 +149,8 @@ class World:
         """Make now what is otherwise made when it is first looked at."""
         _ = self.job_ids, self.vnode_names, self.subjob_ids
         if self.decision is not None:
-            _ = self.decision.reasons, self.decision.starts, self.decision.preempts
+            decision = self.decision
+            _ = decision.reasons, decision.starts, decision.preempts, decision.estimates, decision.snapshot.world()
 
 
 def see(

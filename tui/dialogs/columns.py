@@ -8,24 +8,20 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui.core.lines import Line, safe
-from tui.views.base import lines_of
+from tui.dialogs.listed import ListDialog
 from tui.widgets.lines import Paper
 
 _OTHER_LINES = 4
 
 
-class ColumnsDialog(ModalScreen["tuple[str, ...] | None"]):
+class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
     """The columns that are offered, those that are shown first. Its result are the names that are to be shown, none
     for the usual ones, or None where it was left."""
 
     DEFAULT_CSS = """
-    ColumnsDialog { align: center middle; }
-    ColumnsDialog > Vertical { width: 72; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
-                               border: round $primary; background: $surface; }
-    ColumnsDialog Paper { height: 1; background: $surface; }
+    ColumnsDialog > Vertical { width: 72; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", show=False),
@@ -34,17 +30,6 @@ class ColumnsDialog(ModalScreen["tuple[str, ...] | None"]):
         Binding("d", "take_usual", show=False),
         Binding("K,shift+up", "carry(-1)", show=False),
         Binding("J,shift+down", "carry(1)", show=False),
-        *(
-            Binding(keys, f"go('{move}')", show=False)
-            for keys, move in (
-                ("up,k", "up"),
-                ("down,j", "down"),
-                ("pageup", "page-up"),
-                ("pagedown", "page-down"),
-                ("g,home", "first"),
-                ("G,end", "last"),
-            )
-        ),
     ]
 
     def __init__(self, view: str, shown: Sequence[str], offered: Sequence[str]) -> None:
@@ -52,10 +37,14 @@ class ColumnsDialog(ModalScreen["tuple[str, ...] | None"]):
         self._view = view
         self._shown = set(shown)
         self._names = list(dict.fromkeys([*shown, *offered]))
-        self._at = 0
-        self._head, self.paper, self._foot = Paper(), Paper(), Paper()
-        for paper in (self._head, self.paper, self._foot):
+        self._head, self._foot = Paper(), Paper()
+        for paper in (self._head, self._foot):
             paper.can_focus = False
+
+    @property
+    def count(self) -> int:
+        """How many columns are offered."""
+        return len(self._names)
 
     def compose(self) -> ComposeResult:
         """The lines."""
@@ -69,39 +58,35 @@ class ColumnsDialog(ModalScreen["tuple[str, ...] | None"]):
         self._head.show([((f"columns of {self._view}", "title"),)])
         keys = (("space", "show"), ("J K", "order"), ("d", "the usual"), ("enter", "take"), ("esc", "leave"))
         self._foot.show([tuple(span for key, does in keys for span in ((key, "key"), (f" {does}   ", "")))])
-        self._tell()
+        self.tell()
 
     def on_resize(self) -> None:
         """As many lines as there is room for."""
-        self._tell()
+        self.tell()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Show the columns, as many as there is room for."""
         self.paper.styles.height = max(1, min(len(self._names), self.app.size.height - _OTHER_LINES))
         lines: list[Line] = []
         for index, name in enumerate(self._names):
-            here = index == self._at
+            here = index == self.at
             mark = "x" if name in self._shown else " "
             lines.append(((f"{'▸' if here else ' '}[{mark}] {safe(name)}", "bold cursor" if here else ""),))
         self.paper.show(lines)
-        self.paper.show_index(self._at)
-
-    def action_go(self, move: str) -> None:
-        """Another column."""
-        self._at = max(0, min(self._at + lines_of(move, self.paper.page), len(self._names) - 1))
-        self._tell()
+        self.paper.show_index(self.at)
 
     def action_turn(self) -> None:
         """Show the column, or no longer."""
-        self._shown ^= {self._names[self._at]}
-        self._tell()
+        self._shown ^= {self._names[self.at]}
+        self.tell()
 
     def action_carry(self, steps: int) -> None:
         """Carry the column up or down."""
-        to = self._at + steps
+        to = self.at + steps
         if 0 <= to < len(self._names):
-            self._names.insert(to, self._names.pop(self._at))
-            self._at = to
-            self._tell()
+            self._names.insert(to, self._names.pop(self.at))
+            self.at = to
+            self.tell()
 
     def action_take(self) -> None:
         """Take these columns; without any, the usual ones."""

@@ -12,10 +12,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
-from tui.core.lines import Line, safe
-from tui.widgets.lines import Paper
+from tui.core.lines import Line, safe, wrap
+from tui.dialogs.listed import ListDialog
+
+_NAME_CELLS = 16
+_WIDEST, _FRAME_CELLS, _FRAME_LINES = 100, 4, 2
 
 
 @dataclass(frozen=True)
@@ -28,28 +30,25 @@ class Item:
     open: Callable[[], None]
 
 
-class ActMenu(ModalScreen["Item | None"]):
+class ActMenu(ListDialog["Item | None"]):
     """A title and the items; up and down choose, enter opens, escape leaves."""
 
     DEFAULT_CSS = """
-    ActMenu { align: center middle; }
-    ActMenu > Vertical { width: 90; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
-                         border: round $primary; background: $surface; }
-    ActMenu Paper { height: 1; background: $surface; }
+    ActMenu > Vertical { width: 100; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,a", "dismiss", show=False),
-        Binding("up,k", "go(-1)", show=False),
-        Binding("down,j", "go(1)", show=False),
         Binding("enter", "choose", show=False),
     ]
 
     def __init__(self, title: str, items: list[Item]) -> None:
         super().__init__()
         self._title, self._items = title, items
-        self._at = 0
-        self.paper = Paper()
-        self.paper.can_focus = False
+
+    @property
+    def count(self) -> int:
+        """How many things can be done."""
+        return len(self._items)
 
     def compose(self) -> ComposeResult:
         """The lines."""
@@ -58,24 +57,30 @@ class ActMenu(ModalScreen["Item | None"]):
 
     def on_mount(self) -> None:
         """Fill the lines."""
-        self.paper.styles.height = len(self._items) + 2
-        self._show()
+        self.tell()
 
-    def _show(self) -> None:
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.tell()
+
+    def tell(self) -> None:
+        """Show the items."""
         lines: list[Line] = [((safe(self._title), "title"),)]
+        cells = max(_NAME_CELLS, min(self.app.size.width, _WIDEST) - _FRAME_CELLS - _NAME_CELLS)
+        here = 0
         for index, item in enumerate(self._items):
-            pointer = "▸" if index == self._at else " "
-            told = safe(item.why_not or item.help)
-            role = " cursor" if index == self._at else ""
-            lines.append(((f"{pointer} {item.name:<14}", f"key{role}"), (told, ("dim" if item.why_not else "") + role)))
+            pointer = "▸" if index == self.at else " "
+            role = " cursor" if index == self.at else ""
+            here = len(lines) if index == self.at else here
+            name = f"{pointer} {item.name}"
+            for told in wrap(safe(item.why_not or item.help), cells):
+                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (told, ("dim" if item.why_not else "") + role)))
+                name = ""
         lines.append((("enter", "key"), (" look at it   ", ""), ("esc", "key"), (" leave", "")))
+        self.paper.styles.height = max(1, min(len(lines), self.app.size.height - _FRAME_LINES))
         self.paper.show(lines)
-
-    def action_go(self, steps: int) -> None:
-        """Another item."""
-        self._at = (self._at + steps) % len(self._items)
-        self._show()
+        self.paper.show_index(here)
 
     def action_choose(self) -> None:
         """This item."""
-        self.dismiss(self._items[self._at])
+        self.dismiss(self._items[self.at])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.core.audit import UNCONFIRMED
 from tui.core.audit_rows import audit_columns
-from tui.core.audit_trail import UNCONFIRMED, Record
+from tui.core.audit_trail import Record
 from tui.core.columns import Column
 from tui.core.lines import Line, safe
 from tui.core.world import World
@@ -16,6 +17,7 @@ class AuditView(TellingTable[int]):
     """Changes by their number in the file."""
 
     view_name = "audit"
+    nothing = "no change has been made yet by this user's consoles and commands"
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,6 +19,7 @@ class JobsView(TellingTable[str]):
     """Jobs and arrays by id."""
 
     view_name = "jobs"
+    nothing = "no jobs: nothing runs and nothing waits"
     kind = "job"
 
     def __init__(self) -> None:

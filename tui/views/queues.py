@@ -15,6 +15,7 @@ class QueuesView(TableView[str]):
     """Queues by name."""
 
     view_name = "queues"
+    nothing = "the server has no execution queues"
     kind = "queue"
 
     def keys(self, world: World) -> Sequence[str]:

@@ -10,7 +10,7 @@ from tui.core.columns import Column
 from tui.core.export import Source
 from tui.core.places import Place
 from tui.core.queue_rows import execution_queues
-from tui.core.quota_rows import QuotaRow, quota_columns, quota_rows
+from tui.core.quota_rows import QuotaRow, name_cells, quota_columns, quota_rows
 from tui.core.world import World
 from tui.views.tables import TableView
 
@@ -19,11 +19,13 @@ class QuotasView(TableView[EntityKey]):
     """Users, groups and the generic entry of one queue."""
 
     view_name = "quotas"
+    nothing = "nobody has a job in this queue, and nobody has a quota"
 
     def __init__(self) -> None:
         super().__init__()
         self.queue = ""
         self._rows: dict[EntityKey, QuotaRow] = {}
+        self._name_cells = 0
 
     def keys(self, world: World) -> Sequence[EntityKey]:
         """The entities, most over quota first."""
@@ -34,8 +36,9 @@ class QuotasView(TableView[EntityKey]):
         return list(self._rows)
 
     def columns(self, world: World) -> list[Column[EntityKey]]:
-        """The columns, bars as long as there is room."""
-        return quota_columns(self._rows, self.size.width)
+        """The columns, bars as long as there is room; beside names that go and come they stay as they are."""
+        self._name_cells = max(self._name_cells, name_cells(self._rows))
+        return quota_columns(self._rows, self.size.width, self._name_cells)
 
     def heading(self, world: World) -> str:
         """The queue and the resource."""
@@ -59,10 +62,13 @@ class QuotasView(TableView[EntityKey]):
         """Take the queue as well."""
         super().resume(place)
         self.queue = place.subject or self.queue
+        self._name_cells = 0
 
     def choose(self, queue: str) -> None:
         """Show another queue."""
         self.queue = queue
+        self._name_cells = 0
+        self.table.forget_widths()
         self.repaint()
 
     def name_of(self, key: EntityKey) -> str:

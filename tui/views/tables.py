@@ -35,6 +35,9 @@ _LONGEST_WORD = 40
 class TableView(View, Generic[Key]):
     """A table with a filter, columns and a sort of its own, which it keeps from poll to poll."""
 
+    nothing = ""
+    """What is said of a table without rows."""
+
     def __init__(self) -> None:
         super().__init__()
         self.table: Table[Key] = Table(classes="body")
@@ -107,6 +110,8 @@ class TableView(View, Generic[Key]):
         self._show(await asyncio.to_thread(arrange, keys, columns, wanted, sort), shown, sort)
 
     def _show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
+        is_filtered = self._total and self.filter_text
+        self.table.nothing = "no row passes the filter: esc drops it" if is_filtered else self.nothing
         self.table.show(keys, columns, sort)
         self.retitle()
 
@@ -176,6 +181,7 @@ class TableView(View, Generic[Key]):
     def filter_by(self, text: str) -> None:
         """Show only rows that pass. Raises :class:`FilterError` and keeps the old filter."""
         before, self.filter_text = self.filter_text, text.strip()
+        self.table.forget_widths()
         try:
             self.repaint()
         except FilterError:
@@ -291,6 +297,7 @@ class TableView(View, Generic[Key]):
         """Take the filter and the cursor."""
         self.filter_text = place.filter
         self.table.look_for(cast("Key | None", place.cursor))
+        self.table.forget_widths()
 
     def move(self, name: str) -> None:
         """Move the cursor; left and right move the columns."""

@@ -22,12 +22,15 @@ from tui.widgets.lines import LineView, Paper
 
 _AROUND = 5
 """The cells of the grid's title that are neither its heading nor its legend."""
+_ROOMY = 18
+"""From how many lines on five of them are about the cursor."""
 
 
 class VnodesView(TableView[str]):
     """Vnodes by name."""
 
     view_name = "vnodes"
+    nothing = "the server has no vnodes"
     kind = "vnode"
 
     def keys(self, world: World) -> Sequence[str]:
@@ -54,6 +57,7 @@ class OccupancyView(View):
     kind = "vnode"
     DEFAULT_CSS = """
     OccupancyView > .told { height: 3; }
+    OccupancyView.roomy > .told { height: 5; }
     """
 
     def __init__(self) -> None:
@@ -75,6 +79,10 @@ class OccupancyView(View):
     def body(self) -> LineView:
         """The grid."""
         return self.grid_view
+
+    def on_resize(self) -> None:
+        """Tell at length where there is room."""
+        self.set_class(self.size.height >= _ROOMY, "roomy")
 
     def repaint(self) -> None:
         """Show the grid and what the cursor is on."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from tui.core.grid import LABEL, Cell, Grid, lay_out, row_label
-from tui.core.lines import Line, fit
+from tui.core.grid import Cell, Grid, lay_out, row_labels
+from tui.core.lines import Line
 from tui.core.occupants import Occupants
 from tui.core.world import World
 from tui.widgets.lines import LineView
@@ -22,6 +22,7 @@ class GridView(LineView):
         self._world: World | None = None
         self._who: Occupants | None = None
         self.grid = Grid((), 1, 1)
+        self._labels: list[str] = []
         self._index = 0
 
     @property
@@ -39,6 +40,7 @@ class GridView(LineView):
         if self._world is not None and self.size.width:
             here = self.cell
             self.grid = lay_out(self._world, self.size.width, self.size.height, self._who)
+            self._labels = row_labels(self.grid)
             if here is not None:
                 first = here.vnodes[0]
                 self._index = next((i for i, cell in enumerate(self.grid.cells) if first in cell.vnodes), 0)
@@ -69,4 +71,4 @@ class GridView(LineView):
         for offset, cell in enumerate(self.grid.cells[start : start + self.grid.columns]):
             text, role = cell.span
             spans.append((text, f"{role} cursor" if start + offset == self._index else role))
-        return (fit(row_label(self.grid, index), LABEL) + " ", "dim"), *spans
+        return (self._labels[index] + " ", "dim"), *spans

@@ -14,8 +14,9 @@ from typing import Generic, TypeVar
 from textual.message import Message
 
 from tui.core.bars import BAR_GLYPHS
-from tui.core.columns import Column, Placed, Sort, header, place, row
-from tui.core.lines import Line
+from tui.core.columns import Column, Sort
+from tui.core.lines import Line, safe
+from tui.core.placing import Placed, Widths, header, row
 from tui.widgets.lines import LineView
 
 Key = TypeVar("Key", bound=Hashable)
@@ -44,7 +45,10 @@ class Table(LineView, Generic[Key]):
         self._cursor: Key | None = None
         self._placed: list[Placed[Key]] = []
         self._placed_for = -1
+        self._widths: Widths[Key] = Widths()
         self._rows: dict[Key, Line] = {}
+        self.nothing = ""
+        """What is said where there are no rows."""
         self.skipped = 0
         """How many columns after the first are left out at the left."""
 
@@ -62,7 +66,7 @@ class Table(LineView, Generic[Key]):
         """Show these keys, with the cursor on the key it was on."""
         self.keys, self.columns, self.sort = keys, columns, sort
         self.skipped = max(0, min(self.skipped, len(columns) - 2))
-        self._placed_for = -1
+        self._widths.look_again()
         self._rows.clear()
         self._find_cursor()
         if self.marked:
@@ -98,7 +102,6 @@ class Table(LineView, Generic[Key]):
     def shift(self, steps: int) -> None:
         """Leave out so many columns more after the first, so that those to the right have room."""
         self.skipped = max(0, min(self.skipped + steps, len(self.columns) - 2))
-        self._placed_for = -1
         self.update()
 
     @property
@@ -112,15 +115,31 @@ class Table(LineView, Generic[Key]):
         self.numbered = numbered
         self.update()
 
+    def forget_widths(self) -> None:
+        """Another view of the rows begins: columns may become narrower."""
+        self._widths.forget()
+
+    def update(self) -> None:
+        """Give columns the room that the rows on the screen need, then repaint what changed."""
+        self._place_again(self.size.width - _MARK_CELLS)
+        super().update()
+
+    def update_all(self) -> None:
+        """The same, and repaint everything."""
+        self._place_again(self.size.width - _MARK_CELLS)
+        super().update_all()
+
     def line_count(self) -> int:
-        """How many rows there are."""
-        return len(self.keys)
+        """How many rows there are, or the one line that says that there are none."""
+        return len(self.keys) or bool(self.nothing)
 
     def line_at(self, index: int, cells: int) -> Line:
         """The header, or one row."""
         placed = self._place(cells - _MARK_CELLS)
         if index < 0:
             return ("  ", ""), *self._header(placed)
+        if not self.keys:
+            return (("  ", ""), (safe(self.nothing), "dim"))
         key = self.keys[index]
         mark = "*" if key in self.marked else " "
         line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
@@ -146,7 +165,7 @@ class Table(LineView, Generic[Key]):
             return header(placed, self.sort)
         titles = [
             Placed(replace(c, title=f"{key} {c.name}", align=c.align if cells > 8 else "<"), cells)
-            for key, (c, cells) in zip(COLUMN_KEYS, placed)
+            for key, (c, cells, _) in zip(COLUMN_KEYS, placed)
         ]
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
 
@@ -157,9 +176,16 @@ class Table(LineView, Generic[Key]):
 
     def _place(self, cells: int) -> list[Placed[Key]]:
         if self._placed_for != cells:
-            self._placed, self._placed_for = place(self.columns, max(1, cells), self.skipped), cells
-            self._rows.clear()
+            self._place_again(cells)
         return self._placed
+
+    def _place_again(self, cells: int) -> None:
+        top = self.scroll_offset.y
+        on_screen = self.keys[top : top + self.size.height]
+        placed = self._widths.place(self.columns, on_screen, max(1, cells), self.skipped)
+        if placed != self._placed:
+            self._rows.clear()
+        self._placed, self._placed_for = placed, cells
 
     def _find_cursor(self) -> None:
         keys = self.keys

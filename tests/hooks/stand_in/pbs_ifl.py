@@ -1,6 +1,7 @@
 """A server of plain dictionaries behind the part of pbs_ifl that the hooks use, with linked lists like the real one.
 
-``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused.
+``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused. A start
+that nobody waits for tells nothing, and the job what came of it.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def pbs_statserver(handle: int, names: Any, extend: str | None) -> Any:
 
 
 def pbs_statjob(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
-    found = {job: texts for job, texts in WORLD["jobs"].items() if job == name or (not name and not _is_subjob(job))}
+    named = (name or "").split(",")
+    found = {job: texts for job, texts in WORLD["jobs"].items() if job in named or (not name and not _is_subjob(job))}
     if name and not found:
         _error[:] = [15001, "Unknown Job Id"]
         return None
@@ -120,6 +122,15 @@ def pbs_statresv(handle: int, name: str | None, names: Any, extend: str | None) 
 
 def pbs_asyrunjob_ack(handle: int, job: str, exec_vnode: str, extend: str | None) -> int:
     return _act(["start", job, exec_vnode])
+
+
+def pbs_asyrunjob(handle: int, job: str, exec_vnode: str, extend: str | None) -> int:
+    texts = WORLD.get("jobs", {}).get(job, {})
+    if _act(["start", job, exec_vnode]):
+        texts["comment"] = f"Not Running: PBS Error: {REFUSALS[job]}"
+    else:
+        texts["job_state"] = "R"
+    return 0
 
 
 def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -100,3 +101,19 @@ def test_what_is_no_answer_is_an_error_and_never_a_picture(part: Any) -> None:
     told(assembly, *WHOLE)
     with pytest.raises((KeyError, IndexError, TypeError, ValueError)):
         told(assembly, part)
+
+
+def test_objects_with_the_same_attributes_do_not_each_hold_their_names() -> None:
+    names = [f"Resource_List.r{number}" for number in range(25)]
+    values = [str(number) for number in range(25)]
+    rows = [[2, f"{number}.s", *values] for number in range(20, 30)]
+    more = [f"Resource_List.m{number}" for number in range(100)]
+    picture = told(
+        Assembly(), *WHOLE[:3], {"keys": ["state"]}, {"keys": names}, {"jobs": rows},
+        {"keys": more}, {"jobs": [[3, "11.s", *map(str, range(100))]]}, {"rest": REST},
+    )  # fmt: skip
+    job = picture.jobs["27.s"]
+    assert job == dict(zip(names, values))
+    assert sys.getsizeof(job) < sys.getsizeof(dict(job.items())) / 2
+    assert picture.jobs["11.s"] == dict(zip(more, map(str, range(100))))
+    assert picture.jobs["1.s"]["comment"] == "one"

@@ -6,7 +6,8 @@ from pathlib import Path
 from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, ScriptedSource
 from tests.tui.written import write_changes
-from tui.core.audit_trail import UNCONFIRMED, read_trail
+from tui.core.audit import UNCONFIRMED
+from tui.core.audit_trail import read_trail
 from tui.core.changed_lines import changed_lines
 from tui.core.lines import plain
 from tui.core.world import World, see

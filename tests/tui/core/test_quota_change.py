@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tui.core.audit import Actor, AuditLog, audit_path
 from tui.core.change import ChangeError, make
 from tui.core.facts import limit_entry
 from tui.core.quota_change import change_of, parse_quota
+from tui.core.source import Reply
 from tui.core.world import World, see
 
 CAROL = ("u", "carol")
@@ -140,7 +142,7 @@ def test_a_server_that_goes_away_while_writing_leaves_sent_and_not_confirmed(aud
     source.before_read = die_on_write
     outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.text == "sent, but not confirmed: connection reset"
-    assert stages(audit) == ["sending", "failed"]
+    assert stages(audit) == ["sending", "unconfirmed"]
     assert audit.entries()[1]["after"] == "unknown"
 
 
@@ -178,3 +180,18 @@ def test_who_and_from_where_come_from_the_login() -> None:
     actor = Actor.of_environment({"SUDO_USER": "eve", "SSH_CONNECTION": "10.0.0.7 5022 10.0.0.1 22"})
     assert actor.user.endswith("(sudo from eve)")
     assert actor.origin == "10.0.0.7 port 5022"
+
+
+def test_what_was_done_although_the_server_ended_while_it_answered_is_done(audit: AuditLog) -> None:
+    source = ScriptedSource()
+    take = source.run
+
+    def run(argv: Sequence[str]) -> Reply:
+        take(argv)
+        return Reply(False, "End of File")
+
+    source.run = run  # type: ignore[method-assign]
+    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    assert outcome.ok
+    assert "done, read back, though PBS said: End of File" in outcome.text
+    assert stages(audit) == ["sending", "done"]

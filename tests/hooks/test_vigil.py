@@ -1,0 +1,166 @@
+"""A pass ahead of its time: what makes one come, and what keeps it from coming."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hooks import vigil as watched
+from hooks.vigil import Vigil
+from policy.settings import PassSettings
+from tests.hooks.stand_in import pbs_ifl
+
+PASS_S = 0.2
+"""What each pass takes here."""
+
+QUIET, MORE = "Queued:0 Running:3", "Queued:1 Running:3"
+
+
+class Clock:
+    """Time that passes only where somebody sleeps; ``at`` says what happens when."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+        self.at: dict[float, Callable[[], None]] = {}
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        for due_s in [due_s for due_s in self.at if due_s <= self.now_s]:
+            self.at.pop(due_s)()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    made = Clock()
+    monkeypatch.setattr(watched, "time", made)
+    monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
+        log.clear()
+    pbs_ifl.WORLD["server"] = {"name": "server", "state_count": QUIET}
+    yield made
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    for suffix in (".HK", ".PY", ".CF"):
+        (tmp_path / f"pbsteer_periodic{suffix}").write_text("as it was")
+    return tmp_path / "pbsteer_periodic.CF"
+
+
+def count(text: str) -> Callable[[], None]:
+    """From now on the server counts this."""
+    return lambda: pbs_ifl.WORLD["server"].update(state_count=text)
+
+
+def keep_vigil(
+    clock: Clock, config: Path, schedule: PassSettings, took_s: float = PASS_S, spent_s: float | None = None
+) -> tuple[float, float]:
+    """After a pass of so many seconds, ``spent_s`` of them reading and deciding: when another may come, counted from
+    when this one began, and the seconds it may take; 0 where none may."""
+    begun_s = clock.now_s
+    vigil = Vigil(pbs_ifl, str(config))
+    vigil.begin_pass(schedule)
+    clock.sleep(took_s)
+    left_s = vigil.wait(PASS_S if spent_s is None else spent_s)
+    return clock.now_s - begun_s, left_s
+
+
+def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, config: Path) -> None:
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15))
+    assert left_s == 0
+    assert waited_s <= 13
+
+
+@pytest.mark.parametrize("after_s", [3.0, 5.2, 9.0])
+def test_jobs_that_come_bring_a_pass_within_a_look(clock: Clock, config: Path, after_s: float) -> None:
+    clock.at[clock.now_s + after_s] = count(MORE)
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15, look_s=0.5))
+    assert after_s <= waited_s <= after_s + 0.5
+    assert left_s == pytest.approx(13 - waited_s)
+
+
+def test_what_came_while_the_pass_was_reading_counts_too(clock: Clock, config: Path) -> None:
+    clock.at[clock.now_s + PASS_S / 2] = count(MORE)
+    assert keep_vigil(clock, config, PassSettings(interval_s=15))[1] > 0
+
+
+@pytest.mark.parametrize("took_s", [0.1, 0.3, 1.0])
+def test_passes_ahead_of_their_time_read_for_a_tenth_of_it_at_most(clock: Clock, config: Path, took_s: float) -> None:
+    clock.at[clock.now_s + took_s] = count(MORE)
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s, took_s)
+    assert left_s > 0
+    assert took_s <= waited_s / 10 + 1e-9
+
+
+def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, config: Path) -> None:
+    clock.at[clock.now_s + 9] = count(MORE)
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=10, spent_s=0.05)
+    assert waited_s <= 10.5
+    assert left_s == pytest.approx(13 - waited_s)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "took_s"),
+    [
+        (PassSettings(interval_s=15, look_s=0), PASS_S),
+        (PassSettings(interval_s=2), PASS_S),
+        (PassSettings(interval_s=15), 3.0),
+    ],
+    ids=["told not to", "interval too short", "pass too long"],
+)
+def test_none_comes(clock: Clock, config: Path, schedule: PassSettings, took_s: float) -> None:
+    clock.at[clock.now_s] = count(MORE)
+    assert keep_vigil(clock, config, schedule, took_s, took_s) == pytest.approx((took_s, 0))
+
+
+@pytest.mark.parametrize("suffix", [".HK", ".PY", ".CF"])
+def test_none_comes_of_a_hook_that_somebody_has_changed(clock: Clock, config: Path, suffix: str) -> None:
+    def change() -> None:
+        new = config.with_suffix(".new")
+        new.write_text("as it is now")
+        new.replace(config.with_suffix(suffix))
+        count(MORE)()
+
+    clock.at[clock.now_s + 4] = change
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15))
+    assert left_s == 0
+    assert waited_s <= 4.5
+
+
+def test_none_comes_of_a_hook_that_is_deleted(clock: Clock, config: Path) -> None:
+    clock.at[clock.now_s + 4] = lambda: shutil.rmtree(config.parent)
+    assert keep_vigil(clock, config, PassSettings(interval_s=15))[1] == 0
+
+
+def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose_the_parent() -> None:
+        monkeypatch.setattr(os, "getppid", lambda: 1)
+        count(MORE)()
+
+    clock.at[clock.now_s + 4] = lose_the_parent
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15))
+    assert left_s == 0
+    assert waited_s <= 4.5
+
+
+def test_none_comes_where_the_server_does_not_answer(clock: Clock, config: Path) -> None:
+    """The pass that is due finds out, and says so."""
+    pbs_ifl.WORLD["away"] = True
+    assert keep_vigil(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
+
+
+def test_none_comes_from_a_server_that_counts_nothing(clock: Clock, config: Path) -> None:
+    del pbs_ifl.WORLD["server"]["state_count"]
+    assert keep_vigil(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
+
+
+def test_each_look_is_one_request_on_one_connection(clock: Clock, config: Path) -> None:
+    keep_vigil(clock, config, PassSettings(interval_s=15))
+    assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"] * 2

@@ -1,0 +1,54 @@
+"""In drive a pass comes ahead of its time on a real server: jobs that come between two passes need not wait."""
+
+from __future__ import annotations
+
+import itertools
+
+from policy.settings import PassSettings, Settings
+from tests.hooks.deployed import deploy, last_pass, make_deployment, state_of
+from tests.pbs.cluster import PbsCluster
+
+INTERVAL_S = 20
+ATTEMPTS = 5
+
+
+def drive(pbs: PbsCluster) -> None:
+    """Passes of a long interval; the first ones come quickly, so that they drive at once."""
+    deploy(pbs, Settings(schedule=PassSettings(interval_s=2, budget_s=1.5)))
+    pbs.qmgr("set queue workq resources_available.pbsteer_mode = drive")
+    pbs.wait_until(lambda: last_pass(pbs).get("acted") == ["workq"], 120.0, "a pass that drives")
+    deploy(pbs, Settings(schedule=PassSettings(interval_s=INTERVAL_S, budget_s=10)))
+
+
+def wait_for_pass(pbs: PbsCluster) -> None:
+    seen_s = last_pass(pbs)["time_s"]
+    pbs.wait_until(lambda: last_pass(pbs)["time_s"] > seen_s, 120.0, "a pass")
+
+
+def is_ahead(pbs: PbsCluster, job: str) -> bool:
+    """Whether the pass that started the job came sooner after the one before than PBS runs the hook."""
+    entries = sorted(state_of(pbs).read_journal(1000), key=lambda entry: entry["time_s"])
+    before, entry = next(pair for pair in itertools.pairwise(entries) if job in pair[1]["started"])
+    return bool(entry["time_s"] - before["time_s"] < INTERVAL_S - 2)
+
+
+def test_a_job_that_comes_between_two_passes_is_started_by_one_ahead_of_its_time(pbs: PbsCluster) -> None:
+    drive(pbs)
+    for _ in range(ATTEMPTS):
+        wait_for_pass(pbs)
+        job = pbs.qsub("alice", select="1:ncpus=1")
+        pbs.wait_for_state(job, "R")
+        # Where the machine was busy with other things until the next pass was due, that one starts the job.
+        if is_ahead(pbs, job):
+            return
+    raise AssertionError(f"all {ATTEMPTS} jobs waited for a pass that was due")
+
+
+def test_no_pass_comes_of_hooks_that_are_gone(pbs: PbsCluster) -> None:
+    """The process of the last pass is there for some time yet, and must not write again where nothing shall be left."""
+    drive(pbs)
+    wait_for_pass(pbs)
+    make_deployment(pbs).remove(lambda _: None)
+    job = pbs.qsub("alice", select="1:ncpus=1")
+    pbs.wait_for_state(job, "R")
+    assert not state_of(pbs).path.exists()

@@ -1,0 +1,127 @@
+"""What is counted, grouped and kept in step is what looking anew, one by one, would give."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy import Ledger, Run, Settings, Vnode
+from policy.capacity import Capacity
+from policy.classes import BASE, Classes
+from policy.fitting import fit, fits
+from policy.host_sums import HostSums
+from policy.offers import Offered, Offers, Rights
+from policy.quotas import Quotas
+from policy.request import Request, parse_request
+from tests.property.site_strategies import all_settings
+from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, places, selects
+
+RESOURCES = ("ncpus", "mem", "ngpus", "licences")
+
+
+def requests() -> st.SearchStrategy[Request]:
+    return st.builds(parse_request, selects(), st.one_of(st.just("free"), places()))
+
+
+def on_few_hosts(parts: Parts) -> st.SearchStrategy[Parts]:
+    """The same vnodes on two hosts at most."""
+    hosts = st.lists(st.sampled_from(("h1", "h2")), min_size=len(parts.vnodes), max_size=len(parts.vnodes))
+    return hosts.map(
+        lambda names: Parts(
+            tuple(_on_host(vnode, name) for vnode, name in zip(parts.vnodes, names)),
+            parts.queues,
+            parts.jobs,
+            parts.runs,
+            parts.time_s,
+        )
+    )
+
+
+def _on_host(vnode: Vnode, host: str) -> Vnode:
+    return Vnode(
+        vnode.name, vnode.available, host=host, state=vnode.state, usable=vnode.usable, attributes=vnode.attributes,
+        partition=vnode.partition, sharing=vnode.sharing,
+    )  # fmt: skip
+
+
+ANY_HOSTS = st.one_of(clusters(), clusters().flatmap(on_few_hosts))
+
+
+@given(ANY_HOSTS, requests(), st.data())
+def test_a_request_fits_where_a_placement_is_found(parts: Parts, request: Request, data: st.DataObject) -> None:
+    capacity = parts.snapshot().world().capacity
+    vnodes = data.draw(st.integers(0, capacity.inventory.everywhere)) | data.draw(st.sampled_from((0, -1)))
+    assert fits(capacity, request, vnodes) == (fit(capacity, request, vnodes) is not None)
+
+
+@given(ANY_HOSTS, st.lists(requests(), max_size=6), st.data())
+def test_sums_of_hosts_are_those_made_anew(parts: Parts, wanted: list[Request], data: st.DataObject) -> None:
+    """Also of copies, and of what a copy was made of, whichever of the two changes."""
+    capacity = parts.snapshot().world().capacity
+    for request in wanted:
+        other = capacity.copy()
+        placement = fit(capacity, request, -1)
+        if placement is not None:
+            capacity.take(placement.shares(capacity.directory), request)
+        vnodes = data.draw(st.integers(0, capacity.inventory.everywhere))
+        for each in (capacity, other) if data.draw(st.booleans()) else (other, capacity):
+            _assert_as_anew(each, vnodes)
+        capacity = data.draw(st.sampled_from((capacity, other)))
+    for run in data.draw(st.permutations(parts.runs)):
+        capacity.give(run.placement.shares(capacity.directory), run.job.request)
+        _assert_as_anew(capacity, -1)
+
+
+def _assert_as_anew(capacity: Capacity, vnodes: int) -> None:
+    for resource in RESOURCES:
+        names = capacity.directory.names
+        anew = HostSums(capacity.inventory, [capacity.free_on(1 << n, resource) for n in range(len(names))])
+        kept = capacity.by_host(resource)
+        assert kept.each == anew.each
+        assert kept.of(vnodes) == anew.of(vnodes)
+        assert kept.of(-1) == anew.of(-1)
+        assert {free: hosts for free, hosts in kept.counts().items() if hosts} == anew.counts()
+
+
+CONTENDED = st.one_of(contended_clusters(), contended_clusters(ranked=True), crowded_clusters())
+
+
+@given(CONTENDED, all_settings(), st.data())
+def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, data: st.DataObject) -> None:
+    """Whoever is counted out meanwhile, and whatever is booked in and out."""
+    world = parts.snapshot().world()
+    quotas = Quotas(world, settings.quota.counted)
+    classes = Classes(world, Ledger(), quotas, parts.time_s) if data.draw(st.booleans()) else None
+    runs = list(world.runs.values())
+    offers = Offers([(run, run.placement.cores) for run in runs], quotas, classes)
+    rights = st.builds(Rights, st.booleans(), st.sampled_from((BASE, 0, 1, 5)) if classes else st.just(BASE))
+    users = st.sampled_from(sorted({job.user for job in (*parts.jobs, *(run.job for run in runs))} or {"nobody"}))
+    for _ in range(data.draw(st.integers(1, 4))):
+        asked = data.draw(rights)
+        user = data.draw(users)
+        offered = [run for run in runs if _is_offered(run, user, asked, quotas, classes)]
+        assert offers.to(user, asked) == Offered(len(offered), sum(run.placement.cores for run in offered))
+        if offered:
+            assert offers.first_start_s(user, asked) == min(run.start_s for run in offered)
+        runs = _one_less(runs, offers, quotas, data)
+
+
+def _is_offered(run: Run, user: str, rights: Rights, quotas: Quotas, classes: Classes | None) -> bool:
+    if rights.above != BASE and classes is not None and classes.of_run(run) < rights.above:
+        return True
+    return rights.by_quota and run.job.user != user and quotas.surplus(run.job) is not None
+
+
+def _one_less(runs: list[Run], offers: Offers, quotas: Quotas, data: st.DataObject) -> list[Run]:
+    for run in _some(runs, data):
+        quotas.shift(run.job, data.draw(st.sampled_from((-1, 1))))
+    for run in _some(runs, data):
+        offers.count_out(run)
+        quotas.shift(run.job, -1)
+        return [each for each in runs if each is not run]
+    return runs
+
+
+def _some(runs: list[Run], data: st.DataObject) -> list[Run]:
+    drawn: list[Run] = data.draw(st.lists(st.sampled_from(runs), max_size=1) if runs else st.just([]))
+    return drawn

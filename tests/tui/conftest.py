@@ -1,0 +1,19 @@
+"""What a console under test stands on, unless a module says otherwise: a scripted server and an audit file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.scripted import ScriptedSource
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture
+def source() -> ScriptedSource:
+    return ScriptedSource()
