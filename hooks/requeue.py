@@ -15,13 +15,14 @@ from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
 from hooks.marks import MARK_ATTRIBUTE, read_marks
-from hooks.method import CHECKPOINT, SIGNAL
+from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.saving import LetGo
 
 _MOST_CHILDREN = 16
 _LATEST_S = 30.0
 """Whoever waits that long behind slow victims is not asked any more: later passes have decided anew by then, and it may
 have started elsewhere. Below the slack of :mod:`hooks.ended`: who is asked late is known as asked when it ends."""
+_ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LATE = "{} was not asked to go, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, one in a state that cannot be requeued (not running, or exiting), a finished
@@ -41,6 +42,8 @@ class Departures:
         self._pipes: dict[int, int] = {}
         self._said: dict[int, bytes] = {}
         self._until_s = time.monotonic() + _LATEST_S
+        # Asking to save takes no time, and whose time to save runs already must not wait behind those that only end.
+        requests = sorted(requests, key=lambda request: _ORDER.index(request.how))
         if not hasattr(pbs_ifl, "_pbs_ifl"):
             self.failures.update(_ask(pbs_ifl, requests, self._until_s))
             return

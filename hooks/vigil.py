@@ -20,6 +20,9 @@ _REST = 9
 """Times as long as the last pass read and decided, no other comes ahead of its time."""
 
 _BEFORE_DUE_S = 2.0
+_SHORTEST_S, _LONGEST_S = 0.1, 1.0
+"""Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end."""
+
 _FILES = (".HK", ".PY", ".CF")
 """What PBS keeps of a hook, and replaces when somebody changes it: its attributes, its script, its settings."""
 
@@ -70,7 +73,7 @@ class Vigil:
         try:
             with Connection(self._ifl) as connection:
                 while True:
-                    time.sleep(min(self._look_s, max(0.0, last_s - now_s)))
+                    time.sleep(min(max(self._look_s, _SHORTEST_S), _LONGEST_S, max(0.0, last_s - now_s)))
                     now_s = time.monotonic()
                     if now_s >= last_s or self.is_over:
                         return 0.0

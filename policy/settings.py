@@ -201,7 +201,7 @@ class PassSettings:
     budget_s: float = _number(10, 0.1, 9999, unit="seconds")
     max_starts: int = _whole(500, 1, 1_000_000)
     max_comments: int = _whole(200, 0, 1_000_000)
-    look_s: float = _number(0.5, 0, 9999, unit="seconds")
+    look_s: float = _number(0.5, 0, 1, unit="seconds")
 
 
 @dataclass(frozen=True)

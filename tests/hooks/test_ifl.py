@@ -122,11 +122,11 @@ def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeyp
     assert list(departures.failures) == ["8[2].server"]
 
 
-def test_each_victim_is_asked_by_its_method() -> None:
+def test_each_victim_is_asked_by_its_method_and_who_has_to_save_before_who_only_ends() -> None:
     requests = [
-        LetGo("1.server", SIGNAL, "USR2"),
-        LetGo("2.server", CHECKPOINT),
         LetGo("8[2].server", REQUEUE),
+        LetGo("2.server", CHECKPOINT),
+        LetGo("1.server", SIGNAL, "USR2"),
     ]
     pbs_ifl.WORLD["jobs"] = {"2.server": {MARK_KEY: HELD}}
     Departures(pbs_ifl, requests, lambda: None).wait(0)
