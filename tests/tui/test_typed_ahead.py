@@ -23,16 +23,6 @@ NAMES = {
 WIDE = (130, 40)
 
 
-@pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
-
-
-@pytest.fixture
-def source() -> ScriptedSource:
-    return ScriptedSource()
-
-
 def type_ahead(steered: Steered, keys: str) -> None:
     for character in keys:
         steered.console.post_message(Key(NAMES.get(character, character), character))

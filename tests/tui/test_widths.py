@@ -15,11 +15,6 @@ ARRAY = "123456789012[].hpc1"
 
 
 @pytest.fixture
-def audit(tmp_path: Path) -> Path:
-    return tmp_path / "audit.jsonl"
-
-
-@pytest.fixture
 def source() -> ScriptedSource:
     picture = a_picture()
     queue = {**picture.queues["workq"], "max_run_res_soft.ncpus": f"[u:{USER}=4]"}

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tui.core.columns import Column, Sort, arrange, changed_choice, fields
+from tests.tui.core.key_columns import COLUMNS
+from tui.core.columns import Sort, arrange, changed_choice, fields
 from tui.core.filters import parse_filter
-
-SIZES = {"a": 3, "b": None, "c": 1, "d": 2}
-COLUMNS: list[Column[str]] = [
-    Column("key", "key", 6, lambda key: key, lambda key: ((key, ""),)),
-    Column("size", "size", 6, lambda key: SIZES[key], lambda key: ((str(SIZES[key]), ""),), ">", rank=1),
-    Column("more", "more", 9, lambda key: key, lambda key: ((key * 3, ""),), rank=2),
-    Column("rest", "rest", 0, lambda key: key, lambda key: ((key * 50, ""),)),
-]
 
 
 def test_without_a_sort_keys_keep_their_order() -> None:

@@ -5,17 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tui.core.key_columns import COLUMNS
 from tui.core.columns import SPARE, Column, Sort, chosen, usual
 from tui.core.lines import plain, width
 from tui.core.placing import Placed, Widths, header, place, row
-
-SIZES = {"a": 3, "b": None, "c": 1, "d": 2}
-COLUMNS: list[Column[str]] = [
-    Column("key", "key", 6, lambda key: key, lambda key: ((key, ""),)),
-    Column("size", "size", 6, lambda key: SIZES[key], lambda key: ((str(SIZES[key]), ""),), ">", rank=1),
-    Column("more", "more", 9, lambda key: key, lambda key: ((key * 3, ""),), rank=2),
-    Column("rest", "rest", 0, lambda key: key, lambda key: ((key * 50, ""),)),
-]
 
 
 def test_the_least_needed_columns_give_way_first() -> None:
