@@ -27,16 +27,18 @@ from policy.settings import Settings
 
 class Powers(NamedTuple):
     """What of a plan is carried out in which queues: starts, with the reasons of those that wait, and preemptions.
-    Nobody is preempted for one of ``not_for``."""
+    Nobody is preempted for one of ``not_for``, and none of ``not_again`` is started."""
 
     start: frozenset[str] = frozenset()
     preempt: frozenset[str] = frozenset()
     not_for: frozenset[str] = frozenset()
+    not_again: frozenset[str] = frozenset()
 
 
 class Effects(NamedTuple):
-    """What came of a plan. ``asked`` are victims that were asked to save, ``released`` those that are held no longer;
-    ``failures`` are sentences; ``put_off`` counts what there was no time for."""
+    """What came of a plan. ``asked`` are victims that were asked to save, ``released`` those that are held no longer,
+    ``refused`` jobs that the server did not start; ``failures`` are sentences; ``put_off`` counts what is left to a
+    later pass, mostly for want of time."""
 
     started: Sequence[str] = ()
     requeued: Sequence[str] = ()
@@ -45,6 +47,12 @@ class Effects(NamedTuple):
     put_off: int = 0
     asked: Sequence[str] = ()
     released: Sequence[str] = ()
+    refused: Sequence[str] = ()
+
+    @property
+    def did_something(self) -> bool:
+        """Whether anything came of it that somebody may want to read of later."""
+        return bool(self.started or self.requeued or self.failures or self.asked or self.released)
 
 
 class Budget:
@@ -82,17 +90,19 @@ def carry_out(
     requests = _ask(connection, plan, picture, powers, settings, failures)
     departures = Departures(pbs_ifl, requests, release) if requests else None
     started: list[str] = []
+    refused: list[str] = []
     starter = Starter(connection, picture, plan.started.world())
     for start in plan.starts:
         if start.job.queue not in powers.start:
             continue
-        if budget.left_s() <= 0:
+        if start.id in powers.not_again or budget.left_s() <= 0:
             put_off += 1
             continue
         try:
             starter.start(start)
             started.append(start.id)
         except IflError as error:
+            refused.append(start.id)
             failures.append(str(error))
     not_started = _find_refused(starter, failures)
     comments = 0
@@ -105,12 +115,12 @@ def carry_out(
             comments += 1
         except IflError as error:
             failures.append(str(error))
-    refused: Mapping[str, str] = {}
+    stayed: Mapping[str, str] = {}
     if departures is not None:
         departures.wait(budget.left_s())
-        refused = departures.failures
-        failures += refused.values()
-    done = [request for request in requests if request.id not in refused]
+        stayed = departures.failures
+        failures += stayed.values()
+    done = [request for request in requests if request.id not in stayed]
     return Effects(
         [job_id for job_id in started if job_id not in not_started],
         [request.id for request in done if request.how == REQUEUE],
@@ -119,6 +129,7 @@ def carry_out(
         put_off,
         [request.id for request in done if request.how != REQUEUE],
         released,
+        [*refused, *not_started],
     )
 
 

@@ -2,7 +2,8 @@
 
 The server answers a requeue only when the job has ended: two seconds when all goes well, most of a minute when its MoM
 is lost; and a signal or a checkpoint when the MoM has answered. Nobody else may wait for that, so child processes do.
-What has not ended when the pass does goes on by itself.
+What has not ended when the pass does goes on by itself; so a victim is looked at once more just before it is asked,
+since by then the run that was meant may be over.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
+from hooks.jobs import read_start_s
 from hooks.marks import MARK_ATTRIBUTE, read_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.picture import Attributes
 from hooks.saving import LetGo
 
 _MOST_CHILDREN = 16
@@ -23,6 +26,7 @@ _LATEST_S = 30.0
 """Whoever waits that long behind slow victims is not asked any more: later passes have decided anew by then, and it may
 have started elsewhere. Below the slack of :mod:`hooks.ended`: who is asked late is known as asked when it ends."""
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
+_LOOKED_AT = ("job_state", "stime", MARK_ATTRIBUTE)
 _LATE = "{} was not asked to go, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, one in a state that cannot be requeued (not running, or exiting), a finished
@@ -47,8 +51,7 @@ class Departures:
         if not hasattr(pbs_ifl, "_pbs_ifl"):
             self.failures.update(_ask(pbs_ifl, requests, self._until_s))
             return
-        children = min(_MOST_CHILDREN, len(requests))
-        for share in (requests[first::children] for first in range(children)):
+        for share in share_out(requests):
             self._start_child(pbs_ifl, share, release)
 
     def wait(self, seconds: float) -> None:
@@ -90,6 +93,20 @@ class Departures:
             self.failures[job_id] = error
 
 
+def share_out(requests: Sequence[LetGo]) -> list[list[LetGo]]:
+    """What each child asks, in the order given.
+
+    Who has to save is asked by the child of its host: a MoM that hangs keeps back its own jobs, and as few others as
+    can be. Who only ends takes seconds each, so these are dealt out one by one.
+    """
+    shares: list[list[LetGo]] = [[] for _ in range(min(_MOST_CHILDREN, len(requests)))]
+    hosts: dict[str, int] = {}
+    for number, request in enumerate(requests):
+        at = number if request.how == REQUEUE else hosts.setdefault(request.host, len(hosts))
+        shares[at % len(shares)].append(request)
+    return [share for share in shares if share]
+
+
 def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, str]:
     answers: dict[str, str] = {}
     try:
@@ -103,12 +120,15 @@ def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, s
 
 
 def _ask_one(connection: Connection, request: LetGo) -> str:
-    """What went wrong; nothing where the job runs no longer, or is ending for an earlier request: it lets go anyway."""
+    """What went wrong; nothing where that run is over, or is ending for an earlier request: it lets go anyway."""
     try:
+        texts = connection.read_job(request.id, _LOOKED_AT)
+        if read_start_s(texts) != request.start_s:
+            return ""
         if request.how == SIGNAL:
             connection.signal(request.id, request.signal)
         elif request.how == CHECKPOINT:
-            if _is_waited_for(connection, request.id):
+            if _is_waited_for(texts):
                 connection.checkpoint(request.id)
         else:
             connection.requeue(request.id)
@@ -117,8 +137,8 @@ def _ask_one(connection: Connection, request: LetGo) -> str:
     return ""
 
 
-def _is_waited_for(connection: Connection, job_id: str) -> bool:
+def _is_waited_for(texts: Attributes) -> bool:
     """Whether its mark still says that it is held. A checkpoint is a hold, and who waited here behind slow victims may
     have been let go meanwhile by a pass, which forgot it: nobody would take this hold off."""
-    mark = read_marks(connection.read_job(job_id, (MARK_ATTRIBUTE,))).get(None)
+    mark = read_marks(texts).get(None)
     return mark is not None and mark.held

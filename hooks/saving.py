@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Callable, NamedTuple
 
-from hooks.first_host import find_first_vnode, has_other_hosts, is_there
+from hooks.first_host import find_first_vnode, has_other_hosts, host_of, is_there
 from hooks.ifl import HOLD
-from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of
+from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of, read_start_s
 from hooks.marks import Mark, read_marks, show_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL, find_untold
 from hooks.picture import Attributes, Picture
@@ -28,11 +28,17 @@ _WISH = f"Resource_List.{SAVE}"
 
 
 class LetGo(NamedTuple):
-    """One thing to ask of a victim: ``how`` is one of the methods; ``signal`` is what to send, empty for none."""
+    """One thing to ask of a victim: ``how`` is one of the methods; ``signal`` is what to send, empty for none.
+
+    Meant is the run that began at ``start_s`` (None where the server has not told yet), first of all on ``host``, whose
+    MoM answers for it.
+    """
 
     id: str
     how: str
     signal: str = ""
+    start_s: float | None = None
+    host: str = ""
 
 
 class Asking(NamedTuple):
@@ -90,7 +96,8 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
     holds: dict[str, str] = {}
     for victim in victims:
         texts = picture.jobs.get(victim.id, {})
-        if not is_there(picture.vnodes.get(find_first_vnode(texts), {})):
+        vnode = find_first_vnode(texts)
+        if not is_there(picture.vnodes.get(vnode, {})):
             patient.append(victim.id)
             continue
         index = index_of(victim.id)
@@ -132,7 +139,8 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
             if known.get(None) != whole:
                 known[None] = whole
                 marks[marked] = known
-        requests.append(LetGo(victim.id, how, settings.checkpoint.signal if how == SIGNAL else ""))
+        signal, host = settings.checkpoint.signal if how == SIGNAL else "", host_of(vnode, picture.vnodes)
+        requests.append(LetGo(victim.id, how, signal, read_start_s(texts), host))
     shown = {job_id: show_marks(known) for job_id, known in marks.items()}
     return Asking(shown, tuple(requests), tuple(patient), holds)
 

@@ -4,14 +4,18 @@ PBS runs a periodic hook at its interval and never sooner, so the process of a p
 looks at how many jobs the server counts in each state, one small request, and where that is not what it was before the
 last pass read the server there is something to do. Reading for passes ahead of time takes a tenth of the time at most.
 The process ends before the next pass is due, and at once where it is not the server's any more or the hook has changed.
+
+A job that a pass of this process has started, or tried to start, and that waits again, is left to the pass that is due:
+its starts may fail at once, and PBS holds a job for ever after twenty.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hooks.ifl import Connection, IflError
 from policy.settings import PassSettings
@@ -20,6 +24,9 @@ _REST = 9
 """Times as long as the last pass read and decided, no other comes ahead of its time."""
 
 _BEFORE_DUE_S = 2.0
+_SHORTEST_PASS_S = 1.0
+"""None comes with less time than this: PBS counts whole seconds, and ends what reaches into the next interval."""
+
 _SHORTEST_S, _LONGEST_S = 0.1, 1.0
 """Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end."""
 
@@ -27,6 +34,13 @@ _FILES = (".HK", ".PY", ".CF")
 """What PBS keeps of a hook, and replaces when somebody changes it: its attributes, its script, its settings."""
 
 _Stamp = list[tuple[int, int]]
+
+
+class Ahead(NamedTuple):
+    """A pass ahead of its time: the seconds that it may take, and the jobs and subjobs that it must not start."""
+
+    left_s: float
+    tried: frozenset[str] = frozenset()
 
 
 class Vigil:
@@ -44,6 +58,7 @@ class Vigil:
         self._due_s = self._begun_s = time.monotonic()
         self._look_s = 0.0
         self._counts = ""
+        self._tried: set[str] = set()
 
     @property
     def is_over(self) -> bool:
@@ -62,25 +77,26 @@ class Vigil:
             except IflError:
                 return
 
-    def wait(self, spent_s: float) -> float:
-        """Wait until there is something to do; the seconds that a pass may take then, 0 where none comes any more.
-        ``spent_s`` is how long the last one read and decided, so that another will need as much."""
+    def wait(self, spent_s: float, tried: Iterable[str] = ()) -> Ahead | None:
+        """Wait until there is something to do; None where no pass comes any more. The last one read and decided for
+        ``spent_s``, so that another will need as much, and ``tried`` to start these."""
+        self._tried.update(tried)
         now_s = time.monotonic()
         rested_s = now_s + _REST * spent_s
-        last_s = self._due_s - 2 * spent_s
+        last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * spent_s)
         if not self._counts or rested_s >= last_s:
-            return 0.0
+            return None
         try:
             with Connection(self._ifl) as connection:
                 while True:
                     time.sleep(min(max(self._look_s, _SHORTEST_S), _LONGEST_S, max(0.0, last_s - now_s)))
                     now_s = time.monotonic()
                     if now_s >= last_s or self.is_over:
-                        return 0.0
+                        return None
                     if now_s >= rested_s and connection.read_counts() != self._counts:
-                        return self._due_s - now_s
+                        return Ahead(self._due_s - now_s, frozenset(self._tried))
         except IflError:
-            return 0.0
+            return None
 
 
 def _stamp(config: str | None) -> _Stamp:

@@ -9,6 +9,7 @@ their time: these start jobs, and write no comments.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, Secon
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
 from hooks.trust import Trust, begin_pass, end_silence
-from hooks.vigil import Vigil
+from hooks.vigil import Ahead, Vigil
 from policy.engine import decide
 from policy.ledger import Ledger
 from policy.plan import Plan
@@ -51,49 +52,48 @@ def handle(pbs: Any) -> str | None:
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
     vigil = Vigil(pbs_ifl, pbs.hook_config_filename)
-    spent_s = _handle_pass(pbs, pbs_ifl, vigil)
-    while spent_s:
-        left_s = vigil.wait(spent_s)
-        spent_s = _handle_pass(pbs, pbs_ifl, vigil, left_s) if left_s else 0.0
+    outcome = _handle_pass(pbs, pbs_ifl, vigil)
+    while outcome is not None and outcome.may_be_followed:
+        ahead = vigil.wait(outcome.spent_s, outcome.tried)
+        outcome = _handle_pass(pbs, pbs_ifl, vigil, ahead) if ahead is not None else None
     return None
 
 
-def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, left_s: float | None = None) -> float:
-    """One pass, ahead of its time where it has ``left_s`` seconds; how long it read and decided, 0 where no other may
-    follow it.
+def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = None) -> Outcome | None:
+    """One pass that is due, or one ``ahead`` of its time; None where it did not come to its end.
 
     A pass that another one is still busy with is left to that, and one whose hook is being removed ends without a
     word: nobody waits for what it would say.
     """
     config = pbs.hook_config_filename
     if is_removed(config):
-        return 0.0
+        return None
     settings = _read_config_if_possible(config)
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
     sentences: list[str] = []
     try:
         with state.locked():
-            if left_s is not None and vigil.is_over:
-                return 0.0
+            if ahead is not None and vigil.is_over:
+                return None
             trust = begin_pass(pbs_ifl, state, settings, sentences)
             settings = read_config(config)
             vigil.begin_pass(settings.schedule)
-            outcome = run_pass(pbs_ifl, settings, state, trust, left_s)
+            outcome = run_pass(pbs_ifl, settings, state, trust, ahead)
             sentences += outcome.sentences
             trust.ended().write(state)
-            return outcome.spent_s if outcome.may_be_followed else 0.0
+            return outcome
     except SecondWriterError as error:
-        if not is_removed(config) and left_s is None:
+        if not is_removed(config) and ahead is None:
             sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
     except Exception:
         if is_removed(config):
-            return 0.0
+            return None
         sentences += end_silence(pbs_ifl, state, settings, time.time())
         raise
     finally:
         for sentence in sentences:
             pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {sentence}")
-    return 0.0
+    return None
 
 
 def _read_config_if_possible(path: str | None) -> Settings:
@@ -129,19 +129,22 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What belongs into the server's log; how long was read and decided; whether another pass may follow ahead of its
-    time: where jobs are started, and no running one was asked to make room, which has its time until a pass is due."""
+    """What belongs into the server's log; how long was read and decided; which starts were tried; whether another pass
+    may follow ahead of its time: where jobs are started, and no running one was asked to make room, which has its time
+    until a pass is due."""
 
     sentences: list[str]
     spent_s: float
+    tried: Sequence[str]
     may_be_followed: bool
 
 
-def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, left_s: float | None = None) -> Outcome:
-    """One pass over the server that ``pbs_ifl`` speaks to; one with ``left_s`` seconds is ahead of its time."""
+def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead: Ahead | None = None) -> Outcome:
+    """One pass over the server that ``pbs_ifl`` speaks to, due or ``ahead`` of its time. The latter does nothing where
+    its time is over once it has decided, and writes nothing into the journal where it did nothing."""
     schedule = settings.schedule
-    if left_s is not None:
-        schedule = replace(schedule, budget_s=min(schedule.budget_s, left_s), max_comments=0)
+    if ahead is not None:
+        schedule = replace(schedule, budget_s=min(schedule.budget_s, ahead.left_s), max_comments=0)
     budget = Budget(schedule.budget_s)
     begun_s = time.monotonic()
     with Connection(pbs_ifl) as connection:
@@ -149,12 +152,16 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, left_
         read_s = time.monotonic() - begun_s
         decision = _decide(sight, settings, state, trust)
         decide_s = time.monotonic() - begun_s - read_s
+        if ahead is not None and budget.left_s() <= 0:
+            return Outcome(decision.warnings, read_s + decide_s, (), may_be_followed=False)
         acting = replace(settings, schedule=schedule)
-        effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget)
+        not_again = ahead.tried if ahead is not None else frozenset()
+        effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
-    _record(decision, effects, timing, settings, state)
+    _record(decision, effects, timing, settings, state, is_told=ahead is None or effects.did_something)
     may_be_followed = bool(decision.powers.start) and not decision.plan.preempts
-    return Outcome([*decision.warnings, *effects.failures], read_s + decide_s, may_be_followed)
+    tried = [*effects.started, *effects.refused]
+    return Outcome([*decision.warnings, *effects.failures], read_s + decide_s, tried, may_be_followed)
 
 
 def _read(connection: Connection, settings: Settings, state: State) -> Sight:
@@ -204,8 +211,9 @@ def _act(
     pbs_ifl: Any,
     connection: Connection,
     budget: Budget,
+    not_again: frozenset[str],
 ) -> Effects:
-    """Switch schedulers, advise them, and carry the plan out."""
+    """Switch schedulers, advise them, and carry the plan out, but for the starts of those ``not_again``."""
     plan, picture = decision.plan, sight.picture
     errands = Errands(budget)
     failures = switch(connection, decision.duties, sight.switched, state)
@@ -214,7 +222,7 @@ def _act(
     effects = carry_out(
         plan,
         picture,
-        decision.powers._replace(not_for=decision.advice.above - above),
+        decision.powers._replace(not_for=decision.advice.above - above, not_again=not_again),
         settings,
         pbs_ifl=pbs_ifl,
         connection=connection,
@@ -229,15 +237,18 @@ def _act(
     )
 
 
-def _record(decision: Decision, effects: Effects, timing: Timing, settings: Settings, state: State) -> None:
-    """The journal's line, and the same for the console."""
+def _record(
+    decision: Decision, effects: Effects, timing: Timing, settings: Settings, state: State, *, is_told: bool
+) -> None:
+    """The journal's line where it ``is_told``, and the same for the console."""
     plan, powers, modes = decision.plan, decision.powers, decision.translation.modes
     episodes = Episodes.read(state, plan.time_s).seen(plan, modes, powers.start, powers.preempt)
     episodes.write(state)
     notes, passing = decision.notes, decision.duties.passing
     entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, notes, passing)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
-    state.write_journal(entry, day, settings.server.journal_days)
+    if is_told:
+        state.write_journal(entry, day, settings.server.journal_days)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
 

@@ -30,7 +30,7 @@ from tests.pbs.cluster import PbsCluster
     default=INTERVAL_S,
     show_default=True,
     type=click.IntRange(1, 6),
-    help="Seconds between passes that are due; from 3 on others come ahead of their time.",
+    help="Seconds between passes that are due; from 4 on others come ahead of their time.",
 )
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write all trials to this file.")
 def main(

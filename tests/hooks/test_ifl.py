@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import types
 from collections.abc import Iterator
 from io import StringIO
 
 import pytest
 
-from hooks import reader, requeue
-from hooks.ended import SLACK_S
+from hooks import reader
 from hooks.ifl import Connection, IflError
 from hooks.marks import MARK_KEY, Mark, show_marks
-from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
-from hooks.requeue import Departures
-from hooks.saving import LetGo
 from policy.settings import Settings
 from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
-VICTIMS = (LetGo("12.server", REQUEUE), LetGo("8[2].server", REQUEUE))
 
 
 @pytest.fixture(autouse=True)
@@ -99,62 +93,6 @@ def test_a_server_that_is_away_is_named() -> None:
     pbs_ifl.WORLD["away"] = True
     with pytest.raises(IflError, match="cannot connect to the PBS server"):
         Connection(pbs_ifl)
-
-
-def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
-    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
-    departures.wait(0)
-    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
-        ["requeue", "12.server"],
-        ["requeue", "8[2].server"],
-    ]
-    assert list(departures.failures) == ["8[2].server"]
-    assert "not rerunable" in departures.failures["8[2].server"]
-
-
-def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
-    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
-    departures.wait(30)
-    assert pbs_ifl.CALLS == []
-    assert list(departures.failures) == ["8[2].server"]
-
-
-def test_each_victim_is_asked_by_its_method_and_who_has_to_save_before_who_only_ends() -> None:
-    requests = [
-        LetGo("8[2].server", REQUEUE),
-        LetGo("2.server", CHECKPOINT),
-        LetGo("1.server", SIGNAL, "USR2"),
-    ]
-    pbs_ifl.WORLD["jobs"] = {"2.server": {MARK_KEY: HELD}}
-    Departures(pbs_ifl, requests, lambda: None).wait(0)
-    assert [call for call in pbs_ifl.CALLS if call[0] in ("signal", "hold", "alter", "requeue")] == [
-        ["signal", "1.server", "USR2"],
-        ["hold", "2.server", "s"],
-        ["requeue", "8[2].server"],
-    ]
-
-
-@pytest.mark.parametrize("mark", ["", HELD.removesuffix(" held")], ids=["none", "let go"])
-def test_who_was_let_go_before_its_turn_came_is_not_checkpointed_as_nobody_would_take_that_hold_off(mark: str) -> None:
-    pbs_ifl.WORLD["jobs"] = {"2.server": {MARK_KEY: mark} if mark else {}}
-    departures = Departures(pbs_ifl, [LetGo("2.server", CHECKPOINT)], lambda: None)
-    departures.wait(0)
-    assert ([call for call in pbs_ifl.CALLS if call[0] == "hold"], departures.failures) == ([], {})
-
-
-def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
-    monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
-    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
-    assert departures.failures == {"8[2].server": "8[2].server was not asked to go, as those before it took too long"}
-
-
-def test_who_is_asked_late_is_still_known_as_asked_when_it_ends() -> None:
-    assert requeue._LATEST_S < SLACK_S
 
 
 def test_a_mark_and_a_hold_are_one_request() -> None:

@@ -68,8 +68,8 @@ def keep_vigil(
     vigil = Vigil(pbs_ifl, str(config))
     vigil.begin_pass(schedule)
     clock.sleep(took_s)
-    left_s = vigil.wait(PASS_S if spent_s is None else spent_s)
-    return clock.now_s - begun_s, left_s
+    ahead = vigil.wait(PASS_S if spent_s is None else spent_s)
+    return clock.now_s - begun_s, ahead.left_s if ahead is not None else 0.0
 
 
 def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, config: Path) -> None:
@@ -104,6 +104,25 @@ def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, co
     waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=10, spent_s=0.05)
     assert waited_s <= 10.5
     assert left_s == pytest.approx(13 - waited_s)
+
+
+@pytest.mark.parametrize("after_s", [11.0, 11.6, 12.2, 12.8])
+def test_none_comes_that_would_reach_into_the_next_interval(clock: Clock, config: Path, after_s: float) -> None:
+    clock.at[clock.now_s + after_s] = count(MORE)
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), spent_s=0.01)
+    assert left_s == 0 or left_s >= 1
+    assert (left_s > 0) == (after_s < 12)
+    assert waited_s <= 12
+
+
+def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_again(clock: Clock, config: Path) -> None:
+    vigil = Vigil(pbs_ifl, str(config))
+    for round_, tried in enumerate((["1.s", "8[3].s"], ["2.s"])):
+        vigil.begin_pass(PassSettings(interval_s=15))
+        count(f"Queued:{round_}")()
+        ahead = vigil.wait(PASS_S, tried)
+    assert ahead is not None
+    assert ahead.tried == {"1.s", "8[3].s", "2.s"}
 
 
 @pytest.mark.parametrize(
