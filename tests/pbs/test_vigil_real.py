@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import time
+from collections.abc import Iterator
+
+import pytest
 
 from policy.settings import PassSettings, Settings
 from tests.hooks.deployed import deploy, last_pass, make_deployment, state_of
@@ -52,3 +56,32 @@ def test_no_pass_comes_of_hooks_that_are_gone(pbs: PbsCluster) -> None:
     job = pbs.qsub("alice", select="1:ncpus=1")
     pbs.wait_for_state(job, "R")
     assert not state_of(pbs).path.exists()
+
+
+BROKEN_HOST = 'import pbs\npbs.event().reject("this host is broken")\n'
+
+
+@pytest.fixture
+def broken_hosts(pbs: PbsCluster) -> Iterator[None]:
+    """Hosts on which every start fails at once, whereupon PBS queues the job again."""
+    path = pbs.server_home / "broken.py"
+    path.write_text(BROKEN_HOST, encoding="ascii")
+    pbs.qmgr("create hook broken event=execjob_begin", f"import hook broken application/x-python default {path}")
+    yield
+    pbs.qmgr("delete hook broken")
+
+
+@pytest.mark.usefixtures("broken_hosts")
+def test_a_job_whose_starts_fail_at_once_is_started_by_the_passes_that_are_due_alone(pbs: PbsCluster) -> None:
+    """PBS holds a job for ever after twenty starts: passes ahead of their time would come to that within a minute."""
+    drive(pbs)
+    job = pbs.qsub("alice", select="1:ncpus=1")
+    pbs.wait_until(lambda: pbs.job(job).get("run_count", 0) >= 1, 120.0, "a start that fails")
+    begun, since_s = pbs.job(job)["run_count"], last_pass(pbs)["time_s"]
+    while last_pass(pbs)["time_s"] < since_s + 2.5 * INTERVAL_S:
+        # Another that comes, which is what brings passes ahead of their time.
+        pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
+        time.sleep(2)
+    entries = [entry for entry in state_of(pbs).read_journal(1000) if entry["time_s"] > since_s]
+    assert len(entries) <= 3 + 1, "the journal is silent about passes that do nothing"
+    assert 1 <= pbs.job(job)["run_count"] - begun <= 3
