@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
+import signal
 import sys
 import time
 from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
+from types import FrameType
 from typing import Any, Callable
 
 import click
@@ -16,7 +20,8 @@ import click
 from container import image as images
 from container import testbed as testbeds
 from container.requirements import check_podman, check_root, find_pbs_exec
-from container.spec import ENGINES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
+from container.run import SYSTEM_PATH
+from container.spec import ENGINES, MAX_CORES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
 
 _name_option = click.option("--name", default="pbsteer", show_default=True, help="Which testbed, of several.")
 _state_option = click.option(
@@ -35,10 +40,15 @@ def _say_errors(command: Callable[..., None]) -> Callable[..., None]:
     def guarded(**arguments: Any) -> None:
         try:
             command(**arguments)
-        except TestbedError as error:
+        except (TestbedError, OSError) as error:
             raise click.ClickException(str(error)) from error
 
     return guarded
+
+
+def _end_in_order(number: int, _frame: FrameType | None) -> None:
+    """Leave by an exception, so that what was begun is undone on the way out."""
+    raise SystemExit(128 + number)
 
 
 def _say(step: str) -> None:
@@ -52,7 +62,7 @@ def testbed() -> None:
 
 @testbed.command("up")
 @click.option("--moms", type=click.IntRange(1, MAX_MOMS), default=3, show_default=True, help="Hosts with a MoM.")
-@click.option("--cores", type=click.IntRange(min=1), default=8, show_default=True, help="Cores of each vnode.")
+@click.option("--cores", type=click.IntRange(1, MAX_CORES), default=8, show_default=True, help="Cores of each vnode.")
 @click.option("--vnodes", type=click.IntRange(1, MAX_VNODES), default=1, show_default=True, help="Vnodes of each MoM.")
 @click.option("--pbs-exec", help="The installed PBS [default: $PBS_EXEC, else what /etc/pbs.conf says, else /opt/pbs].")
 @click.option(
@@ -86,6 +96,9 @@ def up_command(
 ) -> None:
     """Start a testbed and wait until its vnodes are free."""
     check_root()
+    for ends in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ends) is signal.SIG_DFL:
+            signal.signal(ends, _end_in_order)
     start_s = time.monotonic()
     inside = None
     if image and engine == "podman" and pbs_exec is None:
@@ -101,7 +114,7 @@ def up_command(
         f"testbed {name} is {said}: server {spec.server.name}, "
         f"{moms} MoM{'' if moms == 1 else 's'} with {vnodes} x {cores} core{'' if cores == 1 else 's'} each"
     )
-    click.echo("\n".join(_ways_in(spec)))
+    click.echo("\n".join(_ways_in(spec, state, _own_command())))
 
 
 def list_own_folders() -> tuple[str, ...]:
@@ -164,7 +177,7 @@ def status_command(as_json: bool, name: str, state: Path) -> None:
 def exec_command(host: str, command: tuple[str, ...], user: str | None, name: str, state: Path) -> None:
     """Run COMMAND on HOST (server, m1, m2, ...), on this terminal, in the user's home; ends with its exit status."""
     argv, env = testbeds.build_command(
-        testbeds.open_testbed(name, state), host, _after_dashes(command), user=user, inherit=os.environ
+        testbeds.open_testbed(name, state), host, _after_dashes(command), user=user, inherit=_with_own_programs()
     )
     os.execvpe(argv[0], argv, env)  # noqa: S606
 
@@ -177,15 +190,30 @@ def _after_dashes(words: tuple[str, ...]) -> list[str]:
     return command
 
 
-def _ways_in(spec: TestbedSpec) -> list[str]:
-    which = "" if spec.name == "pbsteer" else f"--name {spec.name} "
+def _with_own_programs() -> dict[str, str]:
+    """The environment, with pbsteer's own folder of programs at the end of the path: so hosts find ``pbsteer`` too."""
+    return {**os.environ, "PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{sys.prefix}/bin"}
+
+
+def _own_command() -> str:
+    """How this program is called from anywhere: by its name where the path leads to it, else by where it is."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    if not called.exists() or (found is not None and Path(found).resolve() == called.resolve()):
+        return called.name if found else "pbsteer"
+    return shlex.quote(str(called.absolute()))
+
+
+def _ways_in(spec: TestbedSpec, state: Path, pbsteer: str) -> list[str]:
+    options = testbeds.write_options(spec.name, state)
+    on = f"{pbsteer} testbed exec{options}"
     first = short_name(spec, spec.mom_hosts[0])
     return [
-        f"  look     pbsteer testbed exec {which}server -- pbsnodes -aSj",
-        f"  submit   pbsteer testbed exec {which}--user {spec.users[0].name} server -- qsub -- /bin/sleep 60",
-        f"  console  pbsteer testbed exec {which}server -- pbsteer",
-        f"  a MoM    pbsteer testbed exec {which}{first} -- bash",
-        f"  stop     pbsteer testbed down {which}".rstrip(),
+        f"  look     {on} server -- pbsnodes -aSj",
+        f"  submit   {on} --user {spec.users[0].name} server -- qsub -- /bin/sleep 60",
+        f"  console  {on} server -- pbsteer",
+        f"  a MoM    {on} {first} -- bash",
+        f"  stop     {pbsteer} testbed down{options}",
     ]
 
 

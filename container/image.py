@@ -6,6 +6,7 @@ A built image carries its recipe's digest, so that an old one is never taken for
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -17,11 +18,14 @@ from typing import Callable
 from container.podman_command import call_podman, limit_options, try_podman
 from container.requirements import read_pbs_exec
 from container.run import SYSTEM_PATH, run
-from container.spec import TestbedError
+from container.spec import TestbedError, check_image
 
 _HERE = Path(__file__).parent
 _RECIPE = ("Containerfile", "*.py")
 _DIGEST_LABEL = "pbsteer.recipe"
+_RECIPE_LABEL = "pbsteer.host"
+"""All that is built from the recipe has it, the steps between base and image too."""
+_DEB_BEGINS = b"!<arch>\n"
 _OTHER_RELEASE = "bookworm"
 _PULL_TIMEOUT_S = 300.0
 _DEBOOTSTRAP_TIMEOUT_S = 900.0
@@ -54,6 +58,7 @@ def provide(image: str, say: Callable[[str], None]) -> None:
     """
     name = resolve(image)
     if image:
+        check_image(image)
         if not _exists(name):
             say(f"pulling the image {name}")
             call_podman(["pull", "--quiet", name], timeout_s=_PULL_TIMEOUT_S)
@@ -66,6 +71,7 @@ def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[
 
     Without packages the image has no PBS, and its hosts need an installed one mounted in. Raises `TestbedError`.
     """
+    check_image(name)
     chosen = list_packages(packages) if packages is not None else []
     start_s = time.monotonic()
     below = base or _provide_base(find_release(Path("/etc/os-release")), say)
@@ -78,12 +84,15 @@ def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[
         for package in chosen:
             shutil.copy(package, context / "packages")
         options = ["--tag", name, "--build-arg", f"BASE={below}", "--label", f"{_DIGEST_LABEL}={_digest_recipe()}"]
-        call_podman(["build", *options, *limit_options(), str(context)], timeout_s=_BUILD_TIMEOUT_S)
+        try:
+            call_podman(["build", *options, *limit_options(), str(context)], timeout_s=_BUILD_TIMEOUT_S)
+        finally:
+            _remove_nameless()
     say(f"built the image {name} in {time.monotonic() - start_s:.0f} s")
 
 
 def list_packages(folder: Path) -> list[Path]:
-    """The .deb files in a folder; `TestbedError` if there is none, with what to do about .rpm files."""
+    """The .deb files in a folder; `TestbedError` if there is none or one is no package, or for .rpm files."""
     debs, rpms = sorted(folder.glob("*.deb")), sorted(folder.glob("*.rpm"))
     if rpms:
         raise TestbedError(
@@ -92,6 +101,10 @@ def list_packages(folder: Path) -> list[Path]:
         )
     if not debs:
         raise TestbedError(f"no .deb file in {folder}; put PBS's server package there (it contains the MoM)")
+    for deb in debs:
+        with deb.open("rb") as opened:
+            if opened.read(len(_DEB_BEGINS)) != _DEB_BEGINS:
+                raise TestbedError(f"{deb} is no Debian package, or only a part of one")
     return debs
 
 
@@ -126,6 +139,12 @@ def _provide_base(release: str, say: Callable[[str], None]) -> str:
         run(["tar", "-C", str(tree), "-cf", str(archive), "."], timeout_s=_BUILD_TIMEOUT_S).demand_success()
         call_podman(["import", "--quiet", str(archive), made], timeout_s=_BUILD_TIMEOUT_S)
     return made
+
+
+def _remove_nameless() -> None:
+    """Remove what a build that failed has left, and the image whose name a new one has now, unless a host uses it."""
+    with contextlib.suppress(TestbedError):
+        try_podman(["image", "prune", "--force", "--filter", f"label={_RECIPE_LABEL}"])
 
 
 def _exists(name: str) -> bool:

@@ -33,6 +33,9 @@ def prepare(spec: TestbedSpec, say: Callable[[str], None]) -> None:
     Raises `TestbedError`. The container that is tried is on a network, since that is where podman lacks most.
     """
     check_podman()
+    for folder in spec.shares:
+        if not Path(folder).is_dir():
+            raise TestbedError(f"shared folder {folder!r}: there is no such folder on this machine")
     call_podman(["info", "--format", "{{.Host.OCIRuntime.Name}}"])
     image.provide(spec.image, say)
     call_podman(["run", "--rm", "--entrypoint", "", *limit_options(), image.resolve(spec.image), "true"])

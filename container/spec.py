@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 ENGINES = ("netns", "podman")
 MAX_MOMS = 200
+MAX_CORES = 100_000
 MAX_VNODES = 5000
 MEM_PER_CORE_GIB = 4
 """What each vnode offers per core, whatever the machine has, so that jobs fit the same way everywhere."""
@@ -72,13 +73,13 @@ class TestbedSpec:
     def __post_init__(self) -> None:
         check_name(self.name)
         _check_range("moms", self.moms, MAX_MOMS)
-        _check_range("cores", self.cores, 100_000)
+        _check_range("cores", self.cores, MAX_CORES)
         _check_range("vnodes", self.vnodes, MAX_VNODES)
         check_path("pbs_exec", self.pbs_exec)
         if self.engine not in ENGINES:
             raise TestbedError(f"testbed engine {self.engine!r} is not known; there is {', '.join(ENGINES)}")
-        if self.image and not _IMAGE.fullmatch(self.image):
-            raise TestbedError(f"image {self.image!r}: not a name that podman takes")
+        if self.image:
+            check_image(self.image)
         for folder in self.shares:
             check_path("shared folder", folder)
         if self.engine != "podman" and (self.image or self.pbs_in_image or self.shares):
@@ -127,6 +128,12 @@ def check_name(name: str) -> None:
             f"testbed name {name!r}: lower-case letters, digits and inner hyphens, starting with a letter, at most 31,"
             " and not m1, m2, ..., which are hosts"
         )
+
+
+def check_image(name: str) -> None:
+    """Refuse what cannot be the name of an image; raises `TestbedError`."""
+    if not _IMAGE.fullmatch(name):
+        raise TestbedError(f"image {name!r}: not a name that podman takes")
 
 
 def check_path(what: str, path: str) -> None:

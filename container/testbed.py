@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
+import signal
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -31,6 +33,9 @@ FOLDER = "pbsteer-testbed"
 _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
 _HOMES = "home"
+_STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+_SERVER_MIB, _MOM_MIB = 150, 10
+"""What the files of a host take on the machine's disk, with some room to work."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,15 @@ def up(
     one of the name is up with another specification, or if one is there that is not whole.
     """
     check_root()
+    # What users and daemons of a host must be able to enter is made here, whatever root's own umask hides.
+    umask = os.umask(0o022)
+    try:
+        return _up(spec, state, say)
+    finally:
+        os.umask(umask)
+
+
+def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Testbed, bool]:
     if not spec.pbs_in_image and not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
         raise TestbedError(f"no installed PBS: {spec.pbs_exec} has no {SERVER_PROGRAM}")
     folder = find_folder(spec.name, state)
@@ -101,12 +115,13 @@ def up(
     if found.exists:
         if found.is_up and found.spec == spec:
             return Testbed(spec, folder), False
-        state_of_it = f"up with another shape, {found.spec}" if found.is_up else "there, but not whole"
-        raise TestbedError(
-            f"testbed {spec.name!r} is {state_of_it}; take it down first: pbsteer testbed down --name {spec.name}"
-        )
+        state_of_it = _tell_shape(found.spec, spec) if found.is_up else "there, but not whole"
+        which = write_options(spec.name, state)
+        raise TestbedError(f"testbed {spec.name!r} is {state_of_it}; take it down first: pbsteer testbed down{which}")
     ENGINES[spec.engine].prepare(spec, say)
+    _check_parents(folder)
     _make_parents(folder)
+    _check_room(spec, folder)
     try:
         folder.mkdir(mode=0o755)
     except FileExistsError as error:
@@ -114,7 +129,14 @@ def up(
     try:
         _bring_up(spec, folder, say)
     except BaseException:
-        down(spec.name, state)
+        # Whoever is impatient would leave half of it.
+        waiting = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+        try:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                say("taking down what was started")
+            down(spec.name, state)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
         raise
     return Testbed(spec, folder), True
 
@@ -158,7 +180,8 @@ def open_testbed(name: str, state: Path = DEFAULT_STATE) -> Testbed:
     folder = find_folder(name, state)
     spec = _read_spec(folder)
     if spec is None:
-        raise TestbedError(f"no testbed {name!r} ({folder}); start one: pbsteer testbed up --name {name}")
+        which = write_options(name, state)
+        raise TestbedError(f"no testbed {name!r} ({folder}); start one: pbsteer testbed up{which}")
     return Testbed(spec, folder)
 
 
@@ -313,11 +336,59 @@ def _make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dic
     return copies
 
 
-def _make_parents(folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
-    for parent in folder.parents:
-        if not parent.stat().st_mode & stat.S_IXOTH:
+def write_options(name: str, state: Path) -> str:
+    """The options by which a command finds the testbed, with a blank before each; none where the defaults do."""
+    options = "" if name == TestbedSpec.name else f" --name {name}"
+    return options if state.resolve() == DEFAULT_STATE else f"{options} --state {state.resolve()}"
+
+
+def _tell_shape(found: TestbedSpec | None, wanted: TestbedSpec) -> str:
+    """In what a testbed that is up is not the one that is wanted."""
+    fields = asdict(wanted)
+    told = ", ".join(
+        f"{name} {value!r} instead of {fields[name]!r}"
+        for name, value in (asdict(found) if found else {}).items()
+        if value != fields[name]
+    )
+    return f"up with another shape ({told})"
+
+
+def _check_parents(folder: Path) -> None:
+    """Refuse a place that users cannot come to, or one like /tmp, where PBS's scheduler ends without a word."""
+    for parent in list_parents(folder):
+        mode = parent.stat().st_mode
+        if not mode & stat.S_IXOTH:
             raise TestbedError(f"state folder {folder.parent}: {parent} is closed to users other than its owner")
+        if mode & stat.S_IWOTH:
+            raise TestbedError(
+                f"state folder {folder.parent}: everybody may write to {parent}, and PBS trusts no files below such a"
+                " folder; --state names another place"
+            )
+
+
+def list_parents(folder: Path) -> list[Path]:
+    """The folders that there are above one, the nearest first."""
+    return [parent for parent in folder.parents if parent.is_dir()]
+
+
+def _make_parents(folder: Path) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TestbedError(f"state folder {folder.parent} cannot be made: {error.strerror}") from error
+
+
+def _check_room(spec: TestbedSpec, folder: Path) -> None:
+    """Refuse a disk on which the data store could not even begin."""
+    needed_mib = _SERVER_MIB + _MOM_MIB * spec.moms
+    free_mib = shutil.disk_usage(folder.parent).free >> 20
+    if free_mib < needed_mib:
+        with contextlib.suppress(OSError):
+            folder.parent.rmdir()
+        raise TestbedError(
+            f"state folder {folder.parent}: {free_mib:,} MiB of its disk are free, and a testbed of"
+            f" {len(spec.hosts)} hosts needs {needed_mib:,}; --state names another place"
+        )
 
 
 def _run_as_root(

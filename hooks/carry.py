@@ -175,7 +175,10 @@ def _ask(
     unmarked = {
         job_id
         for job_id, text in asking.marks.items()
-        if not _attempt(partial(connection.set_mark, job_id, text, asking.holds.get(job_id, "")), failures)
+        if not _attempt(
+            partial(connection.set_mark, job_id, text, asking.holds.get(job_id, ""), asking.comments.get(job_id, "")),
+            failures,
+        )
     }
     return [request for request in asking.requests if not unmarked & {request.id, parent_of(request.id)}]
 

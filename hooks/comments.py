@@ -48,6 +48,11 @@ def find_comments(
         yield job_id, comment
 
 
+def make_comment(sentence: str, time_s: float) -> str:
+    """A comment of pbsteer's own."""
+    return f"pbsteer {time.strftime(_STAMP, time.localtime(time_s))}: {sentence}"
+
+
 def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:
     """The jobs left alone in the order in which they have their turn: those with a promise, then by class, then as
     PBS has them (docs/policies.md)."""
@@ -59,11 +64,10 @@ def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:
 
 def _find_new(waiting: Waiting, plan: Plan, picture: Picture) -> Iterator[tuple[str, str, int]]:
     """Job, comment and position of those whose comment does not hold any more."""
-    stamp = time.strftime(_STAMP, time.localtime(plan.time_s))
     for position, (job, reason) in enumerate(waiting):
         sentence = reason.sentence(job, plan.time_s)[:_LENGTH]
         if not _still_holds(picture.jobs.get(job.id, {}).get("comment", ""), sentence, plan.time_s):
-            yield job.id, f"pbsteer {stamp}: {sentence}", position
+            yield job.id, make_comment(sentence, plan.time_s), position
 
 
 def _still_holds(comment: str, sentence: str, now_s: float) -> bool:

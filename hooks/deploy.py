@@ -8,11 +8,13 @@ host, as PBS itself demands for hooks.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, NamedTuple
 
@@ -28,10 +30,12 @@ from hooks.installed import (
     Qmgr,
     ResourceBusyError,
     ask,
+    hooks_folder,
     parse_list,
     read_applied,
     read_installed,
 )
+from hooks.leftovers import clear_copies, find_leftovers, sweep
 from hooks.let_go import (
     Programs,
     clear_traces,
@@ -41,9 +45,12 @@ from hooks.let_go import (
     let_go,
     put_back_priority,
 )
+from hooks.part import Part, find_busy_vnodes, with_part
 from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
-from hooks.record import RECORD, Record
+from hooks.record import RECORD, Record, demand_ours, take_back
 from hooks.resources import RESOURCES
+from hooks.room import demand_room
+from hooks.savers import tell_savers
 from hooks.schedulers import Switched
 from hooks.state import SCHEDULERS, SecondWriterError, State, StateError, state_folder
 from hooks.steps import Step, show_steps, steps_between
@@ -53,29 +60,13 @@ HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
 """Our hooks, with their events."""
 
 _PASS, _GUARD = "pbsteer_periodic", "pbsteer_runjob"
+_AT_ITS_END = "delete hook pbsteer_execjob_epilogue"
 _MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_LONGEST_SCHEDULER = 15
-"""Letters of a scheduler's name (PBS's PBS_MAXSCHEDNAME)."""
 _LAST_PASS_S = 60.0
 """How long a pass that is under way is waited for once its hook is gone."""
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the cluster to be scheduled apart: its partition, and the queues and vnodes that shall belong to it."""
-
-    partition: str
-    queues: tuple[str, ...] = ()
-    vnodes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for word in (self.partition, *self.queues, *self.vnodes):
-            if not _SAFE_NAME.fullmatch(word):
-                raise DeployError(f"{word!r}: allowed in the name of a partition, queue or vnode is A-Z a-z 0-9 . _ -")
 
 
 class Removed(NamedTuple):
@@ -130,42 +121,52 @@ class Deployment:
 
     def apply(self, settings: Settings, say: Say, part: Part | None = None) -> list[Step]:
         """Do what :meth:`plan_apply` says; returns it. Where a step fails, go back and raise :class:`DeployError`."""
-        found = self.read()
-        steps = self._steps_to_apply(found, settings, part)
-        self._demand_way(steps)
-        self._carry_out(steps, found, say, may_stay=False)
+        with self._alone():
+            found = self.read()
+            steps = self._steps_to_apply(found, settings, part)
+            self._demand_way(steps)
+            self._carry_out(steps, found, say, may_stay=False)
         return steps
 
     def remove(self, say: Say, *, keep_partition: bool = False) -> Removed:
         """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`."""
-        found = self.read()
-        steps = self._steps_to_remove(found, keep_partition=keep_partition)
-        self._demand_way(steps)
-        left = self._carry_out(steps, found, say, may_stay=True)
+        with self._alone():
+            found = self.read()
+            steps = self._steps_to_remove(found, keep_partition=keep_partition)
+            self._demand_way(steps)
+            left = self._carry_out(steps, found, say, may_stay=True)
         return Removed([step for step in steps if step.line.split()[2:3] not in [[name] for name in left]], left)
 
     def find_obstacle(self, steps: Sequence[Step]) -> str:
         """What these steps would stop at before they change anything: PBS changes the partition of no vnode that has
-        jobs or a reservation. Empty where nothing is in the way. Raises :class:`DeployError`."""
-        busy = []
-        for words in (step.line.split() for step in steps):
-            if words[1:2] == ["node"] and words[3:4] == ["partition"]:
-                name = words[2]
-                texts = parse_list(ask(self._qmgr, f"list node {name} jobs,resv")).get(name, {})
-                jobs = sorted({job.strip().partition("/")[0] for job in texts.get("jobs", "").split(",")} - {""})
-                holders = [*jobs, *([f"reservation {texts['resv']}"] if texts.get("resv") else [])]
-                busy += [f"{name} ({', '.join(holders)})"] if holders else []
-        if not busy:
-            return ""
-        return (
-            f"PBS changes the partition only of vnodes without jobs and reservations; these have some:"
-            f" {', '.join(busy)}: take them offline (pbsnodes -o), and come back when the jobs have ended"
-        )
+        jobs or a reservation, and jobs may still save. Empty where nothing is in the way. Raises :class:`DeployError`.
+        """
+        if self._programs is not None and self._pbs_exec and any(step.line == _AT_ITS_END for step in steps):
+            saving = tell_savers(self._programs, self._pbs_exec)
+            if saving:
+                return saving
+        return find_busy_vnodes(self._qmgr, steps)
 
     def _demand_way(self, steps: Sequence[Step]) -> None:
         obstacle = self.find_obstacle(steps)
         if obstacle:
             raise DeployError(obstacle)
+        demand_room(self._home, steps)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two who change the server at once would undo each other's steps. The lock is on a folder of PBS's, as nothing
+        of ours shall be there before the first apply and after a removal."""
+        folder = hooks_folder(self._home)
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise DeployError(f"{folder}: {error.strerror}: do this as root, on the server's host") from error
+        try:
+            _lock_out_others(lock, folder)
+            yield
+        finally:
+            os.close(lock)
 
     # Steps
 
@@ -181,10 +182,12 @@ class Deployment:
             hooks={name: _make_hook(event, settings) for name, event in HOOKS.items()},
             resources=RESOURCES,
         )
-        if part is not None:
-            wanted = self._with_part(found, wanted, part)
-        steps = self._steps(found, wanted)
         written = Record.read(self._folder / RECORD)
+        demand_ours(found, written)
+        if part is not None:
+            made_before = written.schedulers if written is not None else ()
+            wanted = with_part(self._qmgr, found, wanted, part, made_before)
+        steps = self._steps(found, wanted)
         # Hooks without a record: theirs was lost, and what remove then takes for ours is what we say here.
         old = written or Record(frozenset(found.resources) if found.hooks else frozenset())
         changed = {
@@ -213,27 +216,10 @@ class Deployment:
             steps.insert(0, Step(path=self._folder / RECORD, text=new.show(), why=why))
         return steps
 
-    def _with_part(self, found: Installed, wanted: Installed, part: Part) -> Installed:
-        """What shall be, with the part's queues and vnodes in its partition, and a scheduler that serves it."""
-        partitions, scheduling = dict(wanted.partitions), dict(wanted.scheduling)
-        if not any(found.partitions.get(f"sched {name}") == part.partition for name in found.scheduling):
-            name = part.partition[:_LONGEST_SCHEDULER]
-            if name in found.scheduling:
-                raise DeployError(
-                    f"no scheduler serves partition {part.partition}, and {name} is the name of one that serves"
-                    f" another: qmgr -c 'create sched NAME', then 'set sched NAME partition = {part.partition}'"
-                )
-            scheduling[name] = "False"
-            partitions[f"sched {name}"] = part.partition
-        for kind, names in (("queue", part.queues), ("node", part.vnodes)):
-            for name in names:
-                ask(self._qmgr, f"list {kind} {name}")
-                partitions[f"{kind} {name}"] = part.partition
-        return replace(wanted, partitions=partitions, scheduling=scheduling)
-
     def _steps_to_remove(self, found: Installed, *, keep_partition: bool) -> list[Step]:
         record = Record.read(self._folder / RECORD)
-        before = _before(found, record, self._find_switched(found), keep_partition=keep_partition)
+        demand_ours(found, record)
+        before = take_back(found, record, self._find_switched(found), keep_partition=keep_partition)
         steps = self._steps(found, before)
         if self._programs is not None and (found.hooks or found.resources):
             why = "jobs that were preempted and wait for their beneficiary are let go"
@@ -247,6 +233,9 @@ class Deployment:
                 held.append(Step(traces=traces, why=why))
             first = sum(step.line in (f"delete hook {name}" for name in HOOKS if name != _GUARD) for step in steps)
             steps[first:first] = held
+        if found.hooks or find_leftovers(self._home, HOOKS):
+            why = "what PBS keeps of our hooks for some time goes, once the last pass has ended"
+            steps.append(Step(sweep=hooks_folder(self._home) / "tmp", why=why))
         why = "our files go, the journal with them"
         # By itself, as the folder may have to stay: who switches a scheduler off from now on is somebody else.
         steps += [Step(path=path, why=why) for path in (self._folder / SCHEDULERS, self._folder) if path.exists()]
@@ -329,6 +318,8 @@ class Deployment:
             steps = self._steps(self.read(), found)
         except DeployError as error:
             return [str(error)]
+        if not found.hooks:
+            steps.append(Step(sweep=hooks_folder(self._home) / "tmp"))
         if not files.folder and self._folder.is_dir():
             steps.append(Step(path=self._folder))
         elif files.folder and self._read_record_text() != files.record:
@@ -359,8 +350,14 @@ class Deployment:
             let_go(self._programs, step.job)
         elif step.traces and self._programs is not None:
             return clear_traces(self._programs, self._pbs_exec)
+        elif step.sweep is not None:
+            sweep(self._home, HOOKS, self._folder / "hooks")
         elif step.line:
-            ask(self._qmgr, step.line)
+            try:
+                ask(self._qmgr, step.line)
+            finally:
+                if step.line.startswith("import hook "):
+                    clear_copies(self._home, Path(step.line.split()[-1]))
         return ""
 
     def _read_record_text(self) -> str | None:
@@ -370,28 +367,16 @@ class Deployment:
             return None
 
 
+def _lock_out_others(lock: int, folder: Path) -> None:
+    # A file system that locks no folders, as NFS, is no reason not to apply.
+    with contextlib.suppress(OSError):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DeployError(
+                f"{folder} is locked: another pbsteer hooks apply or remove is at work on this server; wait for its end"
+            ) from error
+
+
 def _make_hook(event: str, settings: Settings) -> Hook:
     return Hook(event, attributes_of(event, settings), build(event), show_config(settings))
-
-
-def _before(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
-    """The server without us, as it was before the first apply, and those schedulers on that we have switched off."""
-    made = RESOURCES.keys() if record is None else record.made
-    resources = {name: resource for name, resource in found.resources.items() if name not in made}
-    for name, (old, new) in record.flags.items() if record is not None else ():
-        if name in resources and resources[name].has_flags(new):
-            resources[name] = resources[name]._replace(flag=old)
-    lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
-    scheduling = {name: "True" if name in switched else now for name, now in found.scheduling.items()}
-    if record is None:
-        return Installed({}, resources, lines, scheduling, found.partitions)
-    ours = frozenset() if keep_partition else record.schedulers
-    gone = {f"sched {name}" for name in ours}
-    partitions = {what: now for what, now in found.partitions.items() if what not in gone}
-    for what, (old, new) in () if keep_partition else record.partitions.items():
-        # What somebody else has changed since is theirs.
-        if partitions.get(what) == new:
-            partitions.pop(what)
-            partitions.update({what: old} if old else {})
-    scheduling = {name: now for name, now in scheduling.items() if name not in ours}
-    return Installed({}, resources, lines, scheduling, partitions)

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hooks.ifl import HOLDING_STATES, Connection, Texts
-from hooks.jobs import is_subjob, parent_of
+from hooks.jobs import is_subjob, may_have_runs, parent_of
 from hooks.picture import Picture
 
 Part = dict[str, Any]
@@ -85,8 +85,8 @@ class Differences:
     def _changed(self, connection: Connection, *, ended: bool) -> dict[str, Texts]:
         """What the server says has changed, arrays that have begun and jobs on their way in any case."""
         changed = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=False)
-        begun = [job_id for job_id, state in self._states.items() if state == "B"]
-        if begun or any(texts.get("job_state") == "B" for texts in changed.values()):
+        states = {**self._states, **{job_id: texts.get("job_state", "") for job_id, texts in changed.items()}}
+        if any(may_have_runs(job_id, state) for job_id, state in states.items()):
             changed.update(connection.read_begun_arrays((_CHANGED,)))
             subjobs = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=True)
             changed.update({job_id: texts for job_id, texts in subjobs.items() if is_subjob(job_id)})

@@ -4,8 +4,8 @@ Asked about is the mark that the pass left before it asked. Within its time to s
 however it ended: nothing of its work may be lost, and a job whose work was done by then finds that out and ends once
 more. After that time the exit status for it has to say so. A job that nobody asked has ended, whatever its exit status;
 where the server cannot tell, only one that could have been asked may come back. One that was killed, by its owner or at
-its walltime, is never brought back, nor one of
-which the server says that it must not be run twice (``qsub -r n``).
+its walltime, is never brought back, nor one of which the server says that it must not be run twice (``qsub -r n``), or
+that somebody has deleted it: a program may end of that as it pleases.
 
 Whoever is queued again is so by a request of the MoM's beside the job's end. To a server that was away the MoM tells
 the ends it has as soon as it has said hello, but its requests only when the server has answered (OpenPBS 23.06), and
@@ -24,14 +24,14 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.first_host import EXEC_VNODE, find_first_vnode, is_there
 from hooks.ifl import Connection, IflError
-from hooks.jobs import index_of, parent_of, read_start_s
+from hooks.jobs import index_of, parent_of, read_start_s, was_deleted
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks
 from hooks.method import SIGNAL, may_be_run_again
 
 SLACK_S = 120
 """What clocks may differ, and passes be late, in telling whether the time to save is over."""
 
-_RUN_ATTRIBUTES = ("job_state", "stime", "Rerunable", EXEC_VNODE, MARK_ATTRIBUTE)
+_RUN_ATTRIBUTES = ("job_state", "stime", "Rerunable", EXEC_VNODE, MARK_ATTRIBUTE, "comment")
 _VNODE_STATE = "vnode_state"
 """Where what the server said of the run has the state of its first vnode."""
 
@@ -41,12 +41,14 @@ _AGAIN_S = 0.5
 
 class Asked(NamedTuple):
     """What the server knows of the run that ended: when it began, its mark, and whether it may be run twice, which PBS
-    does not tell the MoM; and whether it has the run's first host among those that are there."""
+    does not tell the MoM; whether it has the run's first host among those that are there; and whether somebody had it
+    delete the job."""
 
     start_s: float | None
     mark: Mark
     is_rerunnable: bool = True
     is_host_there: bool = True
+    is_deleted: bool = False
 
 
 class Verdict(NamedTuple):
@@ -68,6 +70,8 @@ def judge_end(exit_status: int, saved_status: int, asked: Asked | None, ended_s:
     mark = asked.mark
     if mark.how != SIGNAL:
         return Verdict(again=False, why="nobody asked it to save and end")
+    if asked.is_deleted:
+        return Verdict(again=False, why="somebody has deleted it")
     if not asked.is_rerunnable:
         return Verdict(again=False, why="it must not be run twice")
     in_time = ended_s <= mark.until_s + SLACK_S
@@ -103,7 +107,8 @@ def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> Asked | None:
         return None
     mark = read_marks(texts).get(index_of(job_id))
     is_host_there = is_there({"state": texts.get(_VNODE_STATE, "")})
-    return Asked(read_start_s(texts), mark or Mark(), texts.get("Rerunable") != "False", is_host_there)
+    is_rerunnable = texts.get("Rerunable") != "False"
+    return Asked(read_start_s(texts), mark or Mark(), is_rerunnable, is_host_there, was_deleted(texts))
 
 
 def _read(pbs_ifl: Any, job_id: str) -> Mapping[str, str] | None:

@@ -52,12 +52,10 @@ def refuse_overcommit(placement: Placement, rooms: Mapping[str, Room], placement
             return f"vnode {vnode} is held by one job alone"
         held = _count_held(vnode, room, placement_of)
         for resource, amount in need.items():
-            if resource not in room.available and resource not in room.assigned:
-                continue
-            has = room.available.get(resource, "0")
+            has = room.available.get(resource, "")
             amount_there = parse_amount(has)
             if amount_there is None:
-                # Such as @v2, an amount that another vnode counts: the server counts it, and nothing of it is here.
+                # Such as @v2, an amount that another vnode counts, and the server with it; or one that is not counted.
                 continue
             if held.get(resource, 0) + amount > amount_there:
                 unit = " KiB" if _is_size(resource, has) else ""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from hooks.jobs import is_subjob
+from hooks.jobs import is_subjob, may_have_runs
 from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE
 from hooks.picture import (
     ENDED_ATTRIBUTES,
@@ -117,7 +117,7 @@ class Connection:
         names = (*JOB_ATTRIBUTES, *more)
         begun = False
         for job_id, texts in self._walk("jobs", names, lambda names: ifl.pbs_statjob(handle, None, names, None)):
-            begun = begun or texts.get("job_state") == "B"
+            begun = begun or may_have_runs(job_id, texts.get("job_state", ""))
             yield job_id, texts
         if begun:
             held = self._walk_selected("subjobs", [("job_state", HOLDING_STATES, ifl.EQ)], names, "T")
@@ -267,11 +267,13 @@ class Connection:
         """Take off the system's hold, and no other one."""
         self._demand(self._ifl.pbs_rlsjob(self._handle, job_id, HOLD, None), f"release {job_id}")
 
-    def set_mark(self, job_id: str, text: str, holds: str = "") -> None:
+    def set_mark(self, job_id: str, text: str, holds: str = "", comment: str = "") -> None:
         """Write what :mod:`hooks.marks` says on a job or an array; an empty text takes it off. With ``holds`` (``s``,
-        ``us``) these are set too, of one that runs without a checkpoint: the server takes both or neither."""
-        attributes = [(MARK_ATTRIBUTE, MARK_RESOURCE, text), *([("Hold_Types", None, holds)] if holds else [])]
-        self._alter(job_id, *attributes)
+        ``us``) these are set too, of one that runs without a checkpoint, and with ``comment`` that: the server takes
+        all or nothing."""
+        others = {"Hold_Types": holds, "comment": comment}
+        attributes = [(name, None, value) for name, value in others.items() if value]
+        self._alter(job_id, (MARK_ATTRIBUTE, MARK_RESOURCE, text), *attributes)
 
     def set_comment(self, job_id: str, comment: str) -> None:
         """Set the comment of a job or an array."""

@@ -83,11 +83,11 @@ def ask(qmgr: Qmgr, line: str) -> str:
     if _UNAUTHORIZED in reply.complaint:
         raise DeployError(f"{' '.join(reply.complaint.split())}: do this as root, on the server's host")
     if reply.status != 0:
-        complaint = reply.complaint.strip() or f"qmgr ended with status {reply.status}"
+        complaint = " ".join(reply.complaint.split()) or f"qmgr ended with status {reply.status}"
         words = line.split()
         if words[1] == "resource" and _BUSY in complaint:
             raise ResourceBusyError(
-                f'qmgr -c "{line}": {" ".join(complaint.split())}: PBS refuses this while a job, a queue or a vnode has'
+                f'qmgr -c "{line}": {complaint}: PBS refuses this while a job, a queue or a vnode has'
                 f" {words[2]}, ended jobs of the history too"
             )
         raise DeployError(f'qmgr -c "{line}": {complaint}')
@@ -97,6 +97,11 @@ def ask(qmgr: Qmgr, line: str) -> str:
 def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
     """What is in the server now. ``home``: its PBS_HOME; ``names``: our hooks. Raises :class:`DeployError`."""
     listed = parse_list(ask(qmgr, "list hook @default"))
+    if not server_lock(home).exists():
+        raise DeployError(
+            f"{server_lock(home)} is not there: no PBS server has run with PBS_HOME {home}, which pbs.conf names;"
+            " allowed is the one of the server that is asked"
+        )
     hooks = {name: _read_hook(name, listed[name], home) for name in names if name in listed}
     resources = parse_list(ask(qmgr, "list resource"))
     printed = ask(qmgr, "print server").splitlines()
@@ -164,8 +169,18 @@ def _read_hook(name: str, texts: Mapping[str, str], home: Path) -> Hook:
     return Hook(event, attributes, _read_hook_file(home, name, ".PY"), _read_hook_file(home, name, ".CF"))
 
 
+def hooks_folder(home: Path) -> Path:
+    """Where a server with this PBS_HOME keeps its hooks."""
+    return home / "server_priv" / "hooks"
+
+
+def server_lock(home: Path) -> Path:
+    """The file that a running server with this PBS_HOME has locked; it says its process id, and stays."""
+    return home / "server_priv" / "server.lock"
+
+
 def _read_hook_file(home: Path, name: str, suffix: str) -> str | None:
-    path = home / "server_priv" / "hooks" / (name + suffix)
+    path = hooks_folder(home) / (name + suffix)
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

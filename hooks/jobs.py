@@ -30,9 +30,13 @@ _WAITING = {
     "S": "it is suspended: whoever suspended it has to resume it",
     "U": "it is suspended, as the owner of its workstation is using it",
 }
+_TO_BE_RESUMED = "45"
 _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
 _ENVIRONMENTS = frozenset({"aoe", "eoe"})
 """Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
+_DELETED = " and terminated"
+"""What PBS adds to the comment of a running job that it is told to delete, at once (``req_deletejob2`` calls
+``update_job_finish_comment``). Users cannot set comments."""
 _SUBJOB = re.compile(r"\[([0-9]+)\]")
 _SEQUENCE = re.compile(r"[0-9]+")
 _MOST_SUBJOBS = 1_000_000
@@ -55,6 +59,11 @@ def parent_of(job_id: str) -> str:
     return _SUBJOB.sub("[]", job_id, count=1)
 
 
+def may_have_runs(job_id: str, state: str) -> bool:
+    """Whether subjobs of this array may run. One that is held, or has a start time again, keeps those that run."""
+    return "[]" in job_id and state != "Q"
+
+
 def index_of(job_id: str) -> int | None:
     """The index of a subjob, 3 of ``12[3].server``; None for any other job."""
     index = _SUBJOB.search(job_id)
@@ -64,6 +73,16 @@ def index_of(job_id: str) -> int | None:
 def is_running(texts: Attributes) -> bool:
     """Whether the job holds vnodes: it runs, starts, or exits."""
     return texts.get("job_state", "") in ("R", "E")
+
+
+def was_deleted(texts: Attributes) -> bool:
+    """Whether somebody has PBS delete the running job, which may take its program, and PBS's patience, a while yet."""
+    return _DELETED in texts.get("comment", "")
+
+
+def waits_to_resume(texts: Attributes) -> bool:
+    """Whether a suspended job is one that somebody has resumed, so that PBS's scheduler is to do it."""
+    return texts.get("job_state", "") == "S" and texts.get("substate", "") == _TO_BE_RESUMED
 
 
 def read_start_s(texts: Attributes) -> float | None:
@@ -259,6 +278,8 @@ def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> st
             return f"it waits for other jobs ({texts['depend'][:200]})"
         holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
         return f"it is held by {' and '.join(holders) or 'somebody'}: releasing it lets it run"
+    if waits_to_resume(texts):
+        return "it was suspended, and goes on when PBS's scheduler finds its vnodes idle"
     if state == "W":
         return "" if not_before_s is not None else "it waits, for its files or its start time"
     return _WAITING.get(state, f"its state is {state!r}, which pbsteer does not know")

@@ -60,19 +60,20 @@ def put_back_priority(programs: Programs, job_id: str, priority: int) -> None:
 
 def find_traces(programs: Programs, pbs_exec: str) -> tuple[str, ...]:
     """The jobs that have a comment or a mark of ours; none where that cannot be found out, since neither does harm."""
-    return tuple(str(job_id) for job_id in _run_traces(programs, pbs_exec, "find").get("jobs", ()))
+    return tuple(str(job_id) for job_id in run_traces(programs, pbs_exec, "find").get("jobs", ()))
 
 
 def clear_traces(programs: Programs, pbs_exec: str) -> str:
     """Take comments and marks of ours off, and say what came of it."""
-    told = _run_traces(programs, pbs_exec, "clear")
+    told = run_traces(programs, pbs_exec, "clear")
     if "error" in told:
         return f"comments and marks stay: {told['error']}"
     left = f"; {show_count(told['left'], 'job')} not: {told['why']}" if told["left"] else ""
     return f"cleared {show_count(told['cleared'], 'job')}{left}"
 
 
-def _run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
+def run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
+    """What :mod:`hooks.traces` answers, told to do this; an ``error`` where it could not be run or read."""
     argv = ("pbs_python", str(Path(__file__).with_name("traces.py")), pbs_exec, what)
     reply = programs(argv)
     try:

@@ -19,8 +19,8 @@ REQUEUE, SIGNAL, CHECKPOINT = SAVE_METHODS
 SAVING = (SIGNAL, CHECKPOINT)
 """The methods by which work is saved."""
 
-FAILED_RESTART = "pbsteer-failed-restart-"
-"""In a MoM's ``mom_priv``, with a job's id: that our script could not start it again from what it had saved."""
+SAVED = "pbsteer-saved-"
+"""In a MoM's ``mom_priv``, with a job's id: the session of a job that our script has saved and not yet restarted."""
 
 _BY_SIGNAL = (256, 128)
 """What PBS, and a shell, add to the number of the signal that killed a job."""
@@ -88,10 +88,19 @@ def find_untold(wish: str, of_queue: str, method: str) -> str:
     return of_queue if of_queue in SAVING and not wish and method not in SAVING else ""
 
 
-def has_failed_restart(pbs_home: str, job_id: str) -> bool:
-    """Whether the run was a restart that failed, which PBS would take for a good end. It is forgotten by asking."""
-    try:
-        (Path(pbs_home) / "mom_priv" / f"{FAILED_RESTART}{job_id}").unlink()
-    except OSError:
+def has_failed_restart(pbs_home: str, job: Any, exit_status: int) -> bool:
+    """Whether the end of an event's job is that of a restart that failed, or never was, which PBS would take for a good
+    one. It is forgotten by asking.
+
+    The end that saving itself makes has an exit status of PBS's own; and a later run, which began anew, has another
+    session than was saved.
+    """
+    if exit_status < 0:
         return False
-    return True
+    note = Path(pbs_home) / "mom_priv" / f"{SAVED}{job.id}"
+    try:
+        saved = note.read_text(encoding="ascii")
+        note.unlink()
+    except (OSError, ValueError):
+        return False
+    return not saved or not job.session_id or saved == str(abs(int(job.session_id)))

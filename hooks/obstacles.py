@@ -57,6 +57,8 @@ def _find_obstacles(picture: Picture, queue: str, scheduler: str | None, files: 
     key = picture.server.get("node_group_key", "") or texts.get("node_group_key", "")
     if key and picture.server.get("node_group_enable") == "True":
         yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
+    if picture.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
+        yield f"scheduler {scheduler} has do_not_span_psets = True, which pbsteer does not honour"
     formula = picture.server.get("job_sort_formula", "") or picture.scheds.get(scheduler, {}).get(
         "job_sort_formula", ""
     )

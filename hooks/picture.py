@@ -38,7 +38,9 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
     "array_indices_remaining", "max_run_subjobs", "comment", "run_count", "Checkpoint", "estimated",
 )  # fmt: skip
 ENDED_ATTRIBUTES: tuple[str, ...] = (*JOB_ATTRIBUTES, "mtime", "obittime", "history_timestamp", "Exit_status")
-SCHED_ATTRIBUTES: tuple[str, ...] = ("scheduling", "partition", "sched_priv", "job_sort_formula", "state")
+SCHED_ATTRIBUTES: tuple[str, ...] = (
+    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets",
+)  # fmt: skip
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",
     "reserve_standing", "reserve_rrule", "reserve_index", "reserve_count", "reserve_execvnodes", "reserve_timezone",

@@ -23,6 +23,7 @@ DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
 PRIORITY_ATTRIBUTE = f"max_run_res_soft.{PRIORITY}"
 DEFAULT_PARTITION = "pbs-default"
 
+_NUMBERS = frozenset({"long", "float", "size"})
 _RESERVATION_QUEUE = re.compile(r"[RSM][0-9]+")
 _OLD_LIMITS: Mapping[str, EntityKey] = {
     "max_running": ALL,
@@ -42,6 +43,15 @@ def read_consumables(resources: Objects, flags: str = "nf") -> frozenset[str]:
     """The resources that jobs use up on vnodes, or with flags ``nfq`` anywhere; PBS's own where it does not say."""
     found = {name for name, texts in resources.items() if set(texts.get("flag", "")) & set(flags)}
     return frozenset(found) if found else DEFAULT_CONSUMABLES
+
+
+def read_measured(resources: Objects) -> frozenset[str]:
+    """The resources that are numbers but are not used up: a job asks for at least so much of them."""
+    return frozenset(
+        name
+        for name, texts in resources.items()
+        if texts.get("type") in _NUMBERS and not set(texts.get("flag", "")) & set("nf")
+    )
 
 
 def read_sizes(resources: Objects) -> frozenset[str]:

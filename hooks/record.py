@@ -6,13 +6,14 @@ It is written before anything is changed, and removed last.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hooks.installed import DeployError
-from hooks.resources import MODE, PRIORITY
+from hooks.bundle import digest_of
+from hooks.installed import DeployError, Installed
+from hooks.resources import MODE, PRIORITY, RESOURCES
 
 RECORD = "installed.json"
 _FIRST_RESOURCES = frozenset({MODE, PRIORITY})
@@ -53,8 +54,8 @@ class Record:
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise DeployError(
                 f"{path} cannot be read ({error}): it says which resources, schedulers and partitions pbsteer made."
-                " Move it away to go on without: all resources of pbsteer's names then count as made by it, and"
-                " partitions stay as they are"
+                " Move it away to go on without: while hooks are there, all resources of pbsteer's names then count as"
+                " made by it, and partitions stay as they are"
             ) from error
 
     def show(self) -> str:
@@ -65,3 +66,39 @@ class Record:
         if self.flags:
             data["flags"] = dict(self.flags)
         return json.dumps(data, sort_keys=True) + "\n"
+
+
+def take_back(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
+    """The server without us, as it was before the first apply, and with those schedulers on that we have ``switched``
+    off."""
+    # Hooks without a record: theirs was lost. Where there are none either, nothing there is ours.
+    made = record.made if record is not None else RESOURCES.keys() if found.hooks else ()
+    resources = {name: resource for name, resource in found.resources.items() if name not in made}
+    for name, (old, new) in record.flags.items() if record is not None else ():
+        if name in resources and resources[name].has_flags(new):
+            resources[name] = resources[name]._replace(flag=old)
+    lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
+    scheduling = {name: "True" if name in switched else now for name, now in found.scheduling.items()}
+    if record is None:
+        return Installed({}, resources, lines, scheduling, found.partitions)
+    ours = frozenset() if keep_partition else record.schedulers
+    gone = {f"sched {name}" for name in ours}
+    partitions = {what: now for what, now in found.partitions.items() if what not in gone}
+    for what, (old, new) in () if keep_partition else record.partitions.items():
+        # What somebody else has changed since is theirs.
+        if partitions.get(what) == new:
+            partitions.pop(what)
+            partitions.update({what: old} if old else {})
+    scheduling = {name: now for name, now in scheduling.items() if name not in ours}
+    return Installed({}, resources, lines, scheduling, partitions)
+
+
+def demand_ours(found: Installed, record: Record | None) -> None:
+    """Raise :class:`DeployError` for a hook of our name that somebody else made: without a record nothing of it could
+    be put back."""
+    for name, hook in found.hooks.items() if record is None else ():
+        if hook.script is not None and not digest_of(hook.script):
+            raise DeployError(
+                f"hook {name} is there already, and its script is not pbsteer's: whoever made it has to give it another"
+                f" name, or to delete it, qmgr -c 'delete hook {name}'"
+            )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
-from hooks.jobs import read_start_s
+from hooks.jobs import read_start_s, was_deleted
 from hooks.marks import MARK_ATTRIBUTE, read_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.picture import Attributes
@@ -26,7 +26,7 @@ _LATEST_S = 30.0
 """Whoever waits that long behind slow victims is not asked any more: later passes have decided anew by then, and it may
 have started elsewhere. Below the slack of :mod:`hooks.ended`: who is asked late is known as asked when it ends."""
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
-_LOOKED_AT = ("job_state", "stime", MARK_ATTRIBUTE)
+_LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
 _LATE = "{} was not asked to go, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, one in a state that cannot be requeued (not running, or exiting), a finished
@@ -120,10 +120,11 @@ def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, s
 
 
 def _ask_one(connection: Connection, request: LetGo) -> str:
-    """What went wrong; nothing where that run is over, or is ending for an earlier request: it lets go anyway."""
+    """What went wrong; nothing where that run is over, or is ending for an earlier request: it lets go anyway. Whoever
+    was deleted is let alone: PBS would queue a job again that takes its time to die."""
     try:
         texts = connection.read_job(request.id, _LOOKED_AT)
-        if read_start_s(texts) != request.start_s:
+        if was_deleted(texts) or read_start_s(texts) != request.start_s:
             return ""
         if request.how == SIGNAL:
             connection.signal(request.id, request.signal)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Callable, NamedTuple
 
+from hooks.comments import make_comment
 from hooks.first_host import find_first_vnode, has_other_hosts, host_of, is_there
 from hooks.ifl import HOLD
-from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of, read_start_s
+from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
 from hooks.marks import Mark, read_marks, show_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL, find_untold
 from hooks.picture import Attributes, Picture
@@ -24,6 +25,7 @@ _ABOUT_TO_RUN = "41"
 _REPORTED_S = 300
 """Within this, hosts with our ``exechost_periodic`` hook have told that a restarted job runs."""
 
+_ASKED = "it is asked to save and to make room for another job"
 _WISH = f"Resource_List.{SAVE}"
 
 
@@ -43,14 +45,16 @@ class LetGo(NamedTuple):
 
 class Asking(NamedTuple):
     """What a pass asks of its victims. ``marks`` are to be written first, by job or array, in one request with
-    ``holds``, where these have some: there is no moment at which one is held and nothing tells by whom. ``patient`` are
-    the victims that were asked by an earlier pass and have time left, or cannot be asked yet, as their first host is
-    not there."""
+    ``holds``, where these have some: there is no moment at which one is held and nothing tells by whom; and with
+    ``comments``, for those that have none: PBS tells in a job's comment that somebody has deleted it, but only adds to
+    one. ``patient`` are the victims that were asked by an earlier pass and have time left, or cannot be asked, as their
+    first host is not there yet, or they are ending for somebody who deleted them."""
 
     marks: Mapping[str, str]
     requests: tuple[LetGo, ...]
     patient: tuple[str, ...] = ()
     holds: Mapping[str, str] = {}
+    comments: Mapping[str, str] = {}
 
 
 def read_methods(picture: Picture, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
@@ -97,7 +101,7 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
     for victim in victims:
         texts = picture.jobs.get(victim.id, {})
         vnode = find_first_vnode(texts)
-        if not is_there(picture.vnodes.get(vnode, {})):
+        if was_deleted(texts) or not is_there(picture.vnodes.get(vnode, {})):
             patient.append(victim.id)
             continue
         index = index_of(victim.id)
@@ -142,7 +146,10 @@ def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings
         signal, host = settings.checkpoint.signal if how == SIGNAL else "", host_of(vnode, picture.vnodes)
         requests.append(LetGo(victim.id, how, signal, read_start_s(texts), host))
     shown = {job_id: show_marks(known) for job_id, known in marks.items()}
-    return Asking(shown, tuple(requests), tuple(patient), holds)
+    asked_to_save = [request.id for request in requests if request.how != REQUEUE and not is_subjob(request.id)]
+    silent = [job_id for job_id in asked_to_save if not picture.jobs[job_id].get("comment", "")]
+    comments = {job_id: make_comment(_ASKED, picture.time_s) for job_id in silent}
+    return Asking(shown, tuple(requests), tuple(patient), holds, comments)
 
 
 def forget_hold(texts: Attributes) -> str:

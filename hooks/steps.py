@@ -29,7 +29,8 @@ _KINDS = (("application/x-python", ".py"), ("application/x-config", ".json"))
 
 class Step(NamedTuple):
     """One thing to do: run a qmgr line, write a file (``text``), remove a file or folder, let a held job go, give a
-    job its ``priority``, or clear what passes wrote on jobs, ``traces``.
+    job its ``priority``, clear what passes wrote on jobs, ``traces``, or take what PBS keeps of our hooks out of the
+    folder ``sweep``.
 
     ``why`` is what it is for, the same for all of a group.
     """
@@ -40,6 +41,7 @@ class Step(NamedTuple):
     job: str = ""
     priority: int | None = None
     traces: tuple[str, ...] = ()
+    sweep: Path | None = None
     why: str = ""
 
     def show(self) -> str:
@@ -52,6 +54,8 @@ class Step(NamedTuple):
         if self.traces:
             jobs = " ".join(self.traces[:_MOST_SHOWN]) + (" ..." if len(self.traces) > _MOST_SHOWN else "")
             return f"clear comment and mark of {show_count(len(self.traces), 'job')}: {jobs}"
+        if self.sweep is not None:
+            return f"remove what is of our hooks in {self.sweep}"
         if self.text is None:
             return f"remove {self.path}"
         return f"write {self.path} ({len(self.text.encode()):,} bytes)"
@@ -66,6 +70,8 @@ class Step(NamedTuple):
             return {"do": "release", "job": self.job}
         if self.traces:
             return {"do": "clear", "jobs": list(self.traces)}
+        if self.sweep is not None:
+            return {"do": "sweep", "path": str(self.sweep)}
         if self.text is None:
             return {"do": "remove", "path": str(self.path)}
         return {"do": "write", "path": str(self.path), "bytes": len(self.text.encode()), "text": self.text}

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.queues import read_consumables
 from hooks.resources import SAVE_ATTRIBUTE
+from hooks.sched_files import read_sched_files
 from hooks.state import SUMMARY, state_folder
+from hooks.uncounted import PLENTY, find_unlisted
 from policy.ledger import Ledger
 from policy.masks import count_vnodes
 from policy.node_sizes import Sizes, sort_sizes
@@ -83,18 +85,24 @@ def summarize(
     """The summary as plain data for the file; ``queues`` are those for which the plan is about to be carried out."""
     world = snapshot.world()
     vnodes: dict[int, dict[str, Any]] = {}
-    described = {}
+    described: dict[str, dict[str, Any]] = {}
+    consumables = read_consumables(picture.resources)
+    files = read_sched_files(picture) if "advise" in modes.values() else {}
+    plenty = dict.fromkeys(find_unlisted(consumables, files), PLENTY)
     for queue, mode in modes.items():
         mask = world.vnodes_of(queue)
         if mask not in vnodes:
             vnodes[mask] = _describe_vnodes(world, mask)
         described[queue] = {"mode": mode, **vnodes[mask], **_read_defaults(picture, queue)}
+        if mode == "advise":
+            # Its scheduler starts jobs whatever they ask for of what it does not look at.
+            described[queue].update({part: {**described[queue][part], **plenty} for part in ("together", "largest")})
     driven = frozenset(queues)
     vnodes_of = Counter(vnode.host or vnode.name for vnode in world.vnodes.values())
     return {
         "queues": described,
         "default_queue": picture.server.get("default_queue", ""),
-        "consumables": sorted(read_consumables(picture.resources)),
+        "consumables": sorted(consumables),
         "names": sorted({name.lower() for vnode in world.vnodes.values() for name in (vnode.name, vnode.host) if name}),
         "past": Ledger(history=plan.ledger.history, learned=plan.ledger.learned).to_data(),
         "starting": {start.id: _is_stripe(start) for start in plan.starts if start.job.queue in driven},

@@ -1,8 +1,10 @@
 """What passes wrote on jobs, taken off again: a program under PBS's own Python, for when no pass will do it any more.
 
 ``traces.py PBS_EXEC find`` prints ``{"jobs": [...]}``, those that have a comment or a mark of ours; ``clear`` takes
-both off and prints ``{"cleared": 3, "left": 0, "why": ""}``. PBS's commands cannot alter a mark, and need a process for
-each job; this is one connection. What somebody else wrote stays. Anything that goes wrong is ``{"error": "..."}``.
+both off and prints ``{"cleared": 3, "left": 0, "why": ""}``; ``saving`` prints ``{"saving": {"12.server":
+1795207160}}``, who was asked to save and has time left, until when. PBS's commands cannot alter a mark, and need a
+process for each job; this is one connection. What somebody else wrote stays. Anything that goes wrong is
+``{"error": "..."}``.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ if __name__ == "__main__":
 from hooks.comments import OWN_COMMENT
 from hooks.ifl import Connection, IflError
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
+from hooks.savers import find_savers
 
-_FIND, _CLEAR = "find", "clear"
+_FIND, _CLEAR, _SAVING = "find", "clear", "saving"
+_RUN = ("job_state", "stime", MARK_ATTRIBUTE)
 _LONGEST_S = 40.0
 """How long clearing may take: the caller waits for a minute."""
 
@@ -64,19 +68,25 @@ def clear_traces(connection: Connection, longest_s: float = _LONGEST_S) -> dict[
 
 def main(arguments: list[str]) -> int:
     """Find pbs_ifl below PBS_EXEC, and do what is asked for."""
-    if len(arguments) != 2 or arguments[1] not in (_FIND, _CLEAR):
-        sys.stderr.write(f"usage: traces.py PBS_EXEC {_FIND}|{_CLEAR}\n")
+    if len(arguments) != 2 or arguments[1] not in (_FIND, _CLEAR, _SAVING):
+        sys.stderr.write(f"usage: traces.py PBS_EXEC {_FIND}|{_CLEAR}|{_SAVING}\n")
         return 2
     sys.path.append(str(Path(arguments[0]) / "lib" / "python" / "altair"))
     try:
         import pbs_ifl  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - it is below PBS_EXEC
 
         with Connection(pbs_ifl) as connection:
-            told = clear_traces(connection) if arguments[1] == _CLEAR else {"jobs": list(find_traces(connection))}
+            told = _do(connection, arguments[1])
     except (ImportError, IflError) as error:
         told = {"error": str(error)}
     sys.stdout.write(json.dumps(told) + "\n")
     return 0
+
+
+def _do(connection: Connection, what: str) -> dict[str, Any]:
+    if what == _SAVING:
+        return {_SAVING: find_savers(connection.read_jobs(_RUN), time.time())}
+    return clear_traces(connection) if what == _CLEAR else {"jobs": list(find_traces(connection))}
 
 
 if __name__ == "__main__":

@@ -11,16 +11,27 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from hooks.alternatives import find_alternatives
 from hooks.dedicated import close_queue, is_dedicated, read_dedicated_time
+from hooks.job_wide import block_unmet
 from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
 from hooks.method import SAVING, SIGNAL
 from hooks.picture import NAME, Attributes, Picture
-from hooks.queues import is_reservation_queue, read_consumables, read_modes, read_queue, read_server, read_whole
+from hooks.queues import (
+    is_reservation_queue,
+    read_consumables,
+    read_measured,
+    read_modes,
+    read_queue,
+    read_server,
+    read_whole,
+)
 from hooks.readings import read_readings
 from hooks.reservations import read_reservations
 from hooks.saving import read_methods
 from hooks.sched_files import SchedFiles, read_sched_config
 from hooks.schedulers import find_scheduler
+from hooks.uncounted import PLENTY, find_uncounted
 from hooks.vnodes import read_vnode
 from policy.cluster import Job, Queue, Run, Server, Window
 from policy.settings import Settings
@@ -132,10 +143,16 @@ def translate(
             if run is not None:
                 runs.append(run)
     waiting = [_limit_subjobs(job, picture.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
+    waiting = block_unmet(waiting, picture, everywhere, files)
+    waiting, alternatives = find_alternatives(waiting, picture.jobs)
+    if alternatives:
+        server = replace(server, left={**server.left, **alternatives})
     held = _sum_held(runs)
     reservations = read_reservations(picture, report)
+    measured = read_measured(picture.resources)
+    plenty = dict.fromkeys(find_uncounted(picture, consumables, files), PLENTY)
     vnodes = [
-        read_vnode(name, texts, consumables, held, reservations, picture.time_s, report)
+        read_vnode(name, texts, consumables, held, reservations, picture.time_s, report, measured, plenty)
         for name, texts in picture.vnodes.items()
     ]
     queues = _with_dedicated_time(queues, picture, files)

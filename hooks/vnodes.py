@@ -7,21 +7,24 @@ the jobs that do not ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from hooks.picture import Attributes
 from hooks.queues import Report, read_partition
 from hooks.reservations import Reservations
 from hooks.resources import READING
 from policy.cluster import Vnode, Window
-from policy.units import parse_amount, parse_resource
+from policy.units import parse_amount, parse_measure, parse_resource
 
 _TAKES_JOBS = frozenset({"free", "job-busy", "job-exclusive"})
 """The states in which a vnode takes jobs as far as it has room; any other beside them keeps jobs away."""
 
 _RESERVED = "resv-exclusive"
 """The state of a vnode that a reservation which runs has for itself alone."""
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 Held = Mapping[str, Mapping[str, int]]
 """What runs of the snapshot hold: vnode to resource to amount."""
@@ -35,10 +38,14 @@ def read_vnode(
     reservations: Reservations,
     time_s: float,
     report: Report,
+    measured: Collection[str] = (),
+    plenty: Mapping[str, int] = _NOTHING,
 ) -> Vnode:
     """One vnode at that time. What the server counts as assigned beyond ``held`` belongs to the reservations that run,
-    or to jobs that the snapshot does not have."""
-    available: dict[str, int] = {}
+    or to jobs that the snapshot does not have. ``measured`` are the resources that are numbers but are not used up,
+    ``plenty`` is what every vnode has without saying so."""
+    available: dict[str, int] = {**plenty}
+    measures: dict[str, float] = {}
     attributes: dict[str, str] = {}
     assigned: dict[str, int] = {}
     unread: list[str] = []
@@ -59,6 +66,9 @@ def read_vnode(
                 assigned[resource] = amount
         elif amount is None:
             attributes[resource] = text
+            measure = parse_measure(text) if resource in measured else None
+            if measure is not None:
+                measures[resource] = measure
         else:
             available[resource] = amount
     if unread:
@@ -85,6 +95,7 @@ def read_vnode(
         partition=read_partition(texts),
         sharing=texts.get("sharing", "default_shared"),
         closed=closed,
+        measures=measures,
     )
 
 

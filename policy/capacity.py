@@ -69,7 +69,7 @@ class Capacity:
             old.sharing == new.sharing
             and old.host == new.host
             and old.available == new.available
-            and old.attributes == new.attributes
+            and (old.attributes, old.measures) == (new.attributes, new.measures)
             and (old.queue, old.partition) == (new.queue, new.partition)
         )
         bit = self.directory.bits.get(new.name, 0)

@@ -16,6 +16,8 @@ from policy.request import Amounts, Request
 from policy.wishes import Layout, RankWish
 
 UNLIMITED_S = float("inf")
+ONE_OF = "one of "
+"""What the names of job-wide consumables begin with that are no licences, but let one of several jobs start."""
 
 
 class Window(NamedTuple):
@@ -40,7 +42,8 @@ class Vnode:
     """A vnode: what it has, what others than the snapshot's runs hold of it, and whether it takes jobs.
 
     ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB); ``attributes`` are its other
-    ``resources_available`` as texts (a list of strings is comma separated); ``state`` is PBS's, ``""`` unknown;
+    ``resources_available`` as texts (a list of strings is comma separated), and ``measures`` those of them that are
+    numbers, of which a job asks for at least so much (sizes in bytes); ``state`` is PBS's, ``""`` unknown;
     ``usable`` is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set.
     ``closed`` are the windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
     """
@@ -56,6 +59,7 @@ class Vnode:
     partition: str | None = None
     sharing: str = "default_shared"
     closed: tuple[Window, ...] = ()
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from policy.plan import Plan
 from policy.reasons import Reason
 from policy.settings import Settings
 from policy.snapshot import Snapshot
-from policy.units import show_duration
+from policy.units import show_duration, show_job
 
 _STARTS = 3
 _VNODES = 8
@@ -102,7 +102,7 @@ def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Exp
     starts = [start for start in plan.starts if job.id in (start.job.id, start.id)]
     for start in starts[:_STARTS]:
         how = " by backfilling" if start.backfilled else ""
-        lines.append(Line("starts", f"{start.id} in this pass on {_vnodes(start.placement)}{how}"))
+        lines.append(Line("starts", f"{show_job(start.id)} in this pass on {_vnodes(start.placement)}{how}"))
         lines += facts.why_starts_there(start)
     reason = plan.reason_of(job.id)
     if reason is None:
@@ -115,7 +115,10 @@ def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Exp
         lines += facts.tested(job, str(reason.number("head")))
     if reason.code == "preempting":
         lines += [
-            Line("victim", f"{preempt.id} {preempt.run.job.user}: {preempt.reason.sentence(preempt.run.job, now_s)}")
+            Line(
+                "victim",
+                f"{show_job(preempt.id)} {preempt.run.job.user}: {preempt.reason.sentence(preempt.run.job, now_s)}",
+            )
             for preempt in plan.preempts
             if preempt.beneficiary == job.id
         ]

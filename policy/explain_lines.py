@@ -20,7 +20,7 @@ from policy.ranking import Ranking, Standing
 from policy.reasons import CODES, Reason
 from policy.rescue import waits_until_s
 from policy.settings import Settings
-from policy.units import show_count, show_duration
+from policy.units import show_count, show_duration, show_job
 from policy.wishes import RankWish
 from policy.world import World
 
@@ -131,7 +131,7 @@ class Facts:
         for beneficiary, hold in sorted(ledger.holds.items()):
             if job.id in hold.victims:
                 rule = _RULES.get(hold.rule, hold.rule)
-                lines.append(Line("history", f"its cores are kept for {beneficiary}, {rule}"))
+                lines.append(Line("history", f"its cores are kept for {show_job(beneficiary)}, {rule}"))
         lines.append(Line("work", self._work(job)))
         return lines
 

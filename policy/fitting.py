@@ -13,7 +13,7 @@ from policy.capacity import Capacity
 from policy.masks import count_vnodes, each_bit, lowest
 from policy.placement import Placement, Share
 from policy.request import Chunk, Request
-from policy.spanning import count_pieces, may_span, span
+from policy.spanning import count_pieces, ever_holds, may_span, span
 
 
 def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
@@ -22,10 +22,34 @@ def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
     if request.only_cores:
         shares = _single_cores(capacity, request.chunks[0], allowed)
         return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
-    if request.group is not None:
-        groups = capacity.inventory.grouped_by(request.group)
+    if request.group is not None and (groups := _groups_for(capacity, request, vnodes)):
         return next(filter(None, (_arranged(capacity, request, allowed & group) for group in groups)), None)
     return _arranged(capacity, request, allowed)
+
+
+def _groups_for(capacity: Capacity, request: Request, vnodes: int) -> list[int]:
+    """The groups that hold the request if nothing else is on them. Where there is none the job is not kept to one, as
+    PBS has it unless ``do_not_span_psets`` says otherwise (Administrator's Guide, "Placement Sets")."""
+    groups = capacity.inventory.grouped_by(request.group or "")
+    return [group for group in groups if _could_hold(capacity, request, group & vnodes)]
+
+
+def _could_hold(capacity: Capacity, request: Request, vnodes: int) -> bool:
+    inventory = capacity.inventory
+    pieces = sum(chunk.pieces for chunk in request.chunks)
+    hosts = [host & vnodes for host in inventory.hosts() if host & vnodes]
+    places = {"scatter": len(hosts), "vscatter": count_vnodes(vnodes)}.get(request.place, pieces)
+    if places < pieces:
+        return False
+    return any(_holds_in_all(capacity, request, each) for each in (hosts if request.place == "pack" else [vnodes]))
+
+
+def _holds_in_all(capacity: Capacity, request: Request, vnodes: int) -> bool:
+    """Whether what these vnodes have in all is enough for all chunks together, and for each kind of them."""
+    totals = all(sum(capacity.inventory.host_sums(vnodes, name)) >= amount for name, amount in request.totals)
+    return totals and all(
+        ever_holds(capacity, chunk, vnodes, request.place) >= chunk.pieces for chunk in request.chunks
+    )
 
 
 def fits(capacity: Capacity, request: Request, vnodes: int) -> bool:

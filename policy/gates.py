@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from policy.cluster import Job, Queue
+from policy.cluster import ONE_OF, Job, Queue
 from policy.limits import ALL, EntityKey, Limits, show_entity
 from policy.reasons import Reason
 from policy.request import Amounts, Request
@@ -133,5 +133,7 @@ class Gates:
         for resource, asked in job.job_wide:
             left = self._left.get(resource)
             if left is not None and asked > left:
+                if resource.startswith(ONE_OF):
+                    return Reason("blocked", (("why", f"only {resource} is to run, and another one starts"),))
                 return Reason("server-resource", (("resource", resource), ("asked", asked), ("left", left)))
         return None

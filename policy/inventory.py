@@ -12,6 +12,7 @@ from policy.cluster import Vnode
 from policy.masks import count_vnodes, indices_of
 from policy.placement import Directory
 from policy.request import Amounts, Chunk
+from policy.units import parse_measure
 
 _ONE_CORE = (("ncpus", 1),)
 _TRUTHS = {"t": "true", "1": "true", "y": "true", "f": "false", "0": "false", "n": "false"}
@@ -160,15 +161,33 @@ class Inventory:
         return [groups[value] for value in sorted(groups)]
 
 
+def is_what(has: str, asked: str) -> bool:
+    """Whether a resource that is no number is what is asked for: the same truth, the same text, or one of a list."""
+    if has.lower() in ("true", "false"):
+        return has.lower() == _TRUTHS.get(asked.lower(), asked.lower())
+    return asked in has.split(",")
+
+
 def _has(vnode: Vnode, name: str, value: str) -> bool:
     if name == "vnode":
         return vnode.name == value
     if name == "host":
-        return (vnode.host or vnode.name).split(".")[0] == value.split(".", maxsplit=1)[0]
+        return _is_host((vnode.host or vnode.name).lower(), value.lower())
+    most = vnode.measures.get(name)
+    if most is not None:
+        asked = parse_measure(value)
+        return asked is not None and asked <= most
     has = vnode.attributes.get(name)
     if has is None:
         # A boolean that is not set is False (PBS Professional Administrator's Guide, "Unset Resources").
         return value.lower() == "false"
-    if has.lower() in ("true", "false"):
-        return has.lower() == _TRUTHS.get(value.lower(), value.lower())
-    return value in has.split(",")
+    return is_what(has, value)
+
+
+def _is_host(name: str, asked: str) -> bool:
+    """Whether it is the host that is asked for: with or without its domain, but never with another one."""
+    return asked in (name, _short(name)) or _short(asked) == name
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0]

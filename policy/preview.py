@@ -17,6 +17,7 @@ from policy.quotas import Quotas
 from policy.reasons import Reason
 from policy.settings import Settings
 from policy.snapshot import Changes, Snapshot
+from policy.units import show_job
 from policy.world import World
 
 
@@ -97,7 +98,7 @@ def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], now_s: flo
         if (old and old.kind) == (new and new.kind):
             continue
         job = (new or old or before[job_id]).job
-        who = f"{job_id.split('.')[0]} {job.user} {job.cores}c"
+        who = f"{show_job(job_id)} {job.user} {job.cores}c"
         if new is not None and new.kind in _NEW:
             kind, text, would = _NEW[new.kind]
             if new.reason is not None and new.kind != "hold":

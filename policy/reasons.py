@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple, Union
 
 from policy.cluster import UNLIMITED_S, Job
 from policy.shortfall import show_shortfall
-from policy.units import show_count, show_duration
+from policy.units import show_count, show_duration, show_job
 
 Number = Union[int, float, str]
 
@@ -33,6 +33,8 @@ class Reason(NamedTuple):
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers)}
         if "counted" in facts:
             facts["need"] = job.request.amount(str(facts["counted"]))
+        for name in _JOBS & facts.keys():
+            facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
         for name in _TIMES & facts.keys():
             facts[f"{name}_in"] = _when(facts[name], now_s)
         return _SENTENCES[self.code](facts)
@@ -50,6 +52,7 @@ class Reason(NamedTuple):
 _BASE = -1
 
 _TIMES = frozenset({"at_s", "until_s"})
+_JOBS = frozenset({"beneficiary", "head", "victims"})
 
 
 def _estimate(job: Job) -> str:

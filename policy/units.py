@@ -72,6 +72,21 @@ def parse_resource(name: str, text: str) -> int | None:
     return amount + (float(text) > amount)
 
 
+def parse_measure(text: str) -> float | None:
+    """A number, or a size in bytes, of a resource that is compared and not used up; None where the text is neither."""
+    stripped = text.strip()
+    match = _SIZE.match(stripped)
+    if match:
+        number, prefix, unit = match.groups()
+        amount = float(int(number) << 10 + _KIB_SHIFT[prefix.lower()])
+        return amount * _WORD_BYTES if unit.lower() == "w" else amount
+    try:
+        measure = float(stripped)
+    except ValueError:
+        return None
+    return measure if abs(measure) < float("inf") else None
+
+
 def show_resource(name: str, amount: int, sizes: Collection[str] = SIZES) -> str:
     """``name=amount`` as PBS reads it; ``sizes`` are the resources that it takes for sizes."""
     return f"{name}={amount}kb" if name in sizes else f"{name}={amount}"
@@ -97,3 +112,8 @@ def show_duration(seconds: float) -> str:
         return f"{hours} h {minutes:02d}"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h"
+
+
+def show_job(job_id: str) -> str:
+    """A job's id as people call it: without the server's name."""
+    return job_id.partition(".")[0]

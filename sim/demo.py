@@ -8,13 +8,9 @@ budget or, where that is longer, one pass.
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from hooks.bundle import EVENTS, build
@@ -41,6 +37,7 @@ from sim.pbs_error import PbsError
 from sim.programs import run_program
 from sim.qmgr import Reply
 from sim.scheduler import Scheduler
+from sim.scratch import Scratch
 from sim.sensors import Sensors
 from sim.server import SimServer
 from sim.stand_in import HookSite
@@ -87,8 +84,8 @@ class DemoCluster:
         self.passes = 0
         self._lock = threading.RLock()
         self._views: dict[str, tuple[Mapping[str, str], Attributes]] = {}
-        home = Path(tempfile.mkdtemp(prefix="pbsteer-demo-"))
-        self._remove_home = weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
+        self._scratch = Scratch("pbsteer-demo-")
+        home = self._scratch.path
         self.set_speed(speed)
         clock = Clock(BEGIN_S)
         self._clock = clock
@@ -211,7 +208,7 @@ class DemoCluster:
     def close(self) -> None:
         """Remove what the hooks wrote. The cluster can still be looked at, not moved."""
         self.paused = True
-        self._remove_home()
+        self._scratch.close()
 
     # ---- within
 

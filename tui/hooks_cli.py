@@ -18,10 +18,11 @@ import click
 
 from hooks.bundle import BundleError, source_digest
 from hooks.chosen import BUILT_IN, Chosen
-from hooks.deploy import Deployment, Part, Removed
+from hooks.deploy import Deployment, Removed
 from hooks.installed import DeployError, Reply
 from hooks.let_go import Programs
 from hooks.moms import SCRIPTS, install_scripts
+from hooks.part import Part
 from hooks.steps import Step, show_remark, show_steps
 from policy.settings import Settings, SettingsError
 from tui.core.opening import DEFAULT_POLICY, read_settings
@@ -225,7 +226,10 @@ def _read_part(partition: str | None, queues: tuple[str, ...], vnodes: tuple[str
         if queues or vnodes:
             raise click.UsageError("--queue and --vnode belong to --partition P")
         return None
-    return Part(partition, queues, vnodes)
+    try:
+        return Part(partition, queues, vnodes)
+    except DeployError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _show_json(steps: Sequence[Step], **more: object) -> None:

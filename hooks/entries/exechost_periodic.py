@@ -38,7 +38,11 @@ def handle(pbs: Any) -> str | None:
     except OSError as error:
         pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {path}: {error.strerror}: load and network are not reported")
     available = vnodes[name].resources_available
-    sent = parse_reading(str(available[READING] or ""))
+    try:
+        sent = parse_reading(str(available[READING] or ""))
+    except (AttributeError, KeyError):
+        # PBS sends a host the hook before it tells it of the resource: there is nothing to write into yet.
+        return None
     if is_due(reading, sent, ranking.interval_s, ranking.stale_intervals * ranking.interval_s):
         available[READING] = reading.show()
     return None

@@ -25,7 +25,7 @@ def handle(pbs: Any) -> str | None:
         return None
     exit_status = int(job.Exit_status)
     try:
-        if has_failed_restart(pbs.pbs_conf["PBS_HOME"], str(job.id)):
+        if has_failed_restart(pbs.pbs_conf["PBS_HOME"], job, exit_status):
             pbs.logjobmsg(
                 str(job.id), "pbsteer: it could not be started again from its checkpoint, and is queued again"
             )

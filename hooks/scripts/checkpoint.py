@@ -26,7 +26,7 @@ from typing import Any
 
 SIGNAL = signal.SIGUSR2
 WAIT_S = 25.0
-FAILED = "pbsteer-failed-restart-"
+SAVED = "pbsteer-saved-"
 RESTARTED = "pbsteer-restarted-"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _USAGE = "usage: checkpoint.py save|restart|dump|restore JOB SID TASK PATH [CRIU]\n"
@@ -48,21 +48,43 @@ def main(arguments: list[str]) -> int:
     os.umask(0o077)
     # Of a task that has ended the MoM says its session's number with a minus.
     session, image, criu = abs(int(sid)), Path(path), arguments[5] if len(arguments) == 6 else "criu"
+    mom_priv = find_mom_priv(image)
     if what == "save":
-        return save(session, image)
+        return save(job_id, session, image, mom_priv)
     if what == "dump":
-        return dump(session, image, criu)
+        return dump(job_id, session, image, mom_priv, criu)
     try:
-        failed = restart(job_id, session, image) if what == "restart" else restore(session, image, criu)
+        failed = restart(job_id, session, image, mom_priv) if what == "restart" else restore(session, image, criu)
     except (OSError, ValueError, KeyError) as error:
         failed = complain(f"{job_id}: {error}")
-    mom_priv = image.parents[2] / "mom_priv"
-    # PBS takes a job whose restart failed for one that has ended well: this has the epilogue hook know better.
-    (mom_priv / f"{FAILED if failed else RESTARTED}{job_id}").touch(0o600)
     if not failed:
+        # The task runs: whatever goes wrong from here on must not have the MoM take it for one that does not.
+        with contextlib.suppress(OSError):
+            (mom_priv / f"{SAVED}{job_id}").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (mom_priv / f"{RESTARTED}{job_id}").touch(0o600)
         with contextlib.suppress(OSError, ValueError):
             tell_the_end(session, mom_priv)
     return failed
+
+
+def find_mom_priv(path: Path) -> Path:
+    """The MoM's own folder. What is saved may be elsewhere (``$checkpoint_path``), but a MoM says where the job's file
+    of hosts is, ``PBS_HOME/aux/JOB``."""
+    hosts = os.environ.get("PBS_NODEFILE", "")
+    return (Path(hosts).parents[1] if hosts else path.parents[2]) / "mom_priv"
+
+
+def note_saved(job_id: str, sid: int, mom_priv: Path) -> None:
+    """Note that the job is saved and has to be restarted. PBS takes one that could not be, for whatever reason, for one
+    that has ended well: by the note, which goes when the task runs again, the epilogue hook knows better. The session
+    tells it from a later run that began anew; where the disk is full, nothing does."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(mom_priv / f"{SAVED}{job_id}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(str(sid))
+            file.flush()
+            os.fsync(descriptor)
 
 
 def complain(what: str) -> int:
@@ -88,7 +110,7 @@ def tell_the_end(sid: int, mom_priv: Path) -> None:
         os._exit(0)
 
 
-def save(sid: int, path: Path) -> int:
+def save(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
     """Ask the session's processes to save and to end. 0 once they have, 1 if they have not in time."""
     asked = [pid for pid in find_session(sid) if not (pid == sid and is_login_shell(pid))]
     if not asked:
@@ -101,12 +123,13 @@ def save(sid: int, path: Path) -> int:
         if time.monotonic() > deadline:
             return 1
         time.sleep(_POLL_S)
+    note_saved(job_id, sid, mom_priv)
     for pid in find_session(sid):
         send(pid, signal.SIGKILL)
     return 0
 
 
-def restart(job_id: str, sid: int, path: Path) -> int:
+def restart(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
     """Start the task again in a session of the old number. 0 once it runs, 1 where that cannot be."""
     told = json.loads(path.read_text(encoding="ascii"))
     readable, writable = os.pipe2(os.O_CLOEXEC)
@@ -117,7 +140,7 @@ def restart(job_id: str, sid: int, path: Path) -> int:
         if pid == 0:
             os.close(readable)
             if os.getpid() == sid:
-                _become(job_id, told, path, writable)
+                _become(job_id, told, mom_priv, writable)
             os._exit(1)
         if pid == sid:
             os.close(writable)
@@ -128,7 +151,7 @@ def restart(job_id: str, sid: int, path: Path) -> int:
     return 1
 
 
-def _become(job_id: str, told: dict[str, Any], path: Path, writable: int) -> None:
+def _become(job_id: str, told: dict[str, Any], mom_priv: Path, writable: int) -> None:
     """Be the task, in a session of its own. Says so through the pipe where that cannot be."""
     try:
         os.setsid()
@@ -149,7 +172,7 @@ def _become(job_id: str, told: dict[str, Any], path: Path, writable: int) -> Non
                 os.dup2(opened, descriptor)
                 os.close(opened)
         environment = dict(entry.partition("=")[::2] for entry in told["environment"] if "=" in entry)
-        argv = told["command"] or [str(path.parents[2] / "mom_priv" / "jobs" / f"{job_id}.SC")]
+        argv = told["command"] or [str(mom_priv / "jobs" / f"{job_id}.SC")]
         try:
             os.execvpe(argv[0], argv, environment)  # noqa: S606 - a program and its arguments, with the user's rights
         except OSError:
@@ -159,7 +182,7 @@ def _become(job_id: str, told: dict[str, Any], path: Path, writable: int) -> Non
         os.write(writable, b"!")
 
 
-def dump(sid: int, path: Path, criu: str) -> int:
+def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
     """Have CRIU write the session to a folder, then end it. 0 once that is done, 1 if the processes run on."""
     program = shutil.which(criu, path=_PATH)
     if program is None:
@@ -168,13 +191,36 @@ def dump(sid: int, path: Path, criu: str) -> int:
     if outside:
         return complain(f"session {sid}: process {outside[0]} is not the user's or not below it: the job is not saved")
     path.mkdir(0o700)
+    over = watch_over(sid, mom_priv / f"{SAVED}{job_id}")
     # Stopped, not ended: should the MoM have no patience and end this script, the job must not look as if it were done.
-    if run_criu(program, "dump", path, "--tree", str(sid), "--leave-stopped"):
+    if run_criu(program, "dump", path, "--tree", str(sid), "--leave-stopped", until=over):
         shutil.rmtree(path)
         return 1
+    note_saved(job_id, sid, mom_priv)
     for pid in find_session(sid):
         send(pid, signal.SIGKILL)
     return 0
+
+
+def watch_over(sid: int, note: Path) -> int:
+    """Leave a process that has the session go on should it be there when this script and CRIU are gone, as where a MoM
+    ended the script: nobody else would, and the job would stand still to its walltime. Whoever it waits for keeps the
+    descriptor that is returned."""
+    readable, writable = os.pipe()
+    if not os.fork():
+        try:
+            os.setsid()
+            os.close(writable)
+            os.read(readable, 1)
+            left = find_session(sid)
+            if left:
+                note.unlink(missing_ok=True)
+            for pid in left:
+                send(pid, signal.SIGCONT)
+        finally:
+            os._exit(0)
+    os.close(readable)
+    return writable
 
 
 def restore(sid: int, path: Path, criu: str) -> int:
@@ -190,12 +236,14 @@ def restore(sid: int, path: Path, criu: str) -> int:
     return run_criu(program, "restore", path, "--restore-detached") or int(not is_alive(sid))
 
 
-def run_criu(program: str, what: str, path: Path, *options: str) -> int:
-    """Run CRIU on a folder of images. 0 if it did what it should, else 1, with its last words in the system's log."""
+def run_criu(program: str, what: str, path: Path, *options: str, until: int | None = None) -> int:
+    """Run CRIU on a folder of images. 0 if it did what it should, else 1, with its last words in the system's log. It
+    keeps the descriptor ``until``, if there is one, to its end."""
     log = path / f"{what}.log"
     # The job's control groups are the MoM's to make.
     argv = [program, what, "--images-dir", str(path), "--log-file", log.name, "--manage-cgroups=ignore", *options]
-    done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, env={"PATH": _PATH})
+    kept = () if until is None else (until,)
+    done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, env={"PATH": _PATH}, pass_fds=kept)
     if not done.returncode:
         return 0
     said = [line for line in log.read_text(errors="replace").splitlines() if "Error" in line] if log.exists() else []

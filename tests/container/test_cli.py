@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from container import cli
+from container.spec import TestbedSpec
 
 
 @pytest.fixture
@@ -93,6 +96,30 @@ def test_up_with_an_engine_that_is_not_installed_says_what_brings_it(
     assert result.exit_code == 1
     assert "no program 'podman'" in result.output
     assert list(state.iterdir()) == []
+
+
+def test_the_ways_in_can_be_pasted_whatever_the_path_leads_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "a b" / "pbsteer"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(program), "testbed", "up"])
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert shlex.split(cli._own_command()) == [str(program)]
+    monkeypatch.setenv("PATH", f"/usr/bin:/bin:{program.parent}")
+    assert cli._own_command() == "pbsteer"
+    spec = TestbedSpec(name="t")
+    ways = [line.split(None, 1)[1] for line in cli._ways_in(spec, Path("/srv/beds"), "pbsteer") if "MoM" not in line]
+    assert all("--name t --state /srv/beds" in way for way in ways)
+    for way in ways:
+        words = shlex.split(way)[2:]
+        command = cli.testbed.commands[words[0]]
+        command.make_context(words[0], words[1:])
+
+
+def test_hosts_find_pbsteer_behind_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert cli._with_own_programs()["PATH"] == f"/usr/bin:/bin:{sys.prefix}/bin"
 
 
 @pytest.mark.parametrize(

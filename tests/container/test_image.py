@@ -35,7 +35,7 @@ def test_a_named_image_is_taken_as_it_is_named() -> None:
 
 def test_only_debian_packages_are_taken_in_order(tmp_path: Path) -> None:
     for name in ("b.deb", "a.deb", "notes.txt"):
-        (tmp_path / name).touch()
+        (tmp_path / name).write_bytes(b"!<arch>\ndebian-binary")
     assert [path.name for path in image.list_packages(tmp_path)] == ["a.deb", "b.deb"]
 
 
@@ -44,6 +44,29 @@ def test_an_rpm_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "pbs.rpm").touch()
     with pytest.raises(TestbedError, match=r"pbs\.rpm: .*another distribution.*give a \.deb"):
         image.list_packages(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>404</html>"])
+def test_a_file_that_is_no_package_is_refused_before_anything_is_built(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "pbs.deb").write_bytes(content)
+    with pytest.raises(TestbedError, match=r"pbs\.deb is no Debian package"):
+        image.list_packages(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["BAD NAME", "-x", ""])
+def test_what_can_be_no_image_is_refused_before_anything_is_built(name: str) -> None:
+    with pytest.raises(TestbedError, match="not a name that podman takes"):
+        image.build(name, base=None, packages=None, say=lambda _: None)
+
+
+def test_what_a_build_that_fails_has_left_is_removed(podman_program: Path, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    podman_program.write_text(f'#!/bin/sh\necho "$*" >> {said}\ncase "$*" in *" build "*) exit 125;; esac\n')
+    with pytest.raises(TestbedError, match="podman build"):
+        image.build("t", base="b", packages=None, say=lambda _: None)
+    assert said.read_text().splitlines()[-1].endswith("image prune --force --filter label=pbsteer.host")
+    recipe = (Path(image.__file__).parent / "Containerfile").read_text()
+    assert "LABEL pbsteer.host=" in recipe
 
 
 def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:

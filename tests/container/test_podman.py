@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from container import podman
-from container.spec import TestbedError
+from container.spec import TestbedError, TestbedSpec
 
 TESTBED = Path("/var/lib/pbsteer-testbed/t")
 
@@ -66,3 +66,10 @@ def test_a_podman_that_is_still_making_a_host_is_waited_for(calls: Path) -> None
             podman.kill_hosts(TESTBED, timeout_s=0.2)
         at_work.communicate()
     assert not podman.kill_hosts(TESTBED)
+
+
+def test_a_folder_to_share_that_is_not_there_is_refused_before_anything_is_made(calls: Path) -> None:
+    spec = TestbedSpec(name="t", engine="podman", shares=(str(calls.parent), "/nowhere/at/all"))
+    with pytest.raises(TestbedError, match="'/nowhere/at/all': there is no such folder"):
+        podman.prepare(spec, lambda _: None)
+    assert not calls.exists()

@@ -51,6 +51,9 @@ class Books:
         self.crowds: list[Crowd] = []
         self.lives: dict[str, Life] = {}
         self.arrays: dict[str, tuple[str, ...]] = {}
+        self.deleted: set[str] = set()
+        self.excused: set[str] = set()
+        """Jobs that were ending when somebody deleted them, which PBS refused or forgot: both ways are right."""
         self._accounting = accounting
         self._cores = cores
         self._used = dict.fromkeys(cores, 0)
@@ -64,6 +67,13 @@ class Books:
                 self.lives.setdefault(subjob, Life(user))
         else:
             self.lives.setdefault(job_id, Life(user))
+
+    def expect_deletion(self, job_id: str) -> None:
+        """A job that somebody has just deleted, and the server took it: it ends as it will, and does not come back."""
+        self.read()
+        self.deleted.add(job_id)
+        if self.lives[job_id].running is None:
+            self.lives[job_id] = self.lives[job_id]._replace(ended=self.lives[job_id].ended or 0)
 
     def read(self) -> None:
         """Read what was added since."""
@@ -111,6 +121,9 @@ class Books:
             self.lives[job_id] = life._replace(running=None, reruns=life.reruns + 1)
 
     def _start(self, job_id: str, life: Life, placement: Placement, line: str) -> None:
+        if job_id in self.deleted and life.running is None:
+            self.violations.append(f"{job_id} was started after it was deleted: {line}")
+            return
         if life.ended is not None:
             self.violations.append(f"{job_id} was started after its end: {line}")
         if life.running is not None:
@@ -176,11 +189,16 @@ def read_spells(diaries: Path, jobs: Collection[str] = ()) -> Iterator[Spell]:
 
 
 def find_losses(
-    lives: Mapping[str, Life], counts: Mapping[str, int], spells: list[Spell], aliens: Collection[str] = ()
+    lives: Mapping[str, Life],
+    counts: Mapping[str, int],
+    spells: list[Spell],
+    aliens: Collection[str] = (),
+    deleted: Collection[str] = (),
 ) -> list[str]:
     """At the end of all: jobs that did not end, ended badly, or whose program did not do its work, a sentence each.
 
-    ``counts``: what each job's program was to count to; ``aliens`` keep no diary.
+    ``counts``: what each job's program was to count to; ``aliens`` keep no diary; those that were ``deleted`` have to
+    end, however that is.
     """
     done: dict[str, list[Spell]] = {}
     for spell in spells:
@@ -190,6 +208,8 @@ def find_losses(
     for job, life in lives.items():
         if life.ended is None:
             losses.append(f"{job} of {life.user} has not ended")
+        elif job in deleted:
+            continue
         elif life.ended != 0:
             losses.append(f"{job} of {life.user} ended with status {life.ended}")
         elif job not in done and job not in aliens:

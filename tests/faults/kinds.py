@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.faults import kinds_daemons, kinds_errors, kinds_passes, kinds_places, kinds_victims
+from tests.faults import kinds_daemons, kinds_errors, kinds_passes, kinds_people, kinds_places, kinds_victims
 from tests.faults.registry import KINDS
 
-MODULES = (kinds_passes, kinds_errors, kinds_places, kinds_daemons, kinds_victims)
+MODULES = (kinds_passes, kinds_errors, kinds_places, kinds_daemons, kinds_victims, kinds_people)
 """Where they are."""
 
 __all__ = ["KINDS", "MODULES"]

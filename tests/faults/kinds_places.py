@@ -76,6 +76,8 @@ def _withhold_disk(ground: Ground, take: Callable[[], str]) -> str:
     finally:
         ground.remount("rw")
         ground.empty_disk()
+    if not failed:
+        raise Missed(f"{words}; but no pass failed of it")
     return f"{words}; {failed} passes failed"
 
 

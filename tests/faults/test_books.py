@@ -33,6 +33,34 @@ def test_a_life_from_submission_over_a_requeue_to_its_end(tmp_path: Path) -> Non
     assert books.unfinished() == []
 
 
+def test_a_deleted_job_may_end_in_any_way_but_not_come_back(tmp_path: Path) -> None:
+    start, end = f"S;1.s;user=alice {PLACE}", f"E;1.s;user=alice {PLACE} Exit_status=85"
+    books = read_books(tmp_path, start)
+    books.expect_deletion("1.s")
+    assert books.unfinished() == ["1.s"]
+    write(tmp_path, end)
+    books.read()
+    assert find_losses(books.lives, {"1.s": 9}, []) == ["1.s of alice ended with status 85"]
+    assert find_losses(books.lives, {"1.s": 9}, [], deleted=books.deleted) == books.violations == []
+    write(tmp_path, start)
+    books.read()
+    assert "1.s was started after it was deleted" in books.violations[0]
+
+
+def test_a_job_that_was_deleted_as_it_waited_has_ended(tmp_path: Path) -> None:
+    books = read_books(tmp_path, f"S;1.s;user=alice {PLACE}", f"R;1.s;user=alice {PLACE}")
+    books.expect_deletion("1.s")
+    assert books.unfinished() == []
+    write(tmp_path, f"S;1.s;user=alice {PLACE}")
+    books.read()
+    assert "1.s was started after it was deleted" in books.violations[0]
+
+
+def write(folder: Path, record: str) -> None:
+    with (folder / "20261121").open("a", encoding="utf-8") as log:
+        log.write(f"11/21/2026 02:46:08;{record}\n")
+
+
 def test_a_line_that_is_not_whole_yet_is_read_when_it_is(tmp_path: Path) -> None:
     books = read_books(tmp_path, "Q;1.s;user=alice")
     with (tmp_path / "20261121").open("a") as log:

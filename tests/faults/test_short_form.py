@@ -17,7 +17,7 @@ from tests.faults.campaign import draw_schedule, run_campaign, show_table
 from tests.faults.ground import Ground
 from tests.pbs.cluster import PbsCluster
 
-FAULTS = 48
+FAULTS = 52
 LEAST = 25
 SEED = "short"
 MINUTES = 6.0

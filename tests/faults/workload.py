@@ -127,6 +127,7 @@ class Workload:
         """At the end: every job that has not ended once with its work done, and every overlap of the programs."""
         spells = list(read_spells(self._diaries))
         cores = dict.fromkeys(self._pbs.mom_names, self._pbs.spec.cores)
-        return find_losses(self._books.lives, self.counts, spells, self._aliens) + find_overlaps(
+        excused = self._books.deleted | self._books.excused
+        return find_losses(self._books.lives, self.counts, spells, self._aliens, excused) + find_overlaps(
             spells, self.sizes, cores
         )

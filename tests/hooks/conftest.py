@@ -1,4 +1,7 @@
-"""What a deployment under test stands on: a qmgr that remembers, with its server's folder."""
+"""What tests of hooks stand on: a qmgr that remembers, with its server's folder; and bundles, run by each Python.
+
+These are this Python, the host's own, and a Python 3.9 where the host has one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy import Deployment
+from tests.hooks.bundled import Hook, find_pythons
 from tests.hooks.fake_qmgr import FakeQmgr
 
 
@@ -18,3 +22,8 @@ def qmgr(tmp_path: Path) -> FakeQmgr:
 @pytest.fixture
 def deployment(tmp_path: Path, qmgr: FakeQmgr) -> Deployment:
     return Deployment(str(tmp_path), qmgr)
+
+
+@pytest.fixture(params=find_pythons(), ids=lambda python: Path(python).name)
+def hook(request: pytest.FixtureRequest, tmp_path: Path) -> Hook:
+    return Hook(request.param, tmp_path)

@@ -21,6 +21,7 @@ class FakeQmgr:
     def __init__(self, home: Path) -> None:
         self.files = home / "server_priv" / "hooks"
         self.files.mkdir(parents=True)
+        (self.files.parent / "server.lock").write_text("1\n")
         self.hooks: dict[str, dict[str, str]] = {"other": {**_HOOK_DEFAULTS, "event": "queuejob"}}
         self.resources: dict[str, str] = {"licences": "type=long,flag=q"}
         self.settings: list[str] = ["set server flatuid = True", "set queue workq started = True"]

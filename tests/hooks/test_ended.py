@@ -13,7 +13,8 @@ from hooks.ended import SLACK_S, Asked, Verdict, ask_server, judge_end, judge_pa
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
 from hooks.events import HOOK_EVENTS
 from hooks.marks import MARK_KEY, Mark, show_marks
-from hooks.method import FAILED_RESTART, could_be_asked, has_failed_restart, may_be_run_again
+from hooks.method import SAVED as SAVED_NOTE
+from hooks.method import could_be_asked, has_failed_restart, may_be_run_again
 from hooks.resources import SAVE
 from tests.hooks.pictures import job, picture, running
 from tests.hooks.stand_in import pbs_ifl
@@ -65,6 +66,7 @@ def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_s
     [
         Asked(START_S, Mark()),
         ASKED._replace(is_rerunnable=False),
+        ASKED._replace(is_deleted=True),
         Asked(START_S, MARK._replace(how="checkpoint")),
         Asked(START_S, MARK._replace(how="requeue")),
     ],
@@ -108,6 +110,20 @@ def test_the_server_says_who_must_not_be_run_twice() -> None:
     jobs = {"1.s": running(stime="900", Rerunable="False") | {MARK_KEY: show_marks({None: MARK})}}
     pbs_ifl.WORLD.update(picture(jobs).to_data())
     assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_rerunnable=False)
+
+
+@pytest.mark.parametrize(
+    ("comment", "deleted"),
+    [
+        ("Job run at Sun Nov 22 at 07:05 on (n1:ncpus=8)", False),
+        ("Job run at Sun Nov 22 at 07:05 on (n1:ncpus=8) and terminated by alice@server", True),
+        ("Job held by root on Sun Nov 22 07:07:41 2026 and terminated by alice@server", True),
+    ],
+)
+def test_the_server_says_who_was_deleted(comment: str, deleted: bool) -> None:
+    jobs = {"1.s": running(stime="900", comment=comment) | {MARK_KEY: show_marks({None: MARK})}}
+    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_deleted=deleted)
 
 
 def test_of_a_subjob_the_mark_is_on_its_array() -> None:
@@ -171,7 +187,31 @@ def test_the_hook_is_over_before_its_alarm() -> None:
     assert HOOK_EVENTS["execjob_epilogue"].alarm_s >= SERVER_BACK_S + 3 * ANSWER_S
 
 
+def ended_job(job_id: str, session: int | None = 42) -> types.SimpleNamespace:
+    return types.SimpleNamespace(id=job_id, session_id=session)
+
+
+def note_saved(home: Path, session: int = 42) -> Path:
+    (home / "mom_priv").mkdir(exist_ok=True)
+    note = home / "mom_priv" / f"{SAVED_NOTE}1.s"
+    note.write_text(str(session))
+    return note
+
+
 def test_a_restart_that_failed_is_known_once(tmp_path: Path) -> None:
-    (tmp_path / "mom_priv").mkdir()
-    (tmp_path / "mom_priv" / f"{FAILED_RESTART}1.s").touch()
-    assert [has_failed_restart(str(tmp_path), job_id) for job_id in ("2.s", "1.s", "1.s")] == [False, True, False]
+    note_saved(tmp_path)
+    failed = [has_failed_restart(str(tmp_path), ended_job(job_id), 0) for job_id in ("2.s", "1.s", "1.s")]
+    assert failed == [False, True, False]
+
+
+@pytest.mark.parametrize(("session", "failed"), [(42, True), (-42, True), (None, True), (43, False)])
+def test_a_later_run_that_began_anew_is_no_failed_restart(tmp_path: Path, session: int | None, failed: bool) -> None:
+    note = note_saved(tmp_path)
+    assert has_failed_restart(str(tmp_path), ended_job("1.s", session), 0) is failed
+    assert not note.exists()
+
+
+def test_the_end_that_saving_makes_is_no_failed_restart(tmp_path: Path) -> None:
+    note = note_saved(tmp_path)
+    assert not has_failed_restart(str(tmp_path), ended_job("1.s"), -12)
+    assert note.exists()

@@ -37,6 +37,11 @@ def test_memory_counts_too() -> None:
     assert "mem=32gb" in refusal
 
 
+def test_what_a_vnode_does_not_say_it_has_is_not_counted_there() -> None:
+    jobs_ask = room()._replace(assigned={"ncpus": "0", "vmem": "2gb"})
+    assert refuse("(v1:ncpus=1:vmem=4gb)", {"v1": jobs_ask}) is None
+
+
 def test_a_vnode_held_alone_takes_nothing() -> None:
     assert refuse("(v1:ncpus=1)", {"v1": room(1, alone=True)}) == "vnode v1 is held by one job alone"
 

@@ -70,10 +70,12 @@ def test_a_settings_file_that_is_not_there_is_named(conf: Path) -> None:
 
 
 class FakeBin:
-    """A PBS_EXEC whose qmgr prints a server with nothing of ours; what it is told to change is refused."""
+    """A PBS_EXEC whose qmgr prints a server with nothing of ours, and refuses changes; beside it its home."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "bin").mkdir(parents=True)
+        (folder.parent / "server_priv" / "hooks").mkdir(parents=True)
+        (folder.parent / "server_priv" / "server.lock").write_text("1\n")
         texts = {
             "list hook @default": "", "list resource": "", "print server": "set server scheduling = True",
             "list sched": "Sched default\n    scheduling = True", "list queue @default partition": "Queue workq",
@@ -242,3 +244,17 @@ def test_a_folder_that_a_mom_could_not_read_from_its_configuration_is_refused(co
     assert result.exit_code == 1
     assert "a path without blanks" in result.output
     assert not (tmp_path / "a b").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+@pytest.mark.parametrize(
+    ("partition", "words"), [("", "''"), ("a;b", "'a;b'"), ("pbs-default", "partition 'pbs-default' is PBS's own")]
+)
+def test_a_name_of_a_partition_that_cannot_be_is_a_wrong_use(
+    conf: Path, tmp_path: Path, command: str, partition: str, words: str
+) -> None:
+    FakeBin(tmp_path / "exec")
+    result = run(command, "--partition", partition, "--queue", "workq", "--pbs-conf", str(conf))
+    assert result.exit_code == 2
+    assert words in result.output
+    assert "allowed" in result.output

@@ -43,6 +43,13 @@ def test_a_picture_has_all_jobs_and_of_arrays_the_subjobs_that_run() -> None:
     assert pbs_ifl.CALLS[-1] == ["disconnect"]
 
 
+@pytest.mark.parametrize("state", ["B", "H", "W"])
+def test_subjobs_of_an_array_that_was_held_meanwhile_run_on_and_are_seen(state: str) -> None:
+    pbs_ifl.WORLD["jobs"]["8[].server"]["job_state"] = state
+    with Connection(pbs_ifl) as connection:
+        assert "8[2].server" in connection.read_picture(NOW_S).jobs
+
+
 def test_every_answer_is_given_back() -> None:
     with Connection(pbs_ifl) as connection:
         connection.read_picture(NOW_S)

@@ -92,8 +92,14 @@ def acts() -> list[list[str]]:
 @pytest.mark.parametrize("how", [SIGNAL, CHECKPOINT, REQUEUE])
 @pytest.mark.parametrize(
     "since",
-    [running(stime=f"{START_S + 40:.0f}"), job(), job("H", stime=f"{START_S:.0f}"), None],
-    ids=["another run", "waits", "held", "gone"],
+    [
+        running(stime=f"{START_S + 40:.0f}"),
+        job(),
+        job("H", stime=f"{START_S:.0f}"),
+        running(comment="Job run at Sun Nov 22 at 07:00 on (v1:ncpus=2) and terminated by alice@login"),
+        None,
+    ],
+    ids=["another run", "waits", "held", "deleted", "gone"],
 )
 def test_a_run_that_nobody_meant_is_let_alone(how: str, since: dict[str, str] | None) -> None:
     """Whose turn comes late may have gone, and been started again, meanwhile."""

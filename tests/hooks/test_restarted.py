@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hooks.entries.exechost_periodic import report_restarted
-from hooks.method import FAILED_RESTART
+from hooks.method import SAVED
 from hooks.restarted import RESTARTED, find_restarted
 
 SCRIPT = Path(__file__).parents[2] / "hooks" / "scripts" / "checkpoint.py"
@@ -44,5 +44,5 @@ def test_a_note_of_a_job_that_is_gone_is_taken_away(home: Path) -> None:
 
 def test_the_script_leaves_the_notes_that_the_hooks_look_for() -> None:
     script = SCRIPT.read_text(encoding="utf-8")
-    assert f'FAILED = "{FAILED_RESTART}"' in script
+    assert f'SAVED = "{SAVED}"' in script
     assert f'RESTARTED = "{RESTARTED}"' in script

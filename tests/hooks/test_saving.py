@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hooks.comments import OWN_COMMENT
 from hooks.ended import Asked, judge_end
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.picture import Picture
@@ -321,3 +322,20 @@ def test_the_plan_counts_what_is_saved() -> None:
     seen = snapshot_of(picture({"1.s": job() | {MARK_KEY: mark}, "2.s": running() | {MARK_KEY: mark}}), SIGNAL)
     assert seen.jobs["1.s"].left_s == 600 - 250
     assert seen.runs["2.s"].end_s == START_S + 600 - 250
+
+
+RUN_AT = "Job run at Sun Nov 22 at 07:00 on (v1:ncpus=2)"
+
+
+@pytest.mark.parametrize("settings", [SIGNAL, CHECKPOINT, Settings()], ids=["signal", "checkpoint", "requeue"])
+def test_who_ends_because_somebody_deleted_it_is_not_asked_for_anything(settings: Settings) -> None:
+    """PBS would queue it again: a requeue beside its end counts for more than the deletion before it."""
+    texts = running(comment=f"{RUN_AT} and terminated by alice@login")
+    assert ask({"1.s": texts}, settings, held=("workq",)) == Asking({}, (), ("1.s",))
+
+
+def test_who_is_asked_to_save_gets_a_comment_where_it_has_none_to_which_pbs_may_add_that_it_was_deleted() -> None:
+    asking = ask({"1.s": running(), "2.s": running(comment=RUN_AT)})
+    assert list(asking.comments) == ["1.s"]
+    assert OWN_COMMENT.fullmatch(asking.comments["1.s"])
+    assert ask({"1.s": running()}, Settings()).comments == {}

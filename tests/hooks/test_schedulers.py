@@ -15,7 +15,7 @@ from hooks.queues import read_modes
 from hooks.schedulers import Duties, Switched, hand_back, nudge, share_out, switch
 from hooks.state import State
 from policy.settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue
+from tests.hooks.pictures import NOW_S, job, picture, queue, vnode
 from tests.hooks.stand_in import pbs_ifl
 
 NOTHING = Switched()
@@ -172,6 +172,26 @@ def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> N
         after = duties_of(replace(seen, scheds={"default": sched("True")}), turn.switched)
         assert after.off == ("default",)
         assert duties_of(seen, after.switched).driven == {"workq"}
+
+
+def see_suspended(substate: str, used: int, at_s: float = NOW_S) -> Picture:
+    """A driven queue with a suspended job of four cores, on a vnode of eight of which so many are in use."""
+    suspended = job("S", cores=4, substate=substate, exec_vnode="(v1:ncpus=4)")
+    seen = see("False")
+    return replace(seen, time_s=at_s, jobs={"12.s": suspended}, vnodes={"v1": vnode(8, used=used)})
+
+
+def test_a_job_that_was_resumed_gives_its_scheduler_a_turn_once_its_vnodes_have_room() -> None:
+    ours = Switched(frozenset({"default"}))
+    turn = duties_of(see_suspended("45", used=4), ours)
+    assert (turn.driven, turn.on) == (frozenset(), ("default",))
+    assert "job 12.s waits to be resumed" in " ".join(turn.notes)
+    assert duties_of(see_suspended("45", used=5), ours).on == (), "there is no room for it"
+    assert duties_of(see_suspended("43", used=0), ours).on == (), "nobody has resumed it"
+    served = turn.switched._replace(names=ours.names)
+    later_s = NOW_S + 120
+    assert duties_of(see_suspended("45", used=4, at_s=later_s), served).on == (), "it did not help"
+    assert duties_of(see_suspended("45", used=0, at_s=later_s), served).on == ("default",)
 
 
 def test_turns_are_far_between_and_for_something_new() -> None:

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from hooks.jobs import read_indices
 from hooks.picture import Picture
 from hooks.translate import modes_of, translate
+from hooks.uncounted import PLENTY
 from policy.cluster import Job, Run, Vnode
 from policy.engine import decide
 from policy.ledger import Ledger
 from policy.limits import ALL, Limits
+from policy.request import parse_request
 from policy.settings import ServerSettings, Settings
 from policy.wishes import Layout, Needs, RankWish
 from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, problems_of, queue, running, snapshot_of, vnode
@@ -254,7 +256,80 @@ def test_a_vnodes_other_resources_are_its_attributes() -> None:
         vnode(resources_available__host="h1", resources_available__Qlist="a,b", partition="P1", queue="q")
     )
     assert (seen.host, seen.attributes["Qlist"], seen.partition, seen.queue) == ("h1", "a,b", "P1", "q")
-    assert seen.available == {"ncpus": 8, "mem": 32 << 20}
+    assert (seen.available["ncpus"], seen.available["mem"]) == (8, 32 << 20)
+
+
+def test_of_a_number_that_is_not_used_up_a_job_gets_vnodes_that_have_at_least_so_much() -> None:
+    kinds = {"speed": ("long", "h"), "disk": ("size", "h"), "ghz": ("float", "h"), "rack": ("string", "h")}
+    resources = {**RESOURCES, **{name: {"type": kind, "flag": flag} for name, (kind, flag) in kinds.items()}}
+    has = {f"resources_available.{name}": text for name, text in zip(kinds, ("5", "5gb", "2.5", "7"))}
+    world = snapshot_of(picture(vnodes={"v1": vnode() | has, "v2": vnode()}, resources=resources), SETTINGS).world()
+
+    def taken(wish: str) -> list[str]:
+        chunk = parse_request(f"1:{wish}").chunks[0]
+        return world.capacity.directory.named(world.capacity.inventory.matching(chunk))
+
+    for wish in ("speed=5", "speed=3", "disk=5gb", "disk=5120mb", "disk=1024", "ghz=1", "rack=7"):
+        assert taken(wish) == ["v1"], wish
+    for wish in ("speed=6", "disk=6gb", "ghz=2.6", "speed=fast", "rack=6"):
+        assert taken(wish) == [], wish
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"site": "north"}, ""),
+        ({"site": "south"}, "it asks for site=south, and queue workq has site=north"),
+        ({"tested": "True"}, "it asks for tested=True, and the server has tested=False"),
+        ({"tested": "False", "floor": "3"}, ""),
+        ({"floor": "4"}, "it asks for floor=4, and the server has floor=3"),
+        ({"unlisted": "b"}, ""),
+        ({"licences": "9"}, ""),
+    ],
+)
+def test_what_a_job_asks_for_as_a_whole_has_to_be_what_queue_and_server_say(asked: dict[str, str], why: str) -> None:
+    kinds = {"site": "string", "tested": "boolean", "floor": "long", "unlisted": "string"}
+    seen = picture(
+        {"1.s": job() | {f"Resource_List.{name}": text for name, text in asked.items()}},
+        queues={"workq": queue(resources_available__site="north", resources_available__unlisted="a")},
+        server={"name": "s", "resources_available.tested": "False", "resources_available.floor": "3"},
+        resources={**RESOURCES, **{name: {"type": kind} for name, kind in kinds.items()}},
+    )
+    files = {"default": {"sched_config": 'resources: "ncpus, mem, site, tested,floor, licences"\n'}}
+    assert translate(seen, SETTINGS, files).snapshot.jobs["1.s"].blocked == why
+    assert translate(seen, SETTINGS).snapshot.jobs["1.s"].blocked == ""
+
+
+def test_of_jobs_that_are_alternatives_one_starts_in_a_pass() -> None:
+    def alternatives(**states: str) -> Picture:
+        ids = [f"{number}.s" for number in (1, 2, 3)]
+        depend = {mine: "runone:" + ":".join(f"{other}@s" for other in ids if other != mine) for mine in ids}
+        jobs = {mine: job(depend=f"{depend[mine]},after:9.s@s") for mine in ids}
+        for name, state in states.items():
+            jobs[f"{name[1:]}.s"]["job_state"] = state
+        return picture({**jobs, "4.s": job(depend="after:9.s@s")})
+
+    seen = translate(alternatives(), SETTINGS).snapshot
+    plan = decide(seen, Ledger(), SETTINGS)
+    assert [start.id for start in plan.starts] == ["1.s", "4.s"]
+    assert plan.reasons()["2.s"][1].sentence(seen.jobs["2.s"], NOW_S) == (
+        "may not start: only one of 1.s, 2.s, 3.s is to run, and another one starts"
+    )
+    for states in ({"j2": "R"}, {"j2": "E"}, {"j2": "S"}):
+        plan = decide(translate(alternatives(**states), SETTINGS).snapshot, Ledger(), SETTINGS)
+        assert [start.id for start in plan.starts] == ["4.s"], states
+    plan = decide(translate(alternatives(j1="H", j2="W"), SETTINGS).snapshot, Ledger(), SETTINGS)
+    assert [start.id for start in plan.starts] == ["3.s", "4.s"]
+
+
+def test_what_no_vnode_has_and_no_scheduler_looks_at_is_not_counted() -> None:
+    seen = picture({"1.s": job(Resource_List__select="1:ncpus=1:ngpus=2")})
+    assert translate(seen, SETTINGS).snapshot.vnodes["v1"].available["ngpus"] == PLENTY
+    looked_at = {"default": {"sched_config": 'resources: "ncpus, mem, ngpus"\n'}}
+    assert "ngpus" not in translate(seen, SETTINGS, looked_at).snapshot.vnodes["v1"].available
+    counted = picture(vnodes={"v1": vnode(resources_available__ngpus="1"), "v2": vnode()})
+    vnodes = translate(counted, SETTINGS).snapshot.vnodes
+    assert (vnodes["v1"].available["ngpus"], "ngpus" in vnodes["v2"].available) == (1, False)
 
 
 def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from hooks.deploy import HOOKS, Deployment, Part
+from hooks.deploy import HOOKS, Deployment
 from hooks.installed import DeployError, Reply
+from hooks.part import Part
 from hooks.steps import Step
 from policy.settings import QuotaSettings
 from tests.hooks.deployed import deploy, drive, last_pass, make_deployment, quick_settings, wait_for_pass

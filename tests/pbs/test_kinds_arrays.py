@@ -21,6 +21,20 @@ def test_no_more_subjobs_run_than_the_array_allows(pbs: PbsCluster) -> None:
     pbs.wait_until(lambda: states(pbs, array, 1, 2, 3, 4) == "XRRQ", 120.0, "the next one runs")
 
 
+def test_subjobs_of_an_array_that_is_held_run_on_and_count_against_limits(pbs: PbsCluster) -> None:
+    pbs.qmgr("set queue workq max_run = [u:alice=2]")
+    driven(pbs)
+    array = pbs.qsub("alice", options=["-J", "1-4"])
+    pbs.wait_until(lambda: states(pbs, array, 1, 2) == "RR", 120.0, "two subjobs run")
+    pbs.run(["qhold", array]).demand_success()
+    assert pbs.job_state(array) == "H"
+    third = pbs.qsub("alice")
+    assert "queue workq allows u:alice 2 running jobs" in why_it_waits(pbs, third)
+    assert states(pbs, array, 1, 2, 3, 4) == "RRQQ"
+    pbs.run(["qdel", array.replace("[]", "[1]")]).demand_success()
+    pbs.wait_for_state(third, "R")
+
+
 def test_one_subjob_is_requeued_and_starts_again(pbs: PbsCluster) -> None:
     driven(pbs)
     array = pbs.qsub("alice", options=["-J", "2-6:2"])

@@ -21,6 +21,8 @@ def rich(pbs: PbsCluster) -> PbsCluster:
         "create resource big type=boolean,flag=h",
         "create resource rack type=string,flag=h",
         "create resource tags type=string_array,flag=h",
+        "create resource speed type=float,flag=h",
+        "create resource disk type=size,flag=h",
         "create resource licences type=long,flag=q",
         "create resource tokens type=float,flag=q",
         "set server resources_available.licences = 3",
@@ -31,6 +33,8 @@ def rich(pbs: PbsCluster) -> PbsCluster:
         f"set node {first} resources_available.ngpus = 4",
         f"set node {first} resources_available.scratch = 100gb",
         f"set node {first} resources_available.fpga = 1.5",
+        f"set node {first} resources_available.speed = 4.5",
+        f"set node {first} resources_available.disk = 5gb",
         f"set node {second} resources_available.big = True",
     )
     for number, name in enumerate(pbs.mom_names):
@@ -49,6 +53,11 @@ def wishes(pbs: PbsCluster) -> list[dict[str, Any]]:
         {"select": "1:ncpus=1:big=true"},
         {"select": "1:ncpus=1:big=false"},
         {"select": "1:ncpus=1:rack=r2"},
+        {"select": "1:ncpus=1:speed=3:disk=2gb"},
+        {"select": f"1:ncpus=1:host={second.upper()}"},
+        {"select": "1:ncpus=1:vmem=1gb"},
+        {"select": "2:ncpus=1", "options": ["-l", "place=scatter:group=host"]},
+        {"select": None, "options": ["-l", "vmem=2gb,ncpus=2"]},
         {"select": "1:ncpus=1:tags=t1"},
         {"select": f"1:ncpus=1:host={second}"},
         {"select": f"1:ncpus=1:vnode={second}"},
@@ -78,6 +87,46 @@ def test_every_request_is_placed_as_well_as_by_pbs_sched(rich: PbsCluster) -> No
         rich.run(["qdel", "-W", "force", "-x", *running]).demand_success()
         rich.wait_until(lambda: all(not v.get("jobs") for v in rich.pbsnodes().values()), 120.0, "no job on any vnode")
     assert last_pass(rich)["failures"] == []
+
+
+def test_a_number_that_is_not_used_up_is_had_by_vnodes_with_as_much_or_more(rich: PbsCluster) -> None:
+    driven(rich)
+    first = rich.mom_names[0]
+    for wish in ("speed=4.5", "speed=1", "disk=5120mb", "disk=1kb"):
+        assert run_by_pass(rich, select=f"1:ncpus=1:{wish}")["exec_vnode"].startswith(f"({first}:"), wish
+    for wish in ("speed=4.6", "disk=6gb"):
+        assert "could hold 0 pieces of that kind" in why_it_waits(rich, rich.qsub("alice", select=f"1:ncpus=1:{wish}"))
+
+
+def test_what_nobody_counts_keeps_no_job_from_a_vnode_again_and_again(pbs: PbsCluster) -> None:
+    driven(pbs)
+    first = pbs.mom_names[0]
+    for _ in range(3):
+        run_by_pass(pbs, select=f"1:ncpus=1:vmem=1gb:vnode={first}")
+    assert last_pass(pbs)["failures"] == []
+
+
+def test_what_a_job_asks_for_as_a_whole_is_what_queue_and_server_have(pbs: PbsCluster) -> None:
+    pbs.qmgr(
+        "create resource campus type=string",
+        "create resource tested type=boolean",
+        "set queue workq resources_available.campus = north",
+        "set server resources_available.tested = False",
+    )
+    driven(pbs)
+    config = pbs.server_home / "sched_priv" / "sched_config"
+    before = config.read_text()
+    try:
+        config.write_text(before.replace('resources: "', 'resources: "campus, tested, '))
+        south = pbs.qsub("alice", options=["-l", "campus=south"])
+        tested = pbs.qsub("alice", options=["-l", "tested=true"])
+        run_by_pass(pbs, options=["-l", "campus=north,tested=false"])
+        assert "it asks for campus=south, and queue workq has campus=north" in why_it_waits(pbs, south)
+        assert "it asks for tested=True, and the server has tested=False" in pbs.job(tested)["comment"]
+    finally:
+        config.write_text(before)
+    for job_id in (south, tested):
+        pbs.wait_for_state(job_id, "R")
 
 
 def test_a_size_of_the_sites_own_is_counted_as_it_was_asked_for(rich: PbsCluster) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 
+from tests.hooks.deployed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven, run_by_pass, why_it_waits
+
+RUNNING = 42
 
 
 def test_jobs_that_wait_for_others(pbs: PbsCluster) -> None:
@@ -24,6 +27,35 @@ def test_jobs_that_wait_for_others(pbs: PbsCluster) -> None:
         pbs.wait_for_state(each, "R")
     ended = pbs.wait_for_state(after_bad, "F")
     assert "exec_vnode" not in ended
+
+
+def test_of_alternatives_one_is_sent_to_its_host_and_the_others_are_held(pbs: PbsCluster) -> None:
+    driven(pbs)
+    first = pbs.qsub("alice", options=["-h"])
+    others = [pbs.qsub("alice", options=["-h", "-W", f"depend=runone:{first}"]) for _ in range(2)]
+    pbs.run(["qrls", first, *others]).demand_success()
+    pbs.wait_for_state(first, "R")
+    for job_id in others:
+        held = pbs.wait_for_state(job_id, "H")
+        assert "exec_vnode" not in held
+        assert "run_count" not in held
+
+
+def test_a_job_that_was_suspended_is_resumed(pbs: PbsCluster) -> None:
+    first, cores = pbs.mom_names[0], pbs.spec.cores
+    driven(pbs)
+    job_id = pbs.qsub("alice", select=f"1:ncpus={cores}:vnode={first}")
+    pbs.wait_until(lambda: pbs.job(job_id)["substate"] == RUNNING, 120.0, f"{job_id} runs")
+    pbs.run(["qsig", "-s", "suspend", job_id]).demand_success()
+    pbs.wait_for_state(job_id, "S")
+    beside = pbs.qsub("bob", select=f"1:ncpus=1:vnode={first}")
+    pbs.wait_for_state(beside, "R")
+    pbs.run(["qsig", "-s", "resume", job_id]).demand_success()
+    wait_for_pass(pbs)
+    assert pbs.job_state(job_id) == "S", "there is no room for it"
+    pbs.run(["qdel", beside]).demand_success()
+    pbs.wait_for_state(job_id, "R")
+    pbs.wait_until(lambda: "workq" in last_pass(pbs)["acted"], 120.0, "the queue is driven again")
 
 
 def test_jobs_that_are_held(pbs: PbsCluster) -> None:

@@ -214,7 +214,11 @@ def test_a_second_testbed_stands_beside_the_first_and_goes_without_a_trace(
     pbs: PbsCluster, second: TestbedSpec
 ) -> None:
     machine = list_machine()
-    built, came_up = testbeds.up(second)
+    umask = os.umask(0o077)
+    try:
+        built, came_up = testbeds.up(second)
+    finally:
+        os.umask(umask)
     assert came_up
     other = PbsCluster(built)
     job_id = other.qsub("dave", "id -un; sleep 600", select="1:ncpus=2")
@@ -245,6 +249,21 @@ def test_an_up_that_was_killed_is_cleaned_by_down(pbs: PbsCluster, second: Testb
     with pytest.raises(TestbedError, match="not whole"):
         testbeds.up(second)
     assert testbeds.down(second.name)
+    assert not any(list_traces(second).values())
+    assert list_machine() == machine
+    assert testbeds.status(pbs.spec.name).is_up
+
+
+def test_an_up_that_is_told_twice_to_stop_leaves_nothing(pbs: PbsCluster, second: TestbedSpec) -> None:
+    machine = list_machine()
+    command = start_up_command(second)
+    assert command.stderr is not None
+    for line in command.stderr:
+        if line.startswith(b"making"):
+            command.send_signal(signal.SIGTERM)
+        if line.startswith(b"taking down"):
+            command.send_signal(signal.SIGTERM)
+    assert command.wait() != 0
     assert not any(list_traces(second).values())
     assert list_machine() == machine
     assert testbeds.status(pbs.spec.name).is_up

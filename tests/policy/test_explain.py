@@ -85,12 +85,12 @@ def test_what_was_tried() -> None:
 
 
 def test_the_victims_of_a_beneficiary_and_the_beneficiary_of_a_victim() -> None:
-    assert text_of(of("3.srv"), "victim").startswith("2.srv alice: preempted for 3.srv")
+    assert text_of(of("3.srv"), "victim").startswith("2 alice: preempted for 3:")
     assert "u:alice held 8 of a quota of 4" in text_of(of("2.srv"), "preempted")
 
 
 def test_where_it_starts() -> None:
-    assert text_of(of("6.srv"), "starts").startswith("6.srv in this pass on w1")
+    assert text_of(of("6.srv"), "starts").startswith("6 in this pass on w1")
 
 
 def test_how_often_it_was_preempted() -> None:
@@ -108,8 +108,8 @@ def test_an_array_that_starts_in_part() -> None:
     explanation = of("9[]", snapshot)
     assert explanation.state == "waiting"
     assert [line.text for line in explanation.lines if line.label == "starts"] == [
-        "9[1].srv in this pass on v1",
-        "9[2].srv in this pass on v1",
+        "9[1] in this pass on v1",
+        "9[2] in this pass on v1",
     ]
 
 

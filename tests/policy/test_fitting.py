@@ -87,7 +87,19 @@ def test_a_group_is_kept_together() -> None:
             vnode("c", 4, attributes={"rack": "r2"}),
     )  # fmt: skip
     assert where("6:ncpus=1", *racks, place="group=rack") == "b=4 c=2"
-    assert where("9:ncpus=1", *racks, place="group=rack") is None
+    assert where("9:ncpus=1", *racks, place="group=rack") == "a=4 b=4 c=1", "no rack could ever hold it"
+    busy = [vnode(v.name, 4, attributes=v.attributes, elsewhere={"ncpus": 2}) for v in racks]
+    assert where("6:ncpus=1", *busy, place="group=rack") is None, "a rack will"
+
+
+@pytest.mark.parametrize("place", ["scatter", "vscatter", "free", "pack"])
+def test_a_job_that_no_group_could_ever_hold_is_kept_to_none(place: str) -> None:
+    hosts = [vnode(name, 4, attributes={"rack": name}) for name in "ab"]
+    assert where("2:ncpus=2", *hosts, place=f"{place}:group=rack") == (
+        "a=2 b=2" if place in ("scatter", "vscatter") else "a=4"
+    )
+    assert where("2:ncpus=3", *hosts, place=f"{place}:group=rack") == (None if place == "pack" else "a=3 b=3")
+    assert where("2:ncpus=3", *hosts, place=f"{place}:group=nothing") == (None if place == "pack" else "a=3 b=3")
 
 
 def test_wishes_choose_the_vnode() -> None:

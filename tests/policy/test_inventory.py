@@ -40,7 +40,19 @@ def test_wishes_match_attributes_names_and_hosts() -> None:
     assert matching("switch=s2") == 0b01
     assert matching("vnode=b") == 0b10
     assert matching("host=big") == matching("host=big.site.org") == 0b10
-    assert matching("host=a") == 0b01
+    assert matching("host=a") == matching("host=A") == 0b01
+    assert matching("host=big.other.org") == 0, "another domain's"
+    assert matching("vnode=B") == 0
+
+
+def test_of_a_measure_a_vnode_has_to_have_so_much_or_more() -> None:
+    inventory = of(vnode("a", measures={"speed": 2.5}), vnode("b", measures={"speed": 3.0, "disk": float(1 << 30)}))
+
+    def matching(wish: str) -> int:
+        return inventory.matching(parse_request(f"1:{wish}").chunks[0])
+
+    assert [matching(f"speed={speed}") for speed in ("2", "2.5", "3", "3.1", "high")] == [0b11, 0b11, 0b10, 0, 0]
+    assert [matching(f"disk={size}") for size in ("1gb", "1025mb", "128mw", "1000")] == [0b10, 0, 0b10, 0b10]
 
 
 def test_how_many_chunks_there_could_ever_be() -> None:

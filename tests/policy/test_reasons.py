@@ -147,3 +147,14 @@ def test_classes_are_told_by_their_number_and_the_lowest_by_its_name() -> None:
 )
 def test_what_was_left_of_a_run_that_made_way(left_s: float, end: str) -> None:
     assert told("cut-for-rescue", {"beneficiary": "3", "left_s": left_s}).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("preempting", "victims"), ("behind-head", "head"), ("cut-for-promise", "beneficiary")]
+)
+def test_sentences_call_jobs_by_their_numbers_and_programs_get_their_ids(code: str, name: str) -> None:
+    ids = "12[3].hpc1, 14.hpc1.example.org, 15"
+    reason = Reason(code, ((name, ids),))
+    assert "12[3], 14, 15" in reason.sentence(job("1"), 100)
+    assert "hpc1" not in reason.sentence(job("1"), 100)
+    assert reason.as_json(job("1"), 100)["numbers"] == {name: ids}

@@ -10,6 +10,7 @@ from policy.units import (
     UnitError,
     parse_amount,
     parse_duration_s,
+    parse_measure,
     parse_resource,
     parse_size_kib,
     show_duration,
@@ -113,7 +114,16 @@ def test_durations_are_shown_as_people_say_them(seconds: float, shown: str) -> N
     assert show_duration(seconds) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "measure"),
+    [("3", 3.0), ("2.5", 2.5), ("-1", -1.0), ("2kb", 2048.0), ("1gb", float(1 << 30)), ("2w", 16.0), ("inf", None)],
+)
+def test_a_measure_is_a_number_or_a_size_in_bytes(text: str, measure: float | None) -> None:
+    assert parse_measure(text) == measure
+
+
 def test_numbers_beyond_all_reason_are_none() -> None:
+    assert parse_measure("fast") is parse_measure("1e999") is None
     assert parse_amount("9" * 400) is None
     assert parse_resource("mem", "9" * 400 + "gb") is None
     for parse in (parse_size_kib, parse_duration_s):

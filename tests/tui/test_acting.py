@@ -112,6 +112,7 @@ async def test_what_is_typed_wrongly_does_nothing(source: ScriptedSource, audit:
     async with looking(source, audit, "delete 13") as steered:
         await steered.press("a")
         assert "type 13 and enter to do it" in steered.text
+        assert "confirm" in steered.text, "what the field is for"
         await steered.type(typed)
         assert "asked for is '13'" in steered.text
         assert source.lines == []

@@ -71,7 +71,7 @@ async def test_a_value_is_asked_for_where_none_was_typed_and_up_and_down_choose_
         await steered.command("move")
         assert "up and down: gpu  workq" in steered.text
         await steered.press("down", "enter")
-        await steered.until_shown("qmove gpu 13.hpc1")
+        await steered.until_shown("qmove gpu 13.hpc1", "to queue  gpu")
         await steered.press("e")
         await steered.type("nosuch")
         assert "move: no queue 'nosuch'; the server has gpu, workq" in steered.text
@@ -105,7 +105,7 @@ async def test_a_priority_is_changed_like_a_quota(source: ScriptedSource, audit:
         assert "priority 'x': allowed is a whole number" in steered.text
         await steered.press("ctrl+u")
         await steered.type("10")
-        await steered.until_shown("set queue workq max_run_res_soft.user_priority += [u:alice=10]")
+        await steered.until_shown("set queue workq max_run_res_soft.user_priority += [u:alice=10]", "priority  10")
         await steered.press("a")
         await steered.until_shown("priority alice none → 10 in workq: done")
         await steered.command("user-priority workq g:chem 3")

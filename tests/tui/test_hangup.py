@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ main(["--demo"])
 @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN], ids=["as ever", "ignoring hang-ups"])
 def test_a_console_ends_with_its_terminal(before: signal.Handlers, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm-256color"}
+    environment = {**os.environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "TERM": "xterm-256color"}
     with subprocess.Popen(
         [sys.executable, "-c", CONSOLE, str(int(before))], start_new_session=True,
         stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
@@ -36,6 +37,11 @@ def test_a_console_ends_with_its_terminal(before: signal.Handlers, tmp_path: Pat
             while b"READ-ONLY" not in seen:
                 seen += os.read(ours, 65536)
             os.close(ours)
+            assert list(tmp_path.glob("pbsteer-demo-*"))
             assert console.wait(PATIENCE_S) == -signal.SIGHUP
         finally:
             console.kill()
+    deadline = time.monotonic() + PATIENCE_S
+    while left := list(tmp_path.glob("pbsteer-demo-*")):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)

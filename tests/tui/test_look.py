@@ -297,3 +297,13 @@ async def test_the_menu_tells_all_of_why_something_cannot_be_done(source: Script
     async with open_console(source, audit, (80, 7)) as steered:
         await steered.press("5", "a", "end")
         await steered.until_shown("▸ priority")
+
+
+async def test_a_narrow_screen_shows_jobs_by_name_and_a_wider_one_their_queue_too(
+    source: ScriptedSource, audit: Path
+) -> None:
+    for cells, shown in ((80, "job user state ncpus time name"), (90, "job user queue state ncpus time name")):
+        async with open_console(source, audit, (cells, 24)) as steered:
+            await steered.press("5")
+            header = next(line for line in steered.screen_lines if "where, or why it waits" in line)
+            assert header.split()[:-5] == shown.split()

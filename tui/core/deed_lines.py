@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tui.core.change import Change
 from tui.core.deeds import Deed
+from tui.core.facts import short_id
 from tui.core.lines import Line, safe
 
 _MOST = 3
@@ -10,7 +12,7 @@ _MOST = 3
 
 def deed_lines(deed: Deed) -> list[Line]:
     """The exact commands, the first few, then what is not done, then the deed's own notes."""
-    lines: list[Line] = [((safe(change.line), "bold"),) for change in deed.changes[:_MOST]]
+    lines = [_command(change) for change in deed.changes[:_MOST]]
     more = len(deed.changes) - _MOST
     if more > 0:
         lines.append(((f"and {more:,} more such commands", "dim"),))
@@ -19,3 +21,12 @@ def deed_lines(deed: Deed) -> list[Line]:
     if more > 0:
         lines.append(((f"and {more:,} more left out", "warn"),))
     return [*lines, *deed.notes]
+
+
+def _command(change: Change) -> Line:
+    """The command to the letter. The server's name in a job's id recedes: everywhere else jobs go by their numbers."""
+    line, job = change.line, change.target.name
+    if change.target.kind != "job" or not line.endswith(job):
+        return ((safe(line), "bold"),)
+    server = len(job) - len(short_id(job))
+    return ((safe(line[: len(line) - server]), "bold"), (safe(line[len(line) - server :]), "dim"))

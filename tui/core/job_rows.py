@@ -134,14 +134,14 @@ def job_columns(world: World) -> list[Column[str]]:
         return jobs[job_id].get("Job_Name", "")
 
     return [
-        Column("id", "job", 10, number, show_id, most=28, told=lambda job_id: job_id, names=True),
-        Column("user", "user", 9, user, text(user), most=32, names=True),
-        Column("queue", "queue", 8, queue, text(queue), rank=3, most=24, names=True),
-        Column("state", "state", 7, state, show_state, most=16),
+        Column("id", "job", 6, number, show_id, most=28, told=lambda job_id: job_id, names=True),
+        Column("user", "user", 6, user, text(user), most=32, names=True),
+        Column("queue", "queue", 6, queue, text(queue), rank=3, most=24, names=True),
+        Column("state", "state", 6, state, show_state, most=16),
         Column("cores", world.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
-        Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 2),
-        Column("time", "time", 9, elapsed_s, lambda job_id: ((show_elapsed(job_id), ""),), ">", 1),
-        Column("name", "name", 16, name, text(name), rank=4, most=40),
+        Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 4),
+        Column("time", "time", 6, elapsed_s, lambda job_id: ((show_elapsed(job_id), ""),), ">", 1),
+        Column("name", "name", 10, name, text(name), rank=2, most=40),
         Column("group", "group", 8, group, text(group), rank=SPARE, most=32, names=True),
         Column("project", "project", 10, project, show_project, rank=SPARE + 1, most=40, names=True),
         Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),

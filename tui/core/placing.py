@@ -48,7 +48,7 @@ def place(
     due = [replace(column, cells=_due(column, needs, cells)) for column in columns]
     if skipped:
         return _grown(_as_many_as_fit([*due[:1], *due[1 + skipped :]], cells), cells, needs)
-    kept = _left(due, cells)
+    kept = _left(due, columns, cells)
     if not _fit(kept, cells):
         names = {column.name for column in kept}
         kept = [column for column in columns if column.name in names]
@@ -56,27 +56,34 @@ def place(
 
 
 def _due(column: Column[Key], needs: Needs, cells: int) -> int:
-    """What a column has before others get more than their least: a number as much as it takes, and so the names that
-    rows go by, in bounds."""
+    """What a column has before others get more than their least: a number as much as it takes, and so names, in
+    bounds."""
     need = needs.get(column.name, 0)
     if column.align == ">" and column.cells:
         return max(column.cells, min(need, _LONGEST_NUMBER))
-    if column.names and not column.rank:
+    if column.names:
         return max(column.cells, min(need, column.most, cells // _NAME_SHARE))
     return column.cells
 
 
-def _left(columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
-    """The columns without those that have to give way."""
-    kept = list(columns)
+def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
+    """The columns without those that have to give way. Names are cut to their least before they are left out."""
+    least = {column.name: column for column in columns}
+    kept = list(due)
     gone: list[Column[Key]] = []
     while not _fit(kept, cells) and any(column.rank for column in kept):
         rank = max(column.rank for column in kept)
-        gone.append(next(column for column in reversed(kept) if column.rank == rank))
-        kept = [column for column in kept if column is not gone[-1]]
+        last = next(column for column in reversed(kept) if column.rank == rank)
+        if last.names and last.cells > least[last.name].cells:
+            kept = [least[last.name] if column is last else column for column in kept]
+        else:
+            gone.append(last)
+            kept = [column for column in kept if column is not last]
     # One that gave way in vain, since a wider one had to go after it, comes back.
     for column in reversed(gone):
-        again = [each for each in columns if each is column or any(each is stays for stays in kept)]
+        names = {column.name, *(each.name for each in kept)}
+        stays = {each.name: each for each in kept}
+        again = [stays.get(each.name, each) for each in columns if each.name in names]
         kept = again if _fit(again, cells) else kept
     return kept
 

@@ -31,7 +31,8 @@ class Order(NamedTuple):
 @dataclass(frozen=True)
 class Verb:
     """``kind`` is job, vnode or queue. ``value`` names the value in usage lines, ``choices`` gives the allowed ones
-    where they can be listed, ``given`` is the one taken where none is typed. ``value_last``: it follows the names."""
+    where they can be listed, ``given`` is the one taken where none is typed. ``value_last``: it follows the names.
+    ``label`` is what the value is called where it is typed into a field."""
 
     name: str
     kind: str
@@ -41,6 +42,7 @@ class Verb:
     choices: Callable[[World], Sequence[str]] = lambda _: ()
     given: str = ""
     value_last: bool = False
+    label: str = ""
 
     @property
     def usage(self) -> str:
@@ -73,6 +75,7 @@ VERBS: tuple[Verb, ...] = (
         lambda w, o: move(w, o.names, o.value),
         "QUEUE",
         lambda world: sorted(world.picture.queues),
+        label="to queue",
     ),
     Verb(
         "priority",
@@ -80,6 +83,7 @@ VERBS: tuple[Verb, ...] = (
         "give jobs another PBS priority, -1024 to 1023",
         lambda w, o: set_job_priority(w, o.names, o.value),
         "N",
+        label="priority",
     ),
     Verb("offline", "vnode", "take vnodes out of use; their jobs go on", lambda w, o: offline(w, o.names)),
     Verb("clear", "vnode", "put vnodes back into use", lambda w, o: clear(w, o.names)),
@@ -91,6 +95,7 @@ VERBS: tuple[Verb, ...] = (
         "|".join(DRAIN_WAYS),
         lambda _: DRAIN_WAYS,
         DRAIN_WAYS[0],
+        label="their jobs",
     ),
     *(
         Verb(name, "queue", help_, partial(lambda w, o, verb: switch_queues(w, o.names, verb), verb=name))
@@ -109,6 +114,7 @@ VERBS: tuple[Verb, ...] = (
         "MODE",
         lambda _: MODES,
         value_last=True,
+        label="mode",
     ),
 )
 BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -20,7 +20,7 @@ from tui.core.change import ChangeError
 from tui.core.confirm import is_confirmed
 from tui.core.deed_lines import deed_lines
 from tui.core.deeds import Deed
-from tui.core.lines import Line, safe, wrap
+from tui.core.lines import Line, plain, safe, width, wrap
 from tui.widgets.lines import Paper
 
 _WIDEST = 100
@@ -34,7 +34,7 @@ class Question:
     """What a dialog is about. ``prepare`` makes the deed of what was typed and raises :class:`ChangeError`.
 
     ``wanted`` says what value is to be typed, empty where none is; ``choices`` are the values there are, where they
-    can be listed; ``given`` is looked at right away.
+    can be listed; ``given`` is looked at right away; ``label`` stands beside the field.
     """
 
     head: str
@@ -42,6 +42,7 @@ class Question:
     wanted: str = ""
     choices: tuple[str, ...] = ()
     given: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,9 @@ class DeedDialog(ModalScreen["Deed | None"]):
     DeedDialog { align: center middle; }
     DeedDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
                             border: round $warning; background: $surface; }
-    DeedDialog Input { width: 40; max-width: 100%; height: 1; border: none; padding: 0; background: $boost; }
-    DeedDialog Input.hidden { display: none; }
+    DeedDialog Horizontal { height: 1; }
+    DeedDialog Horizontal.hidden { display: none; }
+    DeedDialog Input { width: 1fr; max-width: 40; height: 1; border: none; padding: 0; background: $boost; }
     DeedDialog Paper { height: auto; background: $surface; }
     DeedDialog .head { height: 1; }
     DeedDialog .foot { height: 1; }
@@ -89,15 +91,18 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self._shown: list[Line] = []
         self.deed: Deed | None = None
         self.head, self.told, self.foot = Paper(classes="head"), Paper(classes="told"), Paper(classes="foot")
-        for paper in (self.head, self.told, self.foot):
+        self.label, self.entry = Paper(), Horizontal()
+        for paper in (self.head, self.label, self.told, self.foot):
             paper.can_focus = False
         self.field = Input(compact=True, select_on_focus=True)
 
     def compose(self) -> ComposeResult:
-        """What it is about, the field, what would happen, the keys."""
+        """What it is about, the field and what it is for, what would happen, the keys."""
         with Vertical():
             yield self.head
-            yield self.field
+            with self.entry:
+                yield self.label
+                yield self.field
             yield self.told
             yield self.foot
 
@@ -147,8 +152,8 @@ class DeedDialog(ModalScreen["Deed | None"]):
         cells = max(20, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
         wrapped: list[Line] = []
         for line in lines:
-            if len(line) == 1:
-                text, role = line[0]
+            if len(line) == 1 or width(plain(line)) > cells:
+                text, role = plain(line), line[0][1]
                 indent = " " * (len(text) - len(text.lstrip()))
                 wrapped += [((indent + part, role),) for part in wrap(text.lstrip(), cells - len(indent))]
             else:
@@ -183,7 +188,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
             return
         self.deed = None
         self._state = "typing"
-        self._open_field(self._value, self._question.wanted)
+        self._open_field(self._value, self._question.wanted, self._question.label)
 
     def action_apply(self) -> None:
         """Do what is shown, or ask for what has to be typed before."""
@@ -198,7 +203,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
             return
         self._state = "confirming"
         # No hint in the field: it would look as if it had been typed already.
-        self._open_field("", "")
+        self._open_field("", "", "confirm")
 
     def action_unlock(self) -> None:
         """Unlock for a while."""
@@ -239,12 +244,18 @@ class DeedDialog(ModalScreen["Deed | None"]):
 
     def _be_ready(self) -> None:
         self._state = "ready"
-        self.field.set_class(not self._question.wanted, "hidden")
+        self._label_field(self._question.label if self._question.wanted else "")
         self.field.value = self._value
         self.set_focus(None)
 
-    def _open_field(self, value: str, wanted: str) -> None:
-        self.field.remove_class("hidden")
+    def _label_field(self, label: str) -> None:
+        """Show the field with its label; hide both where there is none."""
+        self.entry.set_class(not label, "hidden")
+        self.label.styles.width = width(label) + 2
+        self.label.show([((safe(label), "dim"),)])
+
+    def _open_field(self, value: str, wanted: str, label: str) -> None:
+        self._label_field(label)
         self.field.placeholder = wanted
         self.field.value = value
         # At once: keys that were typed ahead belong to the field.

@@ -47,6 +47,7 @@ class Acting:
             verb.value,
             tuple(verb.choices(world)),
             value,
+            verb.label,
         )
         desk.changes.ask(question, desk.known_world)
 

@@ -59,7 +59,8 @@ class Changing:
             return change_of(desk.known_world(), queue, entity, parse_quota(text, what), resource)
 
         head = f"{show_name(entity)} in {queue} · {what} now {show_quota(now)}"
-        question = Question(head, prepare, f"{what if resource else 'cores'}, or none", (), given)
+        label = what if resource else world.counted
+        question = Question(head, prepare, "a number, or none", (), given, label)
         desk.changes.ask(question, desk.known_world)
 
     def undo(self) -> None:

@@ -35,6 +35,13 @@ class Resources(dict[str, Any]):
         return None
 
 
+class Undefined(dict[str, Any]):
+    """Amounts where PBS has not told of any resource of a site's own yet."""
+
+    def __missing__(self, key: str) -> None:
+        raise AttributeError(f"'pbs_resource' object has no attribute '{key}'")
+
+
 class Record:
     """An object with the attributes that it is made of."""
 

@@ -24,7 +24,8 @@ def main() -> None:
     pbs_ifl.WORLD.update(scenario.get("world", {}))
     pbs_ifl.REFUSALS.update(scenario.get("refusals", {}))
     for name, vnode in scenario.get("vnodes", {}).items():
-        amounts = {part: pbs.Resources(vnode[part]) for part in ("resources_available", "resources_assigned")}
+        kind = pbs.Undefined if vnode.get("undefined") else pbs.Resources
+        amounts = {part: kind(vnode[part]) for part in ("resources_available", "resources_assigned")}
         pbs.VNODES[name] = pbs.Record(state=vnode.get("state", 0), jobs=vnode.get("jobs"), **amounts)
     for name, job in scenario.get("jobs", {}).items():
         pbs.JOBS[name] = pbs.Record(job_state=0, **job)

@@ -12,7 +12,9 @@ from tests.tui.scripted import NOON_S, ScriptedSource, a_picture
 from tui.core import job_deeds, queue_deeds, vnode_deeds
 from tui.core.audit import Actor, AuditLog
 from tui.core.change import ChangeError, make
+from tui.core.deed_lines import deed_lines
 from tui.core.deeds import Deed, foresee
+from tui.core.lines import plain
 from tui.core.world import World, see
 
 
@@ -134,3 +136,12 @@ def test_it_is_foreseen_who_no_longer_starts_on_a_vnode_that_goes_offline() -> N
     now = world(source)
     sentences = [effect.sentence for effect in foresee(now, vnode_deeds.offline(now, ["v3"])).effects]
     assert sentences, "v3 is the only one with idle cores for bob's job"
+
+
+@pytest.mark.parametrize("name", DEEDS)
+def test_commands_are_shown_to_the_letter_and_the_servers_name_recedes(name: str) -> None:
+    make_deed, commands = DEEDS[name]
+    lines = deed_lines(make_deed(world()))[: len(commands)]
+    assert [plain(line) for line in lines] == commands
+    if commands[0].endswith(".hpc1"):
+        assert {line[-1] for line in lines} == {(".hpc1", "dim")}

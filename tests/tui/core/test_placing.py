@@ -138,3 +138,17 @@ def test_a_measured_row_is_as_wide_as_its_line(cells: int, names: list[str]) -> 
     placed = Widths[str]().place(a_table({name: name for name in names}), names, cells)
     if sum(widths(placed).values()) + 2 * (len(placed) - 1) <= cells:
         assert {width(line) for line in [*cells_of(placed, names), plain(header(placed, Sort()))]} == {cells}
+
+
+def test_a_name_that_has_no_room_to_be_whole_is_cut_rather_than_left_out() -> None:
+    columns: list[Column[str]] = [
+        a_column("key", 6),
+        Column("queue", "queue", 6, lambda key: key, lambda key: ((key, ""),), rank=1, most=24, names=True),
+        a_column("more", 8, rank=2),
+        a_column("rest", 0),
+    ]
+    needs = {"queue": 16}
+    assert widths(place(columns, 56, needs=needs)) == {"key": 6, "queue": 16, "more": 8, "rest": 20}
+    assert widths(place(columns, 50, needs=needs)) == {"key": 6, "queue": 16, "rest": 24}, "the least needed goes"
+    assert widths(place(columns, 40, needs=needs)) == {"key": 6, "queue": 10, "rest": 20}
+    assert widths(place(columns, 33, needs=needs)) == {"key": 6, "rest": 25}

@@ -1,0 +1,78 @@
+"""A part of the cluster to be scheduled apart: its partition, what belongs to it, and a scheduler that serves it.
+
+PBS changes the partition of no vnode that has jobs or a reservation; what stands in the way is found beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from hooks.installed import DeployError, Installed, Qmgr, ask, parse_list
+from hooks.queues import DEFAULT_PARTITION
+from hooks.steps import Step
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_LONGEST_SCHEDULER = 15
+"""Letters of a scheduler's name (PBS's PBS_MAXSCHEDNAME)."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition, and the queues and vnodes that shall belong to it."""
+
+    partition: str
+    queues: tuple[str, ...] = ()
+    vnodes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for word in (self.partition, *self.queues, *self.vnodes):
+            if not _SAFE_NAME.fullmatch(word):
+                raise DeployError(f"{word!r}: allowed in the name of a partition, queue or vnode is A-Z a-z 0-9 . _ -")
+        if self.partition == DEFAULT_PARTITION:
+            raise DeployError(
+                f"partition {self.partition!r} is PBS's own, of all that is in no other: allowed is another"
+            )
+
+
+def with_part(qmgr: Qmgr, found: Installed, wanted: Installed, part: Part, made: Collection[str]) -> Installed:
+    """``wanted`` with the part's queues and vnodes in its partition, and a scheduler that serves it. ``made`` are the
+    schedulers that an earlier apply made. Raises :class:`DeployError` for a queue or vnode that is not there, and where
+    there can be no such scheduler."""
+    partitions, scheduling = dict(wanted.partitions), dict(wanted.scheduling)
+    if not any(part.partition in found.partitions.get(f"sched {name}", "").split(",") for name in found.scheduling):
+        name = part.partition[:_LONGEST_SCHEDULER]
+        served = found.partitions.get(f"sched {name}", "none")
+        # Ours that serves none yet is of an apply that was cut off.
+        if name in found.scheduling and (name not in made or served != "none"):
+            raise DeployError(
+                f"no scheduler serves partition {part.partition}, and {name} is the name of one that serves {served}:"
+                f" qmgr -c 'create sched NAME', then 'set sched NAME partition = {part.partition}'"
+            )
+        scheduling.setdefault(name, "False")
+        partitions[f"sched {name}"] = part.partition
+    for kind, names in (("queue", part.queues), ("node", part.vnodes)):
+        for name in names:
+            ask(qmgr, f"list {kind} {name}")
+            partitions[f"{kind} {name}"] = part.partition
+    return replace(wanted, partitions=partitions, scheduling=scheduling)
+
+
+def find_busy_vnodes(qmgr: Qmgr, steps: Sequence[Step]) -> str:
+    """What these steps would stop at: vnodes that have jobs or a reservation. Empty where nothing is in the way. Raises
+    :class:`DeployError`."""
+    busy = []
+    for words in (step.line.split() for step in steps):
+        if words[1:2] == ["node"] and words[3:4] == ["partition"]:
+            name = words[2]
+            texts = parse_list(ask(qmgr, f"list node {name} jobs,resv")).get(name, {})
+            jobs = sorted({job.strip().partition("/")[0] for job in texts.get("jobs", "").split(",")} - {""})
+            holders = [*jobs, *([f"reservation {texts['resv']}"] if texts.get("resv") else [])]
+            busy += [f"{name} ({', '.join(holders)})"] if holders else []
+    if not busy:
+        return ""
+    return (
+        f"PBS changes the partition only of vnodes without jobs and reservations; these have some:"
+        f" {', '.join(busy)}: take them offline (pbsnodes -o), and come back when the jobs have ended"
+    )

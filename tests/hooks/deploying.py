@@ -1,0 +1,42 @@
+"""What tests of deploying share: settings and a part to apply, and what an administrator and a pass do meanwhile."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hooks.part import Part
+from hooks.schedulers import Switched
+from hooks.state import State, state_folder
+from policy.settings import PassSettings, Settings
+from tests.hooks.fake_qmgr import FakeQmgr
+
+SETTINGS = Settings()
+
+
+FAST = Settings(schedule=PassSettings(interval_s=5, budget_s=2))
+
+
+def silent(_: str) -> None:
+    return
+
+
+def snapshot(qmgr: FakeQmgr) -> Any:
+    return copy.deepcopy(qmgr.everything())
+
+
+def use_it(qmgr: FakeQmgr) -> None:
+    """What an administrator sets once the hooks are there."""
+    qmgr("set queue workq resources_available.pbsteer_mode = drive")
+    qmgr("set queue workq max_run_res_soft.user_priority = [u:alice=10]")
+    qmgr("set queue workq max_run_res_soft.user_priority += [u:bob=5]")
+    qmgr("set sched default scheduling = False")
+    switched_by_a_pass(qmgr, "default")
+
+
+def switched_by_a_pass(qmgr: FakeQmgr, *names: str) -> None:
+    """What a pass writes down of the schedulers that it switches off."""
+    Switched(frozenset(names)).write(State(state_folder(str(qmgr.files.parents[1]))))
+
+
+PART = Part("big", ("gpu",), ("n1", "n2"))

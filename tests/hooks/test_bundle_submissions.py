@@ -1,0 +1,120 @@
+"""The bundled hooks at a submission and an alteration: what they refuse, set, and keep from being undone."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from hooks.state import SUMMARY
+from tests.hooks.bundled import SUMMARY_DATA, Hook, submit
+from tests.hooks.pictures import job, picture, queue, running
+
+HALF = {"backfill": {"shrink_factor": 0.5}}
+
+
+def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    events = [
+        submit(select="1:ncpus=9"),
+        submit(select="1:ncpus=8", walltime="10:00:00"),
+        {"queue": None, "Resource_List": {"ncpus": "9"}},
+        submit(),
+    ]
+    answer = hook.run("queuejob", events=events, settings=HALF)
+    refused = [
+        verdict is not None and verdict.startswith("pbsteer: this job can never") for verdict in answer["verdicts"]
+    ]
+    assert refused == [True, False, True, False]
+    assert [event["ended"] for event in answer["events"]] == ["255", "0", "255", "0"]
+    assert answer["events"][1]["resources"]["soft_walltime"] == "05:00:00"
+    assert answer["logged"] == []
+
+
+def test_queuejob_refuses_a_wish_that_makes_no_sense_and_says_what_is_allowed(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    answer = hook.run("queuejob", events=[submit(pbsteer_layout="wide"), submit(pbsteer_layout="stripe")])
+    refusal = "this job can never run as it wishes: pbsteer_layout is 'wide'; allowed is pack, stripe"
+    assert answer["verdicts"] == [f"pbsteer: {refusal}", None]
+
+
+STRIPED = {
+    "select": "2:ncpus=2:mpiprocs=2:ompthreads=1",
+    "place": "scatter",
+    "pbsteer_asked": "1:ncpus=4:mpiprocs=4",
+}
+
+
+def test_queuejob_stripes_in_the_select_and_again_changes_nothing_more(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    settings = {"stripe": {"layout": "stripe"}}
+    events = [submit(select="1:ncpus=4:mpiprocs=4"), submit(**STRIPED), submit(select="1:ncpus=4", place="pack")]
+    answer = hook.run("queuejob", events=events, settings=settings)
+    resources = [event["resources"] for event in answer["events"]]
+    assert resources == [STRIPED, STRIPED, {"select": "1:ncpus=4", "place": "pack"}]
+    unset = hook.run("queuejob", events=[submit(**STRIPED)])["events"][0]["resources"]
+    assert unset == {"select": "1:ncpus=4:mpiprocs=4", "place": "free", "pbsteer_asked": ""}
+
+
+def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: str) -> dict[str, Any]:
+    job_o = {"queue": "workq", "job_state": state, "euser": "alice", "Resource_List": before}
+    return {"Resource_List": changes, "job_o": job_o, **more}
+
+
+def test_modifyjob_refuses_what_could_not_be_submitted_but_not_to_operators(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    before = {"select": "1:ncpus=4", "walltime": "10:00:00"}
+    events = [
+        alter(before, {"select": "1:ncpus=9"}),
+        alter(before, {"pbsteer_layout": "wide"}),
+        alter(before, {"select": "1:ncpus=8"}),
+        alter(before, {"select": "1:ncpus=9"}, requestor="olga"),
+    ]
+    refused = [verdict is not None for verdict in hook.run("modifyjob", events=events)["verdicts"]]
+    assert refused == [True, True, False, False]
+
+
+def test_modifyjob_keeps_the_estimate_and_the_stripe_right(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    settings = {**HALF, "stripe": {"layout": "stripe"}}
+    before = {**STRIPED, "walltime": "10:00:00", "soft_walltime": "05:00:00"}
+    events = [
+        alter(before, {"walltime": "04:00:00"}),
+        alter(before, {"walltime": "00:10:00"}),
+        alter(before, {"select": "1:ncpus=2:mpiprocs=2"}),
+        alter(before, {"place": "pack"}),
+        alter(before, {"walltime": "04:00:00"}, state=4),
+        alter({**before}, {}),
+    ]
+    answer = hook.run("modifyjob", events=events, settings=settings)
+    assert answer["verdicts"] == [None] * len(events)
+    own = {"select": "1:ncpus=4:mpiprocs=4", "pbsteer_asked": ""}
+    two = {"select": "2:ncpus=1:mpiprocs=1", "place": "scatter", "pbsteer_asked": "1:ncpus=2:mpiprocs=2"}
+    assert [event["resources"] for event in answer["events"]] == [
+        {"walltime": "04:00:00", "soft_walltime": "02:00:00"},
+        {"walltime": "00:10:00", "soft_walltime": ""},
+        two,
+        {**own, "place": "pack"},
+        {"walltime": "04:00:00", "soft_walltime": "02:00:00"},
+        {},
+    ]
+
+
+def test_queuejob_predicts_from_what_the_passes_have_learned(hook: Hook) -> None:
+    settings = {"backfill": {"predictor": "last-two", "shrink_threshold_s": 60}}
+    queues = {"workq": queue("advise")}
+    ended = {f"{number}.s": running(stime=str(int(time.time()) - 1000 * number)) for number in (1, 2)}
+    for jobs in (ended, {"3.s": job()}):
+        hook.run("periodic", world=picture(jobs, queues=queues).to_data(), settings=settings)
+    answer = hook.run("queuejob", events=[submit(select="1:ncpus=1", walltime="10:00:00")], settings=settings)
+    hours, minutes, seconds = (int(part) for part in answer["events"][0]["resources"]["soft_walltime"].split(":"))
+    assert abs(hours * 3600 + minutes * 60 + seconds - 1500) < 60
+
+
+def test_queuejob_does_nothing_before_the_first_pass_and_in_observe(hook: Hook) -> None:
+    observing = {**SUMMARY_DATA, "queues": {"workq": {**SUMMARY_DATA["queues"]["workq"], "mode": "observe"}}}  # type: ignore[index]
+    for summary in (None, observing):
+        if summary:
+            hook.state.publish(SUMMARY, summary, shared=False)
+        answer = hook.run("queuejob", events=[submit(select="1:ncpus=99", walltime="10:00:00")], settings=HALF)
+        assert answer["verdicts"] == [None]
+        assert "soft_walltime" not in answer["events"][0]["resources"]

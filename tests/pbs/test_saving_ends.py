@@ -1,0 +1,79 @@
+"""A victim's end in its time to save that is not of its own making, on a real server: it is where everybody expects it.
+
+one vnode's 8 cores are all there is; alice's quota is 0, bob's 8
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.deploy import Deployment
+from hooks.installed import DeployError
+from policy.settings import CheckpointSettings
+from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, state_of
+from tests.pbs.cluster import PbsCluster
+from tests.pbs.counting import SIGNAL, counting, passes_with, submit, wait_until_it_counts
+
+GRACE_S = 20
+GOAL = 150
+
+
+def prepare(pbs: PbsCluster) -> Deployment:
+    """One vnode that pbsteer drives, with quotas."""
+    for vnode in pbs.mom_names[1:]:
+        pbs.run(["pbsnodes", "-o", vnode]).demand_success()
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=8]'")
+    deployment = deploy(pbs, quick_settings(checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0)))
+    drive(pbs)
+    return deployment
+
+
+def ask(pbs: PbsCluster, program: str) -> str:
+    """A job of alice's that was asked to save, for one of bob's."""
+    job = submit(pbs, program, *SIGNAL)
+    wait_until_it_counts(pbs, job)
+    pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    pbs.wait_until(lambda: passes_with(pbs, "asked", job), 120.0, "it is asked to save")
+    return job
+
+
+def passes_that_want(pbs: PbsCluster, job: str) -> bool:
+    """Whether a pass has decided that this job makes room."""
+    entries = state_of(pbs).read_journal(1000)
+    return any(preempt["job"] == job for entry in entries for preempt in entry["preempts"])
+
+
+@pytest.mark.parametrize("exit_status", [85, 0])
+def test_a_job_that_saves_when_it_is_deleted_is_gone_all_the_same(pbs: PbsCluster, exit_status: int) -> None:
+    """A program may end of being deleted with any status, that of saved work too."""
+    prepare(pbs)
+    job = ask(pbs, counting(f"' USR2; trap 'save; exit {exit_status}' TERM; trap ':", goal=GOAL))
+    pbs.run(["qdel", job], user="alice").demand_success()
+    ended = pbs.wait_for_state(job, "F", 120.0)
+    assert (ended["run_count"], ended["Exit_status"]) == (1, exit_status)
+
+
+def test_a_job_that_takes_its_time_to_be_deleted_is_not_requeued_meanwhile(pbs: PbsCluster) -> None:
+    """PBS gives a program ``kill_delay`` to end of being deleted, and queues it again where it is requeued in that."""
+    prepare(pbs)
+    pbs.qmgr("set queue workq kill_delay = 20")
+    job = pbs.qsub("alice", "trap '' TERM\nwhile :; do sleep 1; done\n", select="1:ncpus=8")
+    pbs.wait_for_state(job, "R")
+    pbs.run(["qdel", job], user="alice").demand_success()
+    bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    pbs.wait_until(lambda: passes_that_want(pbs, job), 60.0, "a pass that would preempt it")
+    assert pbs.job(job)["job_state"] in "RE", "it still ends"
+    assert pbs.wait_for_state(job, "F", 120.0)["run_count"] == 1
+    pbs.wait_for_state(bobs, "F", 120.0)
+
+
+def test_the_hooks_do_not_go_while_a_job_saves(pbs: PbsCluster) -> None:
+    deployment = prepare(pbs)
+    job = ask(pbs, counting("sleep 5; save; exit 85", goal=GOAL))
+    with pytest.raises(DeployError, match=f"{job} until .*set the queues to observe"):
+        deployment.remove(lambda _: None)
+    set_mode(pbs, "observe")
+    pbs.wait_until(lambda: pbs.job(job)["run_count"] > 1, 120.0, f"{job} runs again")
+    deployment.remove(lambda _: None)
+    ended = pbs.wait_for_state(job, "F", 150.0)
+    assert ended["Exit_status"] == 0
