@@ -14,8 +14,11 @@ from sim.scratch import Scratch
 
 PATIENCE_S = 60.0
 MAKER = """
-import sys, time
+import signal, sys, time
 from sim.scratch import Scratch
+number = int(sys.argv[1])
+if number != signal.SIGKILL:
+    signal.signal(number, signal.SIG_DFL)
 scratch = Scratch("pbsteer-test-")
 (scratch.path / "kept.txt").write_text("something")
 print(scratch.path, flush=True)
@@ -33,7 +36,8 @@ def test_it_goes_when_it_is_closed_and_a_second_time_does_nothing() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_it_goes_however_its_process_ends(number: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-c", MAKER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as maker:
+    argv = [sys.executable, "-c", MAKER, str(int(number))]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as maker:
         assert maker.stdout is not None
         folder = Path(maker.stdout.readline().decode().strip())
         assert (folder / "kept.txt").exists()
