@@ -18,7 +18,7 @@ from hooks.jobs import parent_of
 from hooks.method import REQUEUE
 from hooks.picture import Picture
 from hooks.requeue import Departures
-from hooks.saving import LetGo, forget_hold, plan_asking
+from hooks.saving import LetGo, find_silent, forget_hold, plan_asking
 from hooks.starting import Starter
 from policy.ledger import Hold
 from policy.plan import Plan, Preempt
@@ -84,6 +84,8 @@ def carry_out(
     """
     failures: list[str] = []
     released = _release(connection, picture, plan.ledger.holds, powers.preempt, settings, failures)
+    for job_id, comment in find_silent(picture, released).items():
+        _attempt(partial(connection.set_comment, job_id, comment), failures)
     if not powers.start and not powers.preempt:
         return Effects(failures=tuple(failures), released=tuple(released))
     put_off = 0
@@ -115,12 +117,12 @@ def carry_out(
             comments += 1
         except IflError as error:
             failures.append(str(error))
-    stayed: Mapping[str, str] = {}
+    unasked: set[str] = set()
     if departures is not None:
         departures.wait(budget.left_s())
-        stayed = departures.failures
-        failures += stayed.values()
-    done = [request for request in requests if request.id not in stayed]
+        unasked = departures.failures.keys() | departures.let_alone
+        failures += departures.failures.values()
+    done = [request for request in requests if request.id not in unasked]
     return Effects(
         [job_id for job_id in started if job_id not in not_started],
         [request.id for request in done if request.how == REQUEUE],

@@ -141,11 +141,11 @@ class Deployment:
         """What these steps would stop at before they change anything: PBS changes the partition of no vnode that has
         jobs or a reservation, and jobs may still save. Empty where nothing is in the way. Raises :class:`DeployError`.
         """
-        if self._programs is not None and self._pbs_exec and any(step.line == _AT_ITS_END for step in steps):
-            saving = tell_savers(self._programs, self._pbs_exec)
-            if saving:
-                return saving
-        return find_busy_vnodes(self._qmgr, steps)
+        saving = self._tell_savers() if any(step.line == _AT_ITS_END for step in steps) else ""
+        return saving or find_busy_vnodes(self._qmgr, steps)
+
+    def _tell_savers(self) -> str:
+        return tell_savers(self._programs, self._pbs_exec) if self._programs is not None and self._pbs_exec else ""
 
     def _demand_way(self, steps: Sequence[Step]) -> None:
         obstacle = self.find_obstacle(steps)
@@ -353,6 +353,10 @@ class Deployment:
         elif step.sweep is not None:
             sweep(self._home, HOOKS, self._folder / "hooks")
         elif step.line:
+            # Whoever was asked by a pass that was under way when the steps before this one were done.
+            saving = self._tell_savers() if step.line == _AT_ITS_END else ""
+            if saving:
+                raise DeployError(saving)
             try:
                 ask(self._qmgr, step.line)
             finally:

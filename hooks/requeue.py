@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
@@ -34,7 +34,8 @@ one (pbs_error.h)."""
 
 
 class Departures:
-    """Victims that are asked, each what its request says.
+    """Victims that are asked, each what its request says. ``failures`` has what went wrong with whom, ``let_alone``
+    those that were not asked, since there was no need any more.
 
     ``release`` is called first in each child: there it lets go of what it must not keep. A simulated server answers at
     once and lives in this very process: for that no children are made. (The module of a real one is SWIG's, and carries
@@ -43,19 +44,20 @@ class Departures:
 
     def __init__(self, pbs_ifl: Any, requests: Sequence[LetGo], release: Callable[[], None]) -> None:
         self.failures: dict[str, str] = {}
+        self.let_alone: set[str] = set()
         self._pipes: dict[int, int] = {}
         self._said: dict[int, bytes] = {}
         self._until_s = time.monotonic() + _LATEST_S
         # Asking to save takes no time, and whose time to save runs already must not wait behind those that only end.
         requests = sorted(requests, key=lambda request: _ORDER.index(request.how))
         if not hasattr(pbs_ifl, "_pbs_ifl"):
-            self.failures.update(_ask(pbs_ifl, requests, self._until_s))
+            self._note(_ask(pbs_ifl, requests, self._until_s))
             return
         for share in share_out(requests):
             self._start_child(pbs_ifl, share, release)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the children, no longer than this; afterwards ``failures`` has what those that ended said."""
+        """Wait for the children, no longer than this; what those that ended have said is known afterwards."""
         deadline = time.monotonic() + seconds
         while self._pipes:
             left_s = deadline - time.monotonic()
@@ -88,9 +90,12 @@ class Departures:
             return
         os.close(pipe)
         os.waitpid(self._pipes.pop(pipe), 0)
-        for line in self._said.pop(pipe).decode("utf-8", "replace").splitlines():
-            job_id, _, error = line.partition("\t")
-            self.failures[job_id] = error
+        lines = self._said.pop(pipe).decode("utf-8", "replace").splitlines()
+        self._note({job_id: error for job_id, _, error in (line.partition("\t") for line in lines)})
+
+    def _note(self, answers: Mapping[str, str]) -> None:
+        self.failures.update({job_id: error for job_id, error in answers.items() if error})
+        self.let_alone.update(job_id for job_id, error in answers.items() if not error)
 
 
 def share_out(requests: Sequence[LetGo]) -> list[list[LetGo]]:
@@ -108,34 +113,39 @@ def share_out(requests: Sequence[LetGo]) -> list[list[LetGo]]:
 
 
 def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, str]:
+    """What went wrong, by victim; empty for one that was let alone. Whoever was asked is not in it."""
     answers: dict[str, str] = {}
     try:
         with Connection(pbs_ifl) as connection:
             for request in requests:
-                is_late = time.monotonic() > until_s
-                answers[request.id] = _LATE.format(request.id) if is_late else _ask_one(connection, request)
+                if time.monotonic() > until_s:
+                    answers[request.id] = _LATE.format(request.id)
+                    continue
+                try:
+                    if not _ask_one(connection, request):
+                        answers[request.id] = ""
+                except IflError as error:
+                    answers[request.id] = "" if error.code in _LETS_GO else str(error)
     except IflError as error:
         return dict.fromkeys((request.id for request in requests), str(error))
-    return {job_id: error for job_id, error in answers.items() if error}
+    return answers
 
 
-def _ask_one(connection: Connection, request: LetGo) -> str:
-    """What went wrong; nothing where that run is over, or is ending for an earlier request: it lets go anyway. Whoever
-    was deleted is let alone: PBS would queue a job again that takes its time to die."""
-    try:
-        texts = connection.read_job(request.id, _LOOKED_AT)
-        if was_deleted(texts) or read_start_s(texts) != request.start_s:
-            return ""
-        if request.how == SIGNAL:
-            connection.signal(request.id, request.signal)
-        elif request.how == CHECKPOINT:
-            if _is_waited_for(texts):
-                connection.checkpoint(request.id)
-        else:
-            connection.requeue(request.id)
-    except IflError as error:
-        return "" if error.code in _LETS_GO else str(error)
-    return ""
+def _ask_one(connection: Connection, request: LetGo) -> bool:
+    """Whether it was asked: not where that run is over, since it has let go, nor where somebody has deleted the job, as
+    PBS would queue one again that takes its time to die. Raises :class:`IflError`."""
+    texts = connection.read_job(request.id, _LOOKED_AT)
+    if was_deleted(texts) or read_start_s(texts) != request.start_s:
+        return False
+    if request.how == SIGNAL:
+        connection.signal(request.id, request.signal)
+    elif request.how == REQUEUE:
+        connection.requeue(request.id)
+    elif _is_waited_for(texts):
+        connection.checkpoint(request.id)
+    else:
+        return False
+    return True
 
 
 def _is_waited_for(texts: Attributes) -> bool:

@@ -1,7 +1,7 @@
 """Who still saves, so that the hooks may not go yet: without the one at their end, such jobs would have ended for good.
 
 It looks at the marks of the jobs that run. Nobody is asked any more where the queues are in ``observe``, so the longest
-that is to be waited for then is ``checkpoint.grace_s``.
+that is to be waited for then is ``checkpoint.grace_s`` and the time for which an end after it still counts as saved.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from hooks.ended import SLACK_S
 from hooks.jobs import is_running, read_start_s
 from hooks.let_go import Programs, run_traces
 from hooks.marks import read_marks
@@ -25,8 +26,9 @@ def find_savers(jobs: Mapping[str, Mapping[str, str]], now_s: float) -> dict[str
         for index, mark in read_marks(texts).items():
             # Of a subjob this does not tell whether it runs yet: that it may is enough.
             is_asked = is_running(texts) and mark.is_of_run(read_start_s(texts)) if index is None else True
-            if mark.how in SAVING and is_asked and mark.until_s > now_s:
-                found[job_id if index is None else job_id.replace("[]", f"[{index}]", 1)] = mark.until_s
+            until_s = mark.until_s + SLACK_S
+            if mark.how in SAVING and is_asked and until_s > now_s:
+                found[job_id if index is None else job_id.replace("[]", f"[{index}]", 1)] = until_s
     return found
 
 

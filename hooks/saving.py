@@ -13,7 +13,7 @@ from hooks.comments import make_comment
 from hooks.first_host import find_first_vnode, has_other_hosts, host_of, is_there
 from hooks.ifl import HOLD
 from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
-from hooks.marks import Mark, read_marks, show_marks
+from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL, find_untold
 from hooks.picture import Attributes, Picture
 from hooks.resources import SAVE, SAVE_ATTRIBUTE
@@ -160,6 +160,22 @@ def forget_hold(texts: Attributes) -> str:
     says_more = mark.saved_s or mark.then_s or mark.how == SIGNAL
     marks[None] = mark._replace(beneficiary="", held=False) if says_more else Mark()
     return show_marks(marks)
+
+
+def find_silent(picture: Picture, released: Collection[str]) -> dict[str, str]:
+    """A comment for each job that was asked to save in this run and has none: PBS takes it away with the last hold
+    (``req_releasejob``), whoever released the job, and then has nothing to add to when somebody deletes it."""
+    return {
+        job_id: make_comment(_ASKED, picture.time_s)
+        for job_id, texts in picture.jobs.items()
+        if MARK_KEY in texts and _may_say_nothing(texts, is_released=job_id in released)
+    }
+
+
+def _may_say_nothing(texts: Attributes, *, is_released: bool) -> bool:
+    mark = read_marks(texts).get(None, Mark())
+    is_silent = is_released or not texts.get("comment", "")
+    return is_silent and mark.how == SIGNAL and mark.is_of_run(read_start_s(texts))
 
 
 def _make_mark(victim: Preempt, how: str, before: Mark, now_s: float, checkpoint: CheckpointSettings) -> Mark:

@@ -7,11 +7,12 @@ number of good ones in a row that doubles with each setback, until a long time w
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 from hooks.held import find_held
 from hooks.ifl import Connection
-from hooks.saving import forget_hold
+from hooks.saving import find_silent, forget_hold
 from hooks.schedulers import hand_back
 from hooks.state import PASSES, State
 from policy.settings import Settings
@@ -95,11 +96,13 @@ def begin_pass(pbs_ifl: Any, state: State, settings: Settings, sentences: list[s
 def _release_victims(pbs_ifl: Any) -> list[str]:
     """Let go the victims that are held for somebody, since no pass may come that would; returns them."""
     with Connection(pbs_ifl) as connection:
-        picture = connection.read_picture(0.0)
+        picture = connection.read_picture(time.time())
         released = [job_id for job_id, _ in find_held(picture)]
         for job_id in released:
             connection.release(job_id)
             connection.set_mark(job_id, forget_hold(picture.jobs[job_id]))
+        for job_id, comment in find_silent(picture, released).items():
+            connection.set_comment(job_id, comment)
     return released
 
 

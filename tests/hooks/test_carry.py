@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,9 +54,15 @@ DRIVING = Powers(frozenset({"workq"}), frozenset({"workq"}))
 
 
 def carry(
-    plan: Plan, seen: Picture, powers: Powers = DRIVING, seconds: float = 10, settings: Settings = PLAIN
+    plan: Plan,
+    seen: Picture,
+    powers: Powers = DRIVING,
+    seconds: float = 10,
+    settings: Settings = PLAIN,
+    since: Picture | None = None,
 ) -> Effects:
-    pbs_ifl.WORLD.update(seen.to_data())
+    """What comes of the plan on a server as it was ``seen``, or has become ``since``."""
+    pbs_ifl.WORLD.update((since or seen).to_data())
     with Connection(pbs_ifl) as connection:
         return carry_out(
             plan,
@@ -82,6 +89,14 @@ def test_victims_go_before_starts() -> None:
     effects = carry(make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")]), seen)
     assert done() == [["requeue", "1.s"], ["start", "3.s", "(v2:ncpus=2)"]]
     assert (effects.started, effects.requeued, effects.failures) == (["3.s"], ["1.s"], [])
+
+
+def test_a_victim_that_has_gone_meanwhile_is_none_that_was_asked() -> None:
+    seen = picture({"1.s": running(), "2.s": job()})
+    plan = make_plan(seen, [], [("1.s", "2.s")])
+    since = replace(seen, jobs={**seen.jobs, "1.s": running(comment="Job run at noon and terminated by alice@login")})
+    effects = carry(plan, seen, since=since)
+    assert (done(), effects.requeued, effects.failures) == ([], [], [])
 
 
 def test_a_job_that_is_cut_into_pieces_asks_for_these_before_it_starts() -> None:

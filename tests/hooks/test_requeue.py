@@ -107,7 +107,15 @@ def test_a_run_that_nobody_meant_is_let_alone(how: str, since: dict[str, str] | 
     if since is not None:
         pbs_ifl.WORLD["jobs"]["12.server"] = {**since, MARK_KEY: HELD}
     departures = Departures(pbs_ifl, [LetGo("12.server", how, "USR2", START_S)], lambda: None)
-    assert (acts(), departures.failures) == ([], {})
+    assert (acts(), departures.failures, departures.let_alone) == ([], {}, {"12.server"})
+
+
+def test_a_child_tells_whom_it_let_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
+    del pbs_ifl.WORLD["jobs"]["12.server"]
+    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
+    departures.wait(30)
+    assert (departures.failures, departures.let_alone) == ({}, {"12.server"})
 
 
 def test_who_has_to_save_is_asked_by_one_child_for_each_host_and_who_ends_by_whichever_comes_next() -> None:

@@ -12,7 +12,7 @@ from hooks.comments import OWN_COMMENT
 from hooks.ended import Asked, judge_end
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.picture import Picture
-from hooks.saving import Asking, LetGo, find_method, forget_hold, plan_asking, read_methods
+from hooks.saving import Asking, LetGo, find_method, find_silent, forget_hold, plan_asking, read_methods
 from hooks.translate import translate
 from policy.plan import Preempt
 from policy.reasons import Reason
@@ -339,3 +339,34 @@ def test_who_is_asked_to_save_gets_a_comment_where_it_has_none_to_which_pbs_may_
     assert list(asking.comments) == ["1.s"]
     assert OWN_COMMENT.fullmatch(asking.comments["1.s"])
     assert ask({"1.s": running()}, Settings()).comments == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "released"),
+    [
+        ({**running(), **asked_mark(30)}, False),
+        ({**running(comment=RUN_AT), **asked_mark(30)}, True),
+    ],
+    ids=["by somebody", "just now"],
+)
+def test_who_was_asked_and_is_released_gets_a_comment_again(texts: dict[str, str], released: bool) -> None:
+    """PBS takes the comment away with the hold."""
+    seen = picture({"1.s": texts, **WAITING})
+    silent = find_silent(seen, ["1.s"] if released else [])
+    assert OWN_COMMENT.fullmatch(silent.pop("1.s"))
+    assert silent == {}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {**running(comment=RUN_AT), **asked_mark(30)},
+        running(),
+        {**running(), **asked_mark(30, how="checkpoint")},
+        {**running(stime=str(AT_S - 10)), **asked_mark(30)},
+        {**job(), **asked_mark(30)},
+    ],
+    ids=["has one", "not asked", "checkpointed", "another run", "waits"],
+)
+def test_nobody_else_gets_one(texts: dict[str, str]) -> None:
+    assert find_silent(picture({"1.s": texts, **WAITING}), []) == {}

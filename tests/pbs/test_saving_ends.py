@@ -18,12 +18,12 @@ GRACE_S = 20
 GOAL = 150
 
 
-def prepare(pbs: PbsCluster) -> Deployment:
+def prepare(pbs: PbsCluster, grace_s: int = GRACE_S) -> Deployment:
     """One vnode that pbsteer drives, with quotas."""
     for vnode in pbs.mom_names[1:]:
         pbs.run(["pbsnodes", "-o", vnode]).demand_success()
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=8]'")
-    deployment = deploy(pbs, quick_settings(checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0)))
+    deployment = deploy(pbs, quick_settings(checkpoint=CheckpointSettings(grace_s=grace_s, cost_s=0)))
     drive(pbs)
     return deployment
 
@@ -51,6 +51,18 @@ def test_a_job_that_saves_when_it_is_deleted_is_gone_all_the_same(pbs: PbsCluste
     pbs.run(["qdel", job], user="alice").demand_success()
     ended = pbs.wait_for_state(job, "F", 120.0)
     assert (ended["run_count"], ended["Exit_status"]) == (1, exit_status)
+
+
+def test_who_is_held_and_released_while_it_saves_and_then_deleted_is_gone_too(pbs: PbsCluster) -> None:
+    """PBS takes the comment away with the hold, and says only in a comment that a job was deleted."""
+    prepare(pbs, grace_s=60)
+    job = ask(pbs, counting("' USR2; trap 'save; exit 85' TERM; trap ':", goal=GOAL))
+    for command in (["qhold", "-h", "u", job], ["qrls", "-h", "u", job]):
+        pbs.run(command, user="alice").demand_success()
+    pbs.wait_until(lambda: bool(pbs.job(job).get("comment")), 30.0, "a pass that writes a comment")
+    pbs.run(["qdel", job], user="alice").demand_success()
+    ended = pbs.wait_for_state(job, "F", 120.0)
+    assert (ended["run_count"], ended["Exit_status"]) == (1, 85)
 
 
 def test_a_job_that_takes_its_time_to_be_deleted_is_not_requeued_meanwhile(pbs: PbsCluster) -> None:
