@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from hooks.ifl import HOLDING_STATES, Connection, Texts
@@ -85,8 +86,9 @@ class Differences:
     def _changed(self, connection: Connection, *, ended: bool) -> dict[str, Texts]:
         """What the server says has changed, arrays that have begun and jobs on their way in any case."""
         changed = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=False)
-        states = {**self._states, **{job_id: texts.get("job_state", "") for job_id, texts in changed.items()}}
-        if any(may_have_runs(job_id, state) for job_id, state in states.items()):
+        new = ((job_id, texts.get("job_state", "")) for job_id, texts in changed.items() if "[]" in job_id)
+        old = (told for told in self._states.items() if "[]" in told[0] and told[0] not in changed)
+        if any(may_have_runs(job_id, state) for job_id, state in chain(new, old)):
             changed.update(connection.read_begun_arrays((_CHANGED,)))
             subjobs = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=True)
             changed.update({job_id: texts for job_id, texts in subjobs.items() if is_subjob(job_id)})

@@ -22,11 +22,11 @@ _SEPARATORS = re.compile(r"[,\s]+")
 def find_uncounted(picture: Picture, consumables: Collection[str], files: SchedFiles) -> frozenset[str]:
     """Those of the vnodes' consumables."""
     listed = {name for own in files.values() for name in list_resources(own.get("sched_config", ""))}
-    return frozenset(
-        name
-        for name in set(consumables) - listed
-        if not any(f"resources_available.{name}" in texts for texts in picture.vnodes.values())
-    )
+    unlisted = set(consumables) - listed
+    if not unlisted:
+        return frozenset()
+    said = set().union(*picture.vnodes.values())
+    return frozenset(name for name in unlisted if f"resources_available.{name}" not in said)
 
 
 def find_unlisted(consumables: Collection[str], files: SchedFiles) -> frozenset[str]:

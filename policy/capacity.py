@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from policy.cluster import Vnode
 from policy.consumables import Consumables
+from policy.groups import Groups
 from policy.host_sums import HostSums
 from policy.inventory import MOST_CORELESS, Inventory, most_on_vnode
 from policy.masks import count_vnodes, each_bit, indices_of
@@ -28,13 +29,14 @@ class Capacity:
     """
 
     __slots__ = (
-        "_by_host", "_changed", "_shared", "directory", "exclusive", "inventory", "levels", "others", "sharing",
-        "usable",
+        "_by_host", "_changed", "_shared", "directory", "exclusive", "groups", "inventory", "levels", "others",
+        "sharing", "usable",
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
         self.inventory = Inventory(vnodes)
         self.directory = self.inventory.directory
+        self.groups = Groups(self.inventory)
         self.sharing = Sharing(vnodes, self.inventory)
         self.others = Consumables([vnodes[name] for name in self.directory.names])
         self.levels: dict[int, int] = {}

@@ -13,49 +13,31 @@ from policy.capacity import Capacity
 from policy.masks import count_vnodes, each_bit, lowest
 from policy.placement import Placement, Share
 from policy.request import Chunk, Request
-from policy.spanning import count_pieces, ever_holds, may_span, span
+from policy.spanning import count_pieces, may_span, span
 
 
-def fit(capacity: Capacity, request: Request, vnodes: int) -> Placement | None:
-    """A placement of the request on the open ones of these vnodes, or None where it does not fit now."""
+def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> Placement | None:
+    """A placement of the request on the open ones of these vnodes, or None where it does not fit now.
+
+    ``ever`` are the vnodes that it may use sooner or later, where some of them are closed to it for a while: by these
+    it is judged whether a group could hold it, so that it waits for the group and is not spread over several.
+    """
     allowed = vnodes & capacity.open_to(request)
     if request.only_cores:
         shares = _single_cores(capacity, request.chunks[0], allowed)
         return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
-    if request.group is not None and (groups := _groups_for(capacity, request, vnodes)):
-        return next(filter(None, (_arranged(capacity, request, allowed & group) for group in groups)), None)
+    groups = capacity.groups.able(request, vnodes if ever is None else ever)
+    if groups:
+        open_now = (allowed & group for group in groups)
+        enough = (here for here in open_now if capacity.idle(here) >= request.cores)
+        return next(filter(None, (_arranged(capacity, request, here) for here in enough)), None)
     return _arranged(capacity, request, allowed)
 
 
-def _groups_for(capacity: Capacity, request: Request, vnodes: int) -> list[int]:
-    """The groups that hold the request if nothing else is on them. Where there is none the job is not kept to one, as
-    PBS has it unless ``do_not_span_psets`` says otherwise (Administrator's Guide, "Placement Sets")."""
-    groups = capacity.inventory.grouped_by(request.group or "")
-    return [group for group in groups if _could_hold(capacity, request, group & vnodes)]
-
-
-def _could_hold(capacity: Capacity, request: Request, vnodes: int) -> bool:
-    inventory = capacity.inventory
-    pieces = sum(chunk.pieces for chunk in request.chunks)
-    hosts = [host & vnodes for host in inventory.hosts() if host & vnodes]
-    places = {"scatter": len(hosts), "vscatter": count_vnodes(vnodes)}.get(request.place, pieces)
-    if places < pieces:
-        return False
-    return any(_holds_in_all(capacity, request, each) for each in (hosts if request.place == "pack" else [vnodes]))
-
-
-def _holds_in_all(capacity: Capacity, request: Request, vnodes: int) -> bool:
-    """Whether what these vnodes have in all is enough for all chunks together, and for each kind of them."""
-    totals = all(sum(capacity.inventory.host_sums(vnodes, name)) >= amount for name, amount in request.totals)
-    return totals and all(
-        ever_holds(capacity, chunk, vnodes, request.place) >= chunk.pieces for chunk in request.chunks
-    )
-
-
-def fits(capacity: Capacity, request: Request, vnodes: int) -> bool:
+def fits(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> bool:
     """Whether :func:`fit` finds a placement: for equal pieces anywhere counting them tells, without one being made."""
     if len(request.chunks) != 1 or request.place != "free" or request.group is not None:
-        return fit(capacity, request, vnodes) is not None
+        return fit(capacity, request, vnodes, ever) is not None
     chunk = request.chunks[0]
     here = vnodes & capacity.open_to(request) & capacity.inventory.matching(chunk)
     return count_pieces(capacity, chunk, here, chunk.pieces) >= chunk.pieces

@@ -134,6 +134,8 @@ class Gates:
             left = self._left.get(resource)
             if left is not None and asked > left:
                 if resource.startswith(ONE_OF):
-                    return Reason("blocked", (("why", f"only {resource} is to run, and another one starts"),))
+                    return Reason(
+                        "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
+                    )
                 return Reason("server-resource", (("resource", resource), ("asked", asked), ("left", left)))
         return None

@@ -77,14 +77,14 @@ class Holds:
     def _where_now(self, job: Job, hold: Hold, allowed: int, gone: bool) -> Placement | None:
         capacity, windows = self._world.capacity, self._scene.windows
         shut = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
-        allowed &= ~shut.vnodes
+        ever, allowed = allowed, allowed & ~shut.vnodes
         with shut.applied_to(capacity):
             closed = False
             for share in hold.placement.shares(capacity.directory):
                 closed = closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
             if not closed and len(hold.placement.vnodes) and not capacity.part_within(hold.placement)[1]:
                 return hold.placement
-            return fit(capacity, job.request, allowed) if gone else None
+            return fit(capacity, job.request, allowed, ever) if gone else None
 
     def _keep(self, job: Job, hold: Hold, still: Sequence[Run]) -> None:
         preemption = self._scene.preemption

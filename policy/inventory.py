@@ -35,8 +35,8 @@ class Inventory:
     """
 
     __slots__ = (
-        "_ever", "_host_indices", "_host_of", "_host_sums", "_hosts", "_kinds", "_matching", "_sums", "_vnodes",
-        "directory", "everywhere", "one_vnode_per_host", "totals",
+        "_ever", "_grouped", "_host_indices", "_host_of", "_host_sums", "_hosts", "_kinds", "_matching", "_sums",
+        "_vnodes", "directory", "everywhere", "one_vnode_per_host", "totals",
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
@@ -52,6 +52,7 @@ class Inventory:
         self._hosts: dict[str, int] = {}
         self._host_indices: list[list[int]] | None = None
         self._host_of: list[int] | None = None
+        self._grouped: dict[str, tuple[int, ...]] = {}
         for index, vnode in enumerate(self._vnodes):
             cores, host = vnode.available.get("ncpus", 0), vnode.host or vnode.name
             self.totals[cores] = self.totals.get(cores, 0) | (1 << index)
@@ -151,14 +152,21 @@ class Inventory:
             whole |= host if host & vnodes else 0
         return whole
 
-    def grouped_by(self, resource: str) -> list[int]:
+    def grouped_by(self, resource: str) -> Sequence[int]:
         """The vnodes with each value of a resource that jobs may group by, in order of the values."""
+        known = self._grouped.get(resource)
+        if known is not None:
+            return known
         groups: dict[str, int] = {}
         for index, vnode in enumerate(self._vnodes):
             values = vnode.host or vnode.name if resource == "host" else vnode.attributes.get(resource, "")
             for value in filter(None, values.split(",")):
                 groups[value] = groups.get(value, 0) | (1 << index)
-        return [groups[value] for value in sorted(groups)]
+        known = tuple(groups[value] for value in sorted(groups))
+        if known:
+            # Vnodes have few resources, while a job may name any text.
+            self._grouped[resource] = known
+        return known
 
 
 def is_what(has: str, asked: str) -> bool:

@@ -77,13 +77,13 @@ class Placer:
         fit what is free.
         """
         if self._plain and job.layout is None and job.rank is None:
-            return fit(self._capacity, job.request, allowed)
+            return fit(self._capacity, job.request, allowed, self._world.vnodes_of(job.queue))
         wish = self._ranking.wish_of(job)
         if wish is None:
             return self._lay_out(job, allowed, None)
-        good = allowed & self._ranking.compliant(wish)
+        good, ever = allowed & self._ranking.compliant(wish), self._world.vnodes_of(job.queue)
         placement = self._lay_out(job, good, wish)
-        if placement is None and good != allowed and fits(self._capacity, job.request, allowed):
+        if placement is None and good != allowed and fits(self._capacity, job.request, allowed, ever):
             return self._ranking.missing(wish, allowed)
         return placement
 
@@ -163,17 +163,18 @@ class Placer:
     def _pack(
         self, job: Job, why: str, allowed: int, wish: RankWish | None, tried: tuple[Reason, ...] = ()
     ) -> Placement | None:
-        placement = self._fit(job.request, allowed, wish)
+        ever = self._world.vnodes_of(job.queue)
+        placement = self._fit(job.request, allowed, ever, wish)
         if placement is None and tried:
-            placement = self._fit(cut(job.request) or job.request, allowed, wish)
+            placement = self._fit(cut(job.request) or job.request, allowed, ever, wish)
         if why:
             self._laid[job.id] = _Laid(placement, False, Reason("packed", (("why", why),), tried))
         return placement
 
-    def _fit(self, request: Request, allowed: int, wish: RankWish | None) -> Placement | None:
+    def _fit(self, request: Request, allowed: int, ever: int, wish: RankWish | None) -> Placement | None:
         if wish is None:
-            return fit(self._capacity, request, allowed)
-        return fit_ranked(self._capacity, request, allowed, self._ranked(wish))
+            return fit(self._capacity, request, allowed, ever)
+        return fit_ranked(self._capacity, request, allowed, self._ranked(wish), ever)
 
     def _ranked(self, wish: RankWish) -> Order:
         return partial(self._ranking.ordered, wish)

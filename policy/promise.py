@@ -103,27 +103,27 @@ def keep_by_fit(
     windows: Windows | None,
 ) -> Reservation | None:
     """The same on vnodes; None also where the head fits by the promised time without cutting anybody."""
-    then = future.free.copy()
+    then, ever = future.free.copy(), allowed
     if windows is not None:
         closed = windows.closed_to(head, max(now_s, promise.at_s), windows.slack_s)
         then.take_amounts(closed.shares)
         allowed &= ~closed.vnodes
     ended = [release for release in future.releases if release.end_s <= promise.at_s]
     give_back(then, ended)
-    if fits(then, head.request, allowed):
+    if fits(then, head.request, allowed, ever):
         return None
     cut: list[Run] = []
     for run in promise.cuttable():
         if run.id not in future.gone and expected.get(run.id, run.end_s) > promise.at_s:
             cut.append(run)
             then.give(run.placement.shares(then.directory), run.job.request)
-            if fits(then, head.request, allowed):
+            if fits(then, head.request, allowed, ever):
                 break
     else:
         return None
     for run in cut[::-1]:
         then.take(run.placement.shares(then.directory), run.job.request)
-        if not fits(then, head.request, allowed):
+        if not fits(then, head.request, allowed, ever):
             then.give(run.placement.shares(then.directory), run.job.request)
         else:
             cut.remove(run)

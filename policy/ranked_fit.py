@@ -8,7 +8,7 @@ parted over the vnodes of a host only where nothing else is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable
 
 from policy.capacity import Capacity
@@ -22,27 +22,33 @@ Order = Callable[[int], Iterable[int]]
 """Gives a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, wish)``."""
 
 
-def fit_ranked(capacity: Capacity, request: Request, allowed: int, order: Order) -> Placement | None:
+def fit_ranked(
+    capacity: Capacity, request: Request, allowed: int, order: Order, ever: int | None = None
+) -> Placement | None:
     """A placement of the request on the open ones of these vnodes, best first; None where it does not fit now.
 
-    Vnodes that ``order`` leaves out are not used, so ``allowed`` are to be vnodes that the order knows.
+    Vnodes that ``order`` leaves out are not used, so ``allowed`` are to be vnodes that the order knows. ``ever`` is as
+    for :func:`policy.fitting.fit`.
     """
     open_now = allowed & capacity.open_to(request)
     for chunk in request.chunks:
         if count_pieces(capacity, chunk, open_now & capacity.inventory.matching(chunk), chunk.pieces) < chunk.pieces:
             return None
-    placement = _in_order(capacity, request, open_now, order, parted=False)
+    groups = capacity.groups.able(request, allowed if ever is None else ever)
+    placement = _in_order(capacity, request, open_now, groups, order, parted=False)
     if placement is not None or _tried_all(capacity, request):
         return placement
-    unranked = fit(capacity, request, allowed)
+    unranked = fit(capacity, request, allowed, ever)
     if unranked is None or not any(spot.joined for spot in unranked.spots):
         return unranked
-    return _in_order(capacity, request, open_now, order, parted=True) or unranked
+    return _in_order(capacity, request, open_now, groups, order, parted=True) or unranked
 
 
-def _in_order(capacity: Capacity, request: Request, vnodes: int, order: Order, parted: bool) -> Placement | None:
+def _in_order(
+    capacity: Capacity, request: Request, vnodes: int, groups: Sequence[int], order: Order, parted: bool
+) -> Placement | None:
     """The placement on the best of the places to try; ``parted`` lets chunks be on several vnodes of a host."""
-    for there in _places(capacity, request, vnodes, order):
+    for there in _places(capacity, request, vnodes, groups, order):
         shares = _filled(capacity, request, there, order, parted)
         if shares is not None:
             return _placement(shares, capacity.directory)
@@ -59,11 +65,11 @@ def _tried_all(capacity: Capacity, request: Request) -> bool:
     return len(request.chunks) == 1 and (request.place != "scatter" or capacity.inventory.one_vnode_per_host)
 
 
-def _places(capacity: Capacity, request: Request, vnodes: int, order: Order) -> Iterator[int]:
-    """The sets of vnodes to try one after the other, each of which is to hold the whole request."""
+def _places(capacity: Capacity, request: Request, vnodes: int, groups: Sequence[int], order: Order) -> Iterator[int]:
+    """The sets of vnodes to try one after the other, each of which is to hold the whole request: one of the groups, if
+    there are any."""
     inventory = capacity.inventory
-    groups = [vnodes] if request.group is None else _by_best(inventory.grouped_by(request.group), vnodes, order)
-    for group in groups:
+    for group in _by_best(groups, vnodes, order) if groups else [vnodes]:
         if request.place != "pack":
             yield group
         elif inventory.one_vnode_per_host:

@@ -165,9 +165,9 @@ def _fill_the_hole(scene: Scene, draft: Draft, holds: Holds, short: Sequence[Job
         head = region.reservation
         if job.id in draft.holds or job.id not in world.jobs or (head is not None and head.head.id == job.id):
             continue
-        closed = _closed_to(job, scene)
+        closed, ever = _closed_to(job, scene), world.vnodes_of(job.queue)
         with closed.applied_to(free):
-            placement = fit(free, job.request, world.vnodes_of(job.queue) & ~closed.vnodes)
+            placement = fit(free, job.request, ever & ~closed.vnodes, ever)
         if placement is None:
             continue
         if head is not None and not head.admits(

@@ -137,12 +137,12 @@ def _reserve_between(
         open_then = allowed & ~closed.vnodes
         released = bisect_right(ends, times[last])
         then = _later(base, releases[given:released], closed)
-        if open_then and fits(then, head.request, open_then):
+        if open_then and fits(then, head.request, open_then, allowed):
             low, high = first, last
             while low < high:
                 middle = (low + high) // 2
                 trial = _later(base, releases[given : bisect_right(ends, times[middle])], closed)
-                if not fits(trial, head.request, open_then):
+                if not fits(trial, head.request, open_then, allowed):
                     low = middle + 1
                 else:
                     high, then = middle, trial

@@ -144,7 +144,7 @@ class Turns:
     def _place_on(self, job: Job, vnodes: int) -> Placement | Reason | None:
         scene = self._scene
         if job.pinned or (scene.plain and job.layout is None and job.rank is None):
-            return fit(scene.capacity, job.request, vnodes)
+            return fit(scene.capacity, job.request, vnodes, self._world.vnodes_of(job.queue))
         return scene.placer.place(job, vnodes)
 
     def _become_head(

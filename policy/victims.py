@@ -97,6 +97,7 @@ class Search:
         self._capacity: Capacity = world.capacity.copy()
         self._capacity.take_amounts(closed.shares)
         self._closed = closed.vnodes
+        self._ever = allowed
         allowed &= ~closed.vnodes
         self._job = job
         self._allowed = allowed
@@ -254,7 +255,7 @@ class Search:
     def _works(self) -> bool:
         if self._chunk is not None and not self._fits(self._chunk):
             return False
-        placement = fit(self._capacity, self._job.request, self._allowed)
+        placement = fit(self._capacity, self._job.request, self._allowed, self._ever)
         if placement is None:
             return False
         if self._guard is not None and not self._guard.admits(placement):

@@ -25,8 +25,9 @@ NO_LIMITS = Limits()
 
 
 class Site:
-    """A cluster that is drawn, and then changes: with these quotas and priorities, and perhaps windows, wishes, or
-    several vnodes a host, which have :data:`CORES` together, so that most chunks fit no single one of them."""
+    """A cluster that is drawn, and then changes: with these quotas and priorities, and perhaps windows, wishes,
+    several vnodes a host, which have :data:`CORES` together, so that most chunks fit no single one of them, or racks,
+    of which every second job that asks for more than cores wants to be on one alone."""
 
     def __init__(
         self,
@@ -39,16 +40,19 @@ class Site:
         windows: bool = False,
         vnodes_per_host: int = 1,
         wishes: bool = False,
+        racks: int = 0,
     ) -> None:
         self._draw = random.Random(seed)
         self._vnodes = vnodes
         self._per_host = vnodes_per_host
         self._cores = CORES // vnodes_per_host
         self._wishes = wishes
+        self._racks = racks
         self._number = 0
         self._shapes: dict[Request, Request] = {}
+        amounts = {"ncpus": self._cores, "mem": self._cores << 22}
         nodes = [
-            Vnode(self._name(n), {"ncpus": self._cores, "mem": self._cores << 22}, host=f"h{n // vnodes_per_host:05}")
+            Vnode(self._name(n), amounts, host=f"h{n // vnodes_per_host:05}", attributes=self._attributes(n))
             for n in range(vnodes)
         ]
         queue = Queue("workq", quotas=quotas, priorities=priorities)
@@ -103,6 +107,9 @@ class Site:
             run.id, job.user, job.application, job.cores, run.start_s, now_s, job.estimate_s, vnodes, fewest, cpu_s
         )
 
+    def _attributes(self, number: int) -> dict[str, str]:
+        return {"rack": f"r{number * self._racks // self._vnodes:04}"} if self._racks else {}
+
     def _name(self, number: int) -> str:
         return f"v{number:05}"
 
@@ -144,7 +151,8 @@ class Site:
                 draw.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64]),
             )
             pieces = draw.choice([1, 1, 1, 2, 3, 4, 6, 8, 16, 64])
-            request = Request((Chunk(pieces, (("mem", mem), ("ncpus", cores))),))
+            group = "rack" if self._racks and self._number % 2 else None
+            request = Request((Chunk(pieces, (("mem", mem), ("ncpus", cores))),), group=group)
         rank = None
         if self._wishes and draw.random() < 0.1:
             needs = Needs(memory_kib=draw.choice([None, 4 << 20]), temperature=draw.choice([None, 70]))

@@ -41,6 +41,8 @@ KINDS: dict[str, Kind] = {
         lambda queued: Site(VNODES, queued, quotas=shares(VNODES), priorities=ten_priorities(), windows=True),
         CUTS,
     ),
+    "place=group": (lambda queued: Site(VNODES, queued, racks=100), EASY),
+    "place=group, windows": (lambda queued: Site(VNODES, queued, windows=True, racks=100), EASY),
     "stripes": (lambda queued: Site(VNODES, queued), STRIPED),
     "chunks over vnodes": (lambda queued: Site(VNODES, queued, vnodes_per_host=4), EASY),
     "chunks over vnodes, rule A": (

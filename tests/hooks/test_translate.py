@@ -313,7 +313,7 @@ def test_of_jobs_that_are_alternatives_one_starts_in_a_pass() -> None:
     plan = decide(seen, Ledger(), SETTINGS)
     assert [start.id for start in plan.starts] == ["1.s", "4.s"]
     assert plan.reasons()["2.s"][1].sentence(seen.jobs["2.s"], NOW_S) == (
-        "may not start: only one of 1.s, 2.s, 3.s is to run, and another one starts"
+        "may not start: only one of 1.s and 2 others is to run, and another one starts or is next"
     )
     for states in ({"j2": "R"}, {"j2": "E"}, {"j2": "S"}):
         plan = decide(translate(alternatives(**states), SETTINGS).snapshot, Ledger(), SETTINGS)

@@ -21,7 +21,7 @@ def by(capacity: Capacity, names: str) -> Callable[[int], Iterator[int]]:
 def where(select: str, order: str, *vnodes: Vnode, place: str = "", allowed: int = -1) -> str | None:
     capacity = Capacity({v.name: v for v in vnodes})
     before = (dict(capacity.levels), capacity.free_on(1, "mem"), capacity.exclusive)
-    placement = fit_ranked(capacity, parse_request(select, place), allowed, by(capacity, order))
+    placement = fit_ranked(capacity, parse_request(select, place), allowed, by(capacity, order), -1)
     assert (capacity.levels, capacity.free_on(1, "mem"), capacity.exclusive) == before
     return None if placement is None else show_cores(placement)
 
@@ -115,7 +115,8 @@ def test_the_group_with_the_best_ranked_vnode_that_holds_it() -> None:
     vnodes = (on("a", "s1"), on("b", "s2"), on("c", "s2"), on("d", "s1,s3"))
     assert where("3:ncpus=1", "b a d c", *vnodes, place="group=switch") == "b=2 c=1"
     assert where("3:ncpus=1", "d b c a", *vnodes, place="group=switch") == "d=2 a=1"
-    assert where("5:ncpus=1", "d b c a", *vnodes, place="group=switch") is None
+    assert where("3:ncpus=1", "d b c a", *vnodes, place="group=switch", allowed=0b0011) is None, "a switch will"
+    assert where("5:ncpus=1", "d b c a", *vnodes, place="group=switch") == "d=2 b=2 c=1", "no switch ever could"
 
 
 def test_where_the_order_leads_nowhere_it_is_placed_as_if_unranked() -> None:
