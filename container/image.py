@@ -1,17 +1,21 @@
 """The image that the podman engine's hosts are made of: named by the user, or built here from the recipe beside this
 file, on a Debian base that is pulled or, where no registry is reachable, made by debootstrap.
 
-A built image carries its recipe's digest, so that an old one is never taken for the present recipe's.
+A built image carries its recipe's digest, so that an old one is never taken for the present recipe's. One is built at
+a time among all that keep their images in the same place: what a build leaves and what another has made so far, both
+without a name, cannot be told apart.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
 
@@ -84,10 +88,11 @@ def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[
         for package in chosen:
             shutil.copy(package, context / "packages")
         options = ["--tag", name, "--build-arg", f"BASE={below}", "--label", f"{_DIGEST_LABEL}={_digest_recipe()}"]
-        try:
-            call_podman(["build", *options, *limit_options(), str(context)], timeout_s=_BUILD_TIMEOUT_S)
-        finally:
-            _remove_nameless()
+        with _alone(say):
+            try:
+                call_podman(["build", *options, *limit_options(), str(context)], timeout_s=_BUILD_TIMEOUT_S)
+            finally:
+                _remove_nameless()
     say(f"built the image {name} in {time.monotonic() - start_s:.0f} s")
 
 
@@ -139,6 +144,25 @@ def _provide_base(release: str, say: Callable[[str], None]) -> str:
         run(["tar", "-C", str(tree), "-cf", str(archive), "."], timeout_s=_BUILD_TIMEOUT_S).demand_success()
         call_podman(["import", "--quiet", str(archive), made], timeout_s=_BUILD_TIMEOUT_S)
     return made
+
+
+@contextlib.contextmanager
+def _alone(say: Callable[[str], None]) -> Iterator[None]:
+    """While no other build is under way: the folder of podman's images is locked, as long as this process lives."""
+    store = call_podman(["info", "--format", "{{.Store.GraphRoot}}"]).stdout.strip()
+    try:
+        folder = os.open(store, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise TestbedError(f"cannot lock {store!r}, where podman keeps its images: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another image is being built: waiting for its end")
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _remove_nameless() -> None:

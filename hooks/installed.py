@@ -97,9 +97,10 @@ def ask(qmgr: Qmgr, line: str) -> str:
 def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
     """What is in the server now. ``home``: its PBS_HOME; ``names``: our hooks. Raises :class:`DeployError`."""
     listed = parse_list(ask(qmgr, "list hook @default"))
-    if not server_lock(home).exists():
+    locks = server_locks(home)
+    if not any(lock.exists() for lock in locks):
         raise DeployError(
-            f"{server_lock(home)} is not there: no PBS server has run with PBS_HOME {home}, which pbs.conf names;"
+            f"{locks[0]} is not there: no PBS server has run with PBS_HOME {home}, which pbs.conf names;"
             " allowed is the one of the server that is asked"
         )
     hooks = {name: _read_hook(name, listed[name], home) for name in names if name in listed}
@@ -174,9 +175,10 @@ def hooks_folder(home: Path) -> Path:
     return home / "server_priv" / "hooks"
 
 
-def server_lock(home: Path) -> Path:
-    """The file that a running server with this PBS_HOME has locked; it says its process id, and stays."""
-    return home / "server_priv" / "server.lock"
+def server_locks(home: Path) -> tuple[Path, ...]:
+    """The files that a running server with this PBS_HOME has locked, the primary's and that of a failover's secondary,
+    on another host; each says its server's process id, and stays."""
+    return tuple(home / "server_priv" / name for name in ("server.lock", "server.lock.secondary"))
 
 
 def _read_hook_file(home: Path, name: str, suffix: str) -> str | None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hooks.installed import hooks_folder, server_lock
+from hooks.installed import hooks_folder, server_locks
 
 _PASS_ENDS_S = 10.0
 """How long processes are waited for: another hook's may stay as long as it likes."""
@@ -60,9 +60,12 @@ def _temporary(home: Path) -> Path:
 
 
 def find_forks(home: Path) -> set[int]:
-    """The processes that a server with this PBS_HOME has forked, such as that of a periodic hook. They are known by the
-    lock file that they have open, as the server has, so that those are found too whose server was killed."""
-    lock = server_lock(home)
+    """The processes that a server with this PBS_HOME has forked here, such as that of a periodic hook. They are known
+    by the lock file that they have open, as the server has, so that those are found too whose server was killed."""
+    return {process for lock in server_locks(home) for process in _find_forks(lock)}
+
+
+def _find_forks(lock: Path) -> set[int]:
     try:
         identity, server = _identify(lock), lock.read_text(encoding="ascii", errors="replace").strip()
     except OSError:

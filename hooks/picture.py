@@ -36,6 +36,7 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
     "job_state", "substate", "queue", "euser", "Job_Owner", "egroup", "project", "Priority", "Rerunable", "Job_Name",
     "Resource_List", "schedselect", "exec_vnode", "stime", "qtime", "ctime", "Execution_Time", "Hold_Types", "depend",
     "array_indices_remaining", "max_run_subjobs", "comment", "run_count", "Checkpoint", "estimated",
+    "resources_released",
 )  # fmt: skip
 ENDED_ATTRIBUTES: tuple[str, ...] = (*JOB_ATTRIBUTES, "mtime", "obittime", "history_timestamp", "Exit_status")
 SCHED_ATTRIBUTES: tuple[str, ...] = (
@@ -44,6 +45,7 @@ SCHED_ATTRIBUTES: tuple[str, ...] = (
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",
     "reserve_standing", "reserve_rrule", "reserve_index", "reserve_count", "reserve_execvnodes", "reserve_timezone",
+    "partition",
 )  # fmt: skip
 
 _PARTS = ("queues", "vnodes", "jobs", "resources", "scheds", "reservations")

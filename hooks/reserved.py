@@ -2,59 +2,105 @@
 resume a job that was suspended.
 
 PBS takes ``qsig -s resume`` from nobody but its scheduler at its word: anybody else's only says that the scheduler is
-to do it, once the job's vnodes have room for it again.
+to do it, once the job's vnodes have room for it again. A job that the scheduler itself has suspended waits likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
+from hooks.guard import Room, refuse_overcommit, refuse_unavailable
 from hooks.jobs import is_running, waits_to_resume
 from hooks.picture import Attributes, Picture
+from hooks.queues import DEFAULT_PARTITION
+from hooks.vnodes import takes_jobs
 from policy.placement import PlacementError, parse_exec_vnode
-from policy.units import parse_amount
 
 _UNCONFIRMED, _RUNNING = "1", "5"
 _NONE_LEFT = ("", "-")
 
 
-def find_errands(picture: Picture) -> dict[str, str]:
-    """What waits for PBS's scheduler: a key, another one when jobs have come, started or ended, and a sentence."""
-    return {**_find_of_reservations(picture), **dict(_find_resumed(picture))}
+class Errand(NamedTuple):
+    """What waits for the scheduler that serves ``partition``, or for any where that is None: a ``key``, another one
+    when jobs of a reservation have come, started or ended; ``what``, a sentence; and whether it can be done now."""
+
+    key: str
+    what: str
+    partition: str | None
+    ready: bool = True
 
 
-def _find_resumed(picture: Picture) -> Iterator[tuple[str, str]]:
-    """The jobs that are to be resumed and can be, as their vnodes have the cores. A turn that did not do it is not
-    asked for again before as many are idle as were not then."""
+def find_errands(picture: Picture) -> tuple[Errand, ...]:
+    """All that waits for PBS's schedulers."""
+    return (*_find_of_reservations(picture), *_find_resumed(picture))
+
+
+def _find_resumed(picture: Picture) -> Iterator[Errand]:
+    """The jobs that are to be resumed, ready where their vnodes have room for them. What runs beside them is not in the
+    key: a turn that did not do it would be asked for again with each job that comes or goes."""
+    reserved = {texts.get("queue", "") for texts in picture.reservations.values()}
     for job_id, texts in picture.jobs.items():
         if waits_to_resume(texts):
-            idle = _count_spare(texts, picture)
-            if idle is not None and idle >= 0:
-                yield f"{job_id}: {idle} beside it", f"job {job_id} waits to be resumed"
+            queue = texts.get("queue", "")
+            partition = picture.queues.get(queue, {}).get("partition", "") or DEFAULT_PARTITION
+            ready = _has_room(texts, picture, reserved=queue in reserved)
+            yield Errand(job_id, f"job {job_id} waits to be resumed", partition, ready)
 
 
-def _count_spare(texts: Attributes, picture: Picture) -> int | None:
-    """How many cores are idle beyond those that the job needs, on that of its vnodes with the fewest; None where it
-    cannot be read where it is."""
+def _has_room(texts: Attributes, picture: Picture, *, reserved: bool) -> bool:
+    """Whether a suspended job's vnodes take jobs and have all that it needs again: what it holds, or, where the server
+    has ``restrict_res_to_release_on_suspend``, the part of it that was released. Of the vnodes of a ``reserved`` job's
+    reservation the server says only that all is in use, so that its amounts are left to the scheduler."""
     try:
-        placement = parse_exec_vnode(texts.get("exec_vnode", ""))
+        placement = parse_exec_vnode(texts.get("resources_released", "") or texts.get("exec_vnode", ""))
     except PlacementError:
-        return None
-    needs: dict[str, int] = {}
-    for vnode, amounts, chunks, _ in placement.spots:
-        needs[vnode] = needs.get(vnode, 0) + dict(amounts).get("ncpus", 0) * chunks
-    return min((_count_idle(picture.vnodes.get(vnode, {})) - need for vnode, need in needs.items()), default=None)
+        return False
+    there = [vnode for vnode in placement.vnodes if vnode in picture.vnodes]
+    rooms = {vnode: _read_room(picture.vnodes[vnode], reserved=reserved) for vnode in there}
+    if not rooms or len(rooms) < len(placement.vnodes) or refuse_unavailable(rooms) is not None:
+        return False
+    return reserved or refuse_overcommit(placement, rooms, lambda job_id: _placement_of(job_id, picture)) is None
 
 
-def _count_idle(vnode: Attributes) -> int:
-    has, used = (parse_amount(vnode.get(f"resources_{kind}.ncpus", "0")) or 0 for kind in ("available", "assigned"))
-    return has - used
+def _placement_of(job_id: str, picture: Picture) -> str:
+    return picture.jobs.get(job_id, {}).get("exec_vnode", "")
 
 
-def _find_of_reservations(picture: Picture) -> dict[str, str]:
+def _read_room(vnode: Attributes, *, reserved: bool) -> Room:
+    state = vnode.get("state", "")
+    return Room(
+        _amounts(vnode, "resources_available."),
+        _amounts(vnode, "resources_assigned."),
+        vnode.get("jobs", ""),
+        alone="job-exclusive" in state,
+        away="" if takes_jobs(state, reserved) else state,
+    )
+
+
+def _amounts(vnode: Attributes, prefix: str) -> Attributes:
+    return {name[len(prefix) :]: text for name, text in vnode.items() if name.startswith(prefix)}
+
+
+def _find_of_reservations(picture: Picture) -> Iterator[Errand]:
+    """A reservation has a partition once the scheduler of one has confirmed it; before, each scheduler may."""
     if not picture.reservations:
-        return {}
+        return
     queues = {texts.get("queue", "") for texts in picture.reservations.values()}
+    waiting, running = _count_jobs(picture, queues)
+    for name, texts in picture.reservations.items():
+        state, queue = texts.get("reserve_state", ""), texts.get("queue", "")
+        partition = texts.get("partition", "") or None
+        jobs = waiting[queue]
+        if state == _UNCONFIRMED:
+            yield Errand(name, f"reservation {name} waits to be confirmed", partition)
+        elif state == _RUNNING and jobs:
+            key = f"{name}: {len(jobs)} from {min(jobs)} to {max(jobs)}, {running[queue]} run"
+            yield Errand(key, f"jobs of reservation {name} wait to be started ({len(jobs)})", partition)
+
+
+def _count_jobs(picture: Picture, queues: Collection[str]) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """Of each of these queues the jobs that wait to be started, and how many run."""
     waiting: dict[str, list[str]] = {queue: [] for queue in queues}
     running = dict.fromkeys(queues, 0)
     for job_id, texts in picture.jobs.items():
@@ -64,13 +110,4 @@ def _find_of_reservations(picture: Picture) -> dict[str, str]:
         if state == "Q" or (state == "B" and texts.get("array_indices_remaining", "") not in _NONE_LEFT):
             waiting[queue].append(job_id)
         running[queue] += is_running(texts)
-    errands = {}
-    for name, texts in picture.reservations.items():
-        state, queue = texts.get("reserve_state", ""), texts.get("queue", "")
-        jobs = waiting[queue]
-        if state == _UNCONFIRMED:
-            errands[name] = f"reservation {name} waits to be confirmed"
-        elif state == _RUNNING and jobs:
-            key = f"{name}: {len(jobs)} from {min(jobs)} to {max(jobs)}, {running[queue]} run"
-            errands[key] = f"jobs of reservation {name} wait to be started ({len(jobs)})"
-    return errands
+    return waiting, running

@@ -7,17 +7,16 @@ the next does not know of. Jobs are started only by a pass that has found the sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.ifl import Connection, IflError
 from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
-from hooks.reserved import find_errands
+from hooks.reserved import Errand, find_errands
 from hooks.state import SCHEDULERS, State
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hooks.picture import Attributes, Picture
 
 _CYCLING = "scheduling"
@@ -27,37 +26,52 @@ _BETWEEN_TURNS_S = 60.0
 _TRIED_AGAIN_S = 600.0
 
 
+class Turn(NamedTuple):
+    """When a scheduler had its last turn at what only it does, in seconds since 1970, and the keys of what it had to do
+    then that still waits."""
+
+    time_s: float = 0.0
+    served: frozenset[str] = frozenset()
+
+    def is_due(self, errands: Sequence[Errand], now_s: float) -> bool:
+        """Whether the scheduler gets another one: something new can be done, or was tried long ago, and the last turn
+        is over for a while."""
+        ago_s = now_s - self.time_s
+        if 0 <= ago_s < _BETWEEN_TURNS_S:
+            return False
+        tried = self.served if 0 <= ago_s < _TRIED_AGAIN_S else frozenset()
+        return any(errand.ready and errand.key not in tried for errand in errands)
+
+
+_NO_TURN = Turn()
+_NO_TURNS: Mapping[str, Turn] = MappingProxyType({})
+
+
 class Switched(NamedTuple):
-    """The schedulers that pbsteer has switched off; ``lost`` where nothing can be read of what it had. ``turn_s`` is
-    when they had their last turn at reservations, ``served`` what there was to do then."""
+    """The schedulers that pbsteer has switched off; ``lost`` where nothing can be read of what it had. ``turns`` are
+    the last ones, by scheduler."""
 
     names: frozenset[str] = frozenset()
     lost: bool = False
-    turn_s: float = 0.0
-    served: frozenset[str] = frozenset()
+    turns: Mapping[str, Turn] = _NO_TURNS
 
     @classmethod
     def read(cls, state: State) -> Switched:
         """What earlier passes have written down."""
         data = state.read_published(SCHEDULERS)
         try:
-            names, served = ([str(name) for name in data[key]] for key in ("switched", "served"))
-            return cls(frozenset(names), turn_s=float(data["turn_s"]), served=frozenset(served))
-        except (KeyError, TypeError, ValueError):
+            turns = {
+                str(name): Turn(float(turn["time_s"]), frozenset(map(str, turn["served"])))
+                for name, turn in data.get("turns", {}).items()
+            }
+            return cls(frozenset(map(str, data["switched"])), turns=turns)
+        except (AttributeError, KeyError, TypeError, ValueError):
             return cls(lost=True)
 
     def write(self, state: State) -> None:
         """Put it on disk. Raises OSError where the disk does not take it."""
-        data = {"switched": sorted(self.names), "turn_s": self.turn_s, "served": sorted(self.served)}
-        state.publish(SCHEDULERS, data, shared=False)
-
-    def is_due(self, errands: Collection[str], now_s: float) -> bool:
-        """Whether the schedulers get a turn: there is something new to do, or it was tried long ago, and the last turn
-        is over for a while."""
-        ago_s = now_s - self.turn_s
-        if 0 <= ago_s < _BETWEEN_TURNS_S:
-            return False
-        return bool(set(errands) - (self.served if 0 <= ago_s < _TRIED_AGAIN_S else frozenset()))
+        turns = {name: {"time_s": turn.time_s, "served": sorted(turn.served)} for name, turn in self.turns.items()}
+        state.publish(SCHEDULERS, {"switched": sorted(self.names), "turns": turns}, shared=False)
 
 
 class Duties(NamedTuple):
@@ -75,7 +89,10 @@ class Duties(NamedTuple):
 
 def find_scheduler(picture: Picture, queue: str) -> str | None:
     """The scheduler that serves a queue's partition. A server that names no schedulers has the default one alone."""
-    partition = picture.queues[queue].get("partition", "") or DEFAULT_PARTITION
+    return _find_of_partition(picture, picture.queues[queue].get("partition", "") or DEFAULT_PARTITION)
+
+
+def _find_of_partition(picture: Picture, partition: str) -> str | None:
     for name, texts in picture.scheds.items():
         if partition in (texts.get("partition", "") or DEFAULT_PARTITION).split(","):
             return name
@@ -85,7 +102,8 @@ def find_scheduler(picture: Picture, queue: str) -> str | None:
 def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[str], before: Switched) -> Duties:
     """Who starts the jobs of which queue, by the queues' modes. ``refused`` are those in ``drive`` that may not be.
 
-    A scheduler that is off has a turn for one pass where reservations need it; it then starts other jobs too.
+    A scheduler that is off has a turn for one pass where a reservation, or a job to be resumed, of its partition needs
+    it; it then starts other jobs of its partition too.
     Where it is not known what was switched, a scheduler that is off although all its queues are to be driven counts as
     one that pbsteer has switched off.
     """
@@ -100,34 +118,38 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
     notes: list[str] = []
     passing: list[str] = []
     errands = find_errands(picture)
-    due = before.is_due(errands, picture.time_s)
-    turns = False
+    turns: dict[str, Turn] = {}
     for name, queues in sorted(served.items()):
         if any(modes[queue] != "drive" or queue in refused for queue in queues):
             continue
         jobs = f"the jobs of {', '.join(sorted(queues))}"
+        own = [
+            each for each in errands if each.partition is None or _find_of_partition(picture, each.partition) == name
+        ]
+        to_do = "; ".join(errand.what for errand in own if errand.ready)
+        keys, turn = frozenset(errand.key for errand in own), before.turns.get(name, _NO_TURN)
+        if turn != _NO_TURN:
+            turns[name] = turn._replace(served=turn.served & keys)
         if is_scheduling(picture, name):
             off.append(name)
             kept.add(name)
             passing.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
             continue
-        if due and name in before.names:
-            turns = True
-            passing.append(f"scheduler {name} has a turn: {'; '.join(errands.values())}")
+        if name in before.names and turn.is_due(own, picture.time_s):
+            turns[name] = Turn(picture.time_s, frozenset(errand.key for errand in own if errand.ready))
+            passing.append(f"scheduler {name} has a turn: {to_do}")
             continue
         if name in before.names or before.lost:
             kept.add(name)
-        elif errands:
-            notes.append(f"scheduler {name} was switched off by somebody else: {'; '.join(errands.values())}")
+        elif to_do:
+            notes.append(f"scheduler {name} was switched off by somebody else: {to_do}")
         if _state(picture, name) == _CYCLING:
             passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
         else:
             driven.update(queues)
     on = tuple(sorted(before.names - kept))
     notes += _find_idlers(picture, modes, served, on)
-    after = before._replace(names=frozenset(kept), lost=False)
-    if turns:
-        after = after._replace(turn_s=picture.time_s, served=frozenset(errands))
+    after = Switched(frozenset(kept), turns=turns)
     return Duties(frozenset(driven), tuple(off), on, after, (*passing, *notes), tuple(passing))
 
 
@@ -136,7 +158,7 @@ def switch(connection: Connection, duties: Duties, before: Switched, state: Stat
 
     What is switched off is on disk before, and what is switched on is forgotten only after.
     """
-    if duties.off or before.lost:
+    if duties.off or before.lost or duties.switched.turns != before.turns:
         duties.switched._replace(names=duties.switched.names | before.names).write(state)
     refused = {name: _set(connection, name, scheduling=False) for name in duties.off}
     refused.update({name: _set(connection, name, scheduling=True) for name in duties.on})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -59,9 +62,48 @@ def test_what_can_be_no_image_is_refused_before_anything_is_built(name: str) -> 
         image.build(name, base=None, packages=None, say=lambda _: None)
 
 
+def noting(said: Path, cases: str) -> str:
+    """A podman that notes its arguments, a call a line, and does what the cases of a shell say."""
+    return f'#!/bin/sh\necho "$*" >> {said}\ncase "$*" in {cases} esac\n'
+
+
+def test_a_build_waits_for_another_one_that_keeps_its_images_there(podman_program: Path, tmp_path: Path) -> None:
+    """What the other has made so far would go with what this one leaves."""
+    said, waits = tmp_path / "said", threading.Event()
+    podman_program.write_text(noting(said, f'*" info "*) echo {tmp_path};;'))
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    heard: list[str] = []
+
+    def hear(sentence: str) -> None:
+        heard.append(sentence)
+        if "another image is being built" in sentence:
+            waits.set()
+
+    building = threading.Thread(target=image.build, args=("t",), kwargs={"base": "b", "packages": None, "say": hear})
+    building.start()
+    try:
+        assert waits.wait(60.0)
+        assert not any(" build " in line or " prune " in line for line in said.read_text().splitlines())
+    finally:
+        os.close(other)
+        building.join(60.0)
+    assert [line.split()[1] for line in said.read_text().splitlines()] == ["info", "build", "image"]
+    assert heard[-1].startswith("built the image t")
+
+
+@pytest.mark.parametrize("store", ["", "/no/such/folder"])
+def test_a_store_of_images_that_is_not_there_is_named(podman_program: Path, tmp_path: Path, store: str) -> None:
+    said = tmp_path / "said"
+    podman_program.write_text(noting(said, f'*" info "*) echo {store};;'))
+    with pytest.raises(TestbedError, match=f"cannot lock '{store}', where podman keeps its images: No such file"):
+        image.build("t", base="b", packages=None, say=lambda _: None)
+    assert " build " not in said.read_text()
+
+
 def test_what_a_build_that_fails_has_left_is_removed(podman_program: Path, tmp_path: Path) -> None:
     said = tmp_path / "said"
-    podman_program.write_text(f'#!/bin/sh\necho "$*" >> {said}\ncase "$*" in *" build "*) exit 125;; esac\n')
+    podman_program.write_text(noting(said, f'*" info "*) echo {tmp_path};; *" build "*) exit 125;;'))
     with pytest.raises(TestbedError, match="podman build"):
         image.build("t", base="b", packages=None, say=lambda _: None)
     assert said.read_text().splitlines()[-1].endswith("image prune --force --filter label=pbsteer.host")

@@ -36,15 +36,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def fork_of_server(home: Path, script: str) -> Iterator[subprocess.Popen[bytes]]:
+def fork_of_server(home: Path, script: str, lock: str = "server.lock") -> Iterator[subprocess.Popen[bytes]]:
     """A process of that name with the server's lock open, as a fork of a server has it, that runs a shell's script."""
     program = home / "pbs_server.bin"
     shutil.copy(shutil.which("sh") or "", program)
-    lock = home / "server_priv" / "server.lock"
-    lock.write_text("1\n")
+    path = home / "server_priv" / lock
+    path.write_text("1\n")
     argv = [str(program), "-c", script]
     with (
-        lock.open("a") as opened,
+        path.open("a") as opened,
         subprocess.Popen(argv, stdin=subprocess.PIPE, pass_fds=[opened.fileno()]) as process,
     ):
         try:
@@ -96,9 +96,20 @@ def test_a_process_of_this_server_is_known_by_its_lock_and_the_server_itself_is_
         assert find_forks(tmp_path) == set()
 
 
-def test_what_a_process_leaves_at_its_end_goes_too(tmp_path: Path, folder: Path) -> None:
+def test_a_process_of_a_failovers_secondary_is_known_beside_the_primarys_lock(tmp_path: Path, folder: Path) -> None:
+    """The primary's process id is one of another host."""
+    locks = folder.parents[1]
+    with fork_of_server(tmp_path, "read line", "server.lock.secondary") as process:
+        (locks / "server.lock").write_text(f"{process.pid}\n")
+        assert find_forks(tmp_path) == {process.pid}
+        (locks / "server.lock.secondary").write_text(f"{process.pid}\n")
+        assert find_forks(tmp_path) == set()
+
+
+@pytest.mark.parametrize("lock", ["server.lock", "server.lock.secondary"])
+def test_what_a_process_leaves_at_its_end_goes_too(tmp_path: Path, folder: Path, lock: str) -> None:
     late = folder / "hook_periodic_pbsteer_periodic_8.out"
-    with fork_of_server(tmp_path, f"sleep 1; echo > {late}") as process:
+    with fork_of_server(tmp_path, f"sleep 1; echo > {late}", lock) as process:
         sweep(tmp_path, HOOKS, tmp_path / "imported")
         assert process.wait() == 0
     assert names(folder) == set(OTHERS)

@@ -12,7 +12,7 @@ import pytest
 from hooks.ifl import Connection
 from hooks.picture import Picture
 from hooks.queues import read_modes
-from hooks.schedulers import Duties, Switched, hand_back, nudge, share_out, switch
+from hooks.schedulers import Duties, Switched, Turn, hand_back, nudge, share_out, switch
 from hooks.state import State
 from policy.settings import Settings
 from tests.hooks.pictures import NOW_S, job, picture, queue, vnode
@@ -188,10 +188,71 @@ def test_a_job_that_was_resumed_gives_its_scheduler_a_turn_once_its_vnodes_have_
     assert "job 12.s waits to be resumed" in " ".join(turn.notes)
     assert duties_of(see_suspended("45", used=5), ours).on == (), "there is no room for it"
     assert duties_of(see_suspended("43", used=0), ours).on == (), "nobody has resumed it"
-    served = turn.switched._replace(names=ours.names)
-    later_s = NOW_S + 120
-    assert duties_of(see_suspended("45", used=4, at_s=later_s), served).on == (), "it did not help"
-    assert duties_of(see_suspended("45", used=0, at_s=later_s), served).on == ("default",)
+
+
+def test_jobs_that_come_and_go_beside_a_suspended_job_give_no_further_turn_until_long_after() -> None:
+    ours = Switched(frozenset({"default"}))
+    served = duties_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
+    given = []
+    for later_s, used in ((120, 4), (240, 3), (300, 5), (360, 0), (700, 4)):
+        duties = duties_of(see_suspended("45", used=used, at_s=NOW_S + later_s), served)
+        given.append(bool(duties.on))
+        served = duties.switched._replace(names=ours.names)
+    assert given == [False, False, False, False, True]
+
+
+def test_a_job_that_was_resumed_and_is_to_be_resumed_again_gives_another_turn() -> None:
+    ours = Switched(frozenset({"default"}))
+    before = duties_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
+    running = duties_of(see_suspended("42", used=8, at_s=NOW_S + 30), before)
+    assert duties_of(see_suspended("45", used=4, at_s=NOW_S + 120), running.switched).on == ("default",)
+
+
+def see_partitions(queue_of_job: str, **reservation: str) -> Picture:
+    """Partitions P and Q are driven, their schedulers switched off, and the default one is not. There is a suspended
+    job for which there is room, or a reservation to be confirmed."""
+    return picture(
+        {} if reservation else {"12.s": job("S", queue=queue_of_job, substate="45", exec_vnode="(v1:ncpus=2)")},
+        queues={"workq": queue("observe"), "pq": queue("drive", partition="P"), "qq": queue("drive", partition="Q")},
+        scheds={"default": sched("True"), "p": sched("False", "P"), "q": sched("False", "Q")},
+        reservations={"R7.s": {"queue": "R7", "reserve_state": "1", **reservation}} if reservation else {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "driven", "on"),
+    [
+        (see_partitions("workq"), ["pq", "qq"], ()),
+        (see_partitions("pq"), ["qq"], ("p",)),
+        (see_partitions("qq"), ["pq"], ("q",)),
+        (see_partitions("deleted"), ["pq", "qq"], ()),
+        (see_partitions("", reserve_start="0"), [], ("p", "q")),
+        (see_partitions("", partition="P"), ["qq"], ("p",)),
+        (see_partitions("", partition="pbs-default"), ["pq", "qq"], ()),
+    ],
+)
+def test_only_the_scheduler_of_its_partition_has_a_turn_for_what_waits(
+    seen: Picture, driven: list[str], on: tuple[str, ...]
+) -> None:
+    duties = duties_of(seen, Switched(frozenset({"p", "q"})))
+    assert (sorted(duties.driven), duties.on) == (driven, on)
+
+
+def test_turns_of_one_scheduler_do_not_put_off_those_of_another() -> None:
+    ours = Switched(frozenset({"p", "q"}))
+    after = duties_of(see_partitions("pq"), ours).switched._replace(names=ours.names)
+    assert duties_of(see_partitions("pq"), after).on == ()
+    assert duties_of(see_partitions("qq"), after).on == ("q",)
+
+
+def test_turns_are_on_disk_and_forgotten_there_once_they_are_over(state: State) -> None:
+    seen, ours = see_suspended("45", used=4), Switched(frozenset({"default"}))
+    given = duties_of(seen, ours)
+    apply(given, ours, state)
+    assert Switched.read(state) == Switched(turns={"default": Turn(NOW_S, frozenset({"12.s"}))})
+    off = given.switched._replace(names=ours.names)
+    apply(duties_of(see_suspended("42", used=8), off), off, state)
+    assert Switched.read(state) == ours._replace(turns={"default": Turn(NOW_S)})
 
 
 def test_turns_are_far_between_and_for_something_new() -> None:

@@ -58,6 +58,21 @@ def test_a_job_that_was_suspended_is_resumed(pbs: PbsCluster) -> None:
     pbs.wait_until(lambda: "workq" in last_pass(pbs)["acted"], 120.0, "the queue is driven again")
 
 
+def test_a_job_that_kept_its_cores_while_suspended_is_resumed(pbs: PbsCluster) -> None:
+    """Its cores count as in use, but all that it needs again is the memory that it gave back."""
+    driven(pbs)
+    pbs.qmgr("set server restrict_res_to_release_on_suspend = mem")
+    try:
+        job_id = pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}:mem=10mb:vnode={pbs.mom_names[0]}")
+        pbs.wait_until(lambda: pbs.job(job_id)["substate"] == RUNNING, 120.0, f"{job_id} runs")
+        pbs.run(["qsig", "-s", "suspend", job_id]).demand_success()
+        assert pbs.wait_for_state(job_id, "S")["resources_released"] == f"({pbs.mom_names[0]}:mem=10240kb)"
+        pbs.run(["qsig", "-s", "resume", job_id]).demand_success()
+        pbs.wait_for_state(job_id, "R")
+    finally:
+        pbs.qmgr("unset server restrict_res_to_release_on_suspend")
+
+
 def test_jobs_that_are_held(pbs: PbsCluster) -> None:
     driven(pbs)
     held = {letter: pbs.qsub("alice", options=["-h"]) for letter in "uos"}
