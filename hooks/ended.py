@@ -83,6 +83,14 @@ def judge_end(exit_status: int, saved_status: int, asked: Asked | None, ended_s:
     return Verdict(has_saved or in_time, f"it was {times}")
 
 
+def judge_failed_restart(asked: Asked | None) -> Verdict:
+    """Whether a job that PBS could not restart from its checkpoint is to be queued again: where the server does not say
+    that it is deleted, as it may have been while PBS tried."""
+    if asked is not None and asked.is_deleted:
+        return Verdict(again=False, why="somebody has deleted it")
+    return Verdict(again=True, why="it could not be started again from its checkpoint")
+
+
 def judge_patiently(
     ask: Callable[[], Asked | None], judge: Callable[[Asked | None], Verdict], within_s: float
 ) -> Verdict:

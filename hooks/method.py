@@ -20,7 +20,8 @@ SAVING = (SIGNAL, CHECKPOINT)
 """The methods by which work is saved."""
 
 SAVED = "pbsteer-saved-"
-"""In a MoM's ``mom_priv``, with a job's id: the session of a job that our script has saved and not yet restarted."""
+"""In a MoM's ``mom_priv``, with a job's id and the session of one of its tasks: that our script has saved this one and
+not yet restarted it. In it are the sessions of the job's that were noted before."""
 
 _BY_SIGNAL = (256, 128)
 """What PBS, and a shell, add to the number of the signal that killed a job."""
@@ -93,14 +94,30 @@ def has_failed_restart(pbs_home: str, job: Any, exit_status: int) -> bool:
     one. It is forgotten by asking.
 
     The end that saving itself makes has an exit status of PBS's own; and a later run, which began anew, has another
-    session than was saved.
+    session than any that was saved.
     """
     if exit_status < 0:
         return False
-    note = Path(pbs_home) / "mom_priv" / f"{SAVED}{job.id}"
+    saved: set[str] = set()
+    for note in find_saved(pbs_home).get(str(job.id), []):
+        saved.add(note.name.rpartition(".")[2])
+        try:
+            saved.update(note.read_text(encoding="ascii").split())
+            note.unlink()
+        except (OSError, ValueError):
+            continue
+    return bool(saved) and (not job.session_id or str(job.session_id).lstrip("-") in saved)
+
+
+def find_saved(pbs_home: str) -> dict[str, list[Path]]:
+    """The notes of tasks that were saved, by job."""
+    found: dict[str, list[Path]] = {}
     try:
-        saved = note.read_text(encoding="ascii")
-        note.unlink()
-    except (OSError, ValueError):
-        return False
-    return not saved or not job.session_id or saved == str(abs(int(job.session_id)))
+        paths = sorted((Path(pbs_home) / "mom_priv").iterdir())
+    except OSError:
+        return {}
+    for path in paths:
+        job_id, _, session = path.name.rpartition(".")
+        if job_id.startswith(SAVED) and session.isdigit():
+            found.setdefault(job_id[len(SAVED) :], []).append(path)
+    return found

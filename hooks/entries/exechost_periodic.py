@@ -1,5 +1,5 @@
 """On each MoM, at an interval: report what is left of the host, in one resource of its natural vnode, and which
-jobs were restarted from a checkpoint.
+jobs were restarted from a checkpoint. And forget which were saved but are gone.
 
 Nothing waits for this. It runs in a process of its own, reads a few small files, and sends only what has changed or
 would soon be too old, since each report is written into the server's database.
@@ -7,6 +7,7 @@ would soon be too old, since each report is written into the server's database.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from hooks.config import read_config
 from hooks.host_reading import is_due, parse_reading
 from hooks.resources import READING
-from hooks.restarted import find_restarted
+from hooks.restarted import find_left, find_restarted
 from hooks.telemetry import load_counts, read_counts, read_host, save_counts
 
 _ROOT = Path("/")
@@ -24,6 +25,7 @@ _COUNTS = "pbsteer_counts.json"
 def handle(pbs: Any) -> str | None:
     """Report, where there is something new."""
     report_restarted(pbs)
+    forget_left(pbs)
     vnodes = pbs.event().vnode_list
     name = pbs.get_local_nodename()
     if name not in vnodes:
@@ -55,3 +57,10 @@ def report_restarted(pbs: Any) -> None:
         if job is not None and job.session_id:
             job.session_id = -int(job.session_id)
         note.unlink()
+
+
+def forget_left(pbs: Any) -> None:
+    """Take away what is noted of saved jobs that are gone. Whatever goes wrong, the host is reported."""
+    with contextlib.suppress(Exception):
+        for note in find_left(pbs.pbs_conf["PBS_HOME"], pbs.event().job_list):
+            note.unlink()

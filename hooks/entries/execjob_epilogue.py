@@ -1,4 +1,5 @@
-"""A job has ended on this host: queue it again where it ended because a pass had asked it to save its work.
+"""A job has ended on this host: queue it again where it ended because a pass had asked it to save its work, or because
+it could not be restarted from what PBS's own checkpoint saved.
 
 It runs on the first host of each job that ends, in a process of its own. Where the job could not have been asked, it
 loads no more than it takes to see that. Else it asks the server one thing, with a time limit, and changes nothing where
@@ -8,9 +9,12 @@ until the server is there to be told.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from hooks.method import could_be_asked, has_failed_restart, may_be_run_again, may_have_been_asked, says_saved
+
+if TYPE_CHECKING:
+    from hooks.ended import Asked, Verdict
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
@@ -24,17 +28,16 @@ def handle(pbs: Any) -> str | None:
     if not job.in_ms_mom() or job.Exit_status is None:
         return None
     exit_status = int(job.Exit_status)
+    is_lost = False
     try:
-        if has_failed_restart(pbs.pbs_conf["PBS_HOME"], job, exit_status):
-            pbs.logjobmsg(
-                str(job.id), "pbsteer: it could not be started again from its checkpoint, and is queued again"
-            )
-            job.rerun()
+        is_lost = has_failed_restart(pbs.pbs_conf["PBS_HOME"], job, exit_status)
+        if is_lost:
+            _ask_of_restart(pbs, job, exit_status)
         elif may_be_run_again(exit_status) and may_have_been_asked(job, exit_status, pbs.hook_config_filename):
             _ask(pbs, job, exit_status)
     except Exception as error:
         # Nothing more is loaded here: that may be what failed.
-        again = says_saved(job, exit_status, pbs.hook_config_filename)
+        again = is_lost or says_saved(job, exit_status, pbs.hook_config_filename)
         if again:
             job.rerun()
         done = "is queued again, as one that saved" if again else "has ended"
@@ -43,24 +46,39 @@ def handle(pbs: Any) -> str | None:
     return None
 
 
+def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
+    from hooks.ended import judge_failed_restart
+
+    _act(pbs, job, exit_status, judge_failed_restart)
+
+
 def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
-    import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
-
     from hooks.config import read_config
-    from hooks.ended import Asked, Verdict, ask_server, judge_end, judge_patiently
+    from hooks.ended import judge_end
 
     ended_s = time.time()
-    job_id = str(job.id)
     checkpoint = read_config(pbs.hook_config_filename).checkpoint
     could_be = could_be_asked(job, checkpoint.method)
 
     def judge(asked: Asked | None) -> Verdict:
         return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be)
 
+    _act(pbs, job, exit_status, judge)
+
+
+def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], Verdict]) -> None:
+    import time
+
+    import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
+
+    from hooks.ended import ask_server, judge_patiently
+
+    began_s = time.time()
+    job_id = str(job.id)
     verdict = judge_patiently(lambda: ask_server(pbs_ifl, job_id, ANSWER_S), judge, SERVER_BACK_S)
-    found = f"after {time.time() - ended_s:.1f} s: {verdict.why}"
+    found = f"after {time.time() - began_s:.1f} s: {verdict.why}"
     if verdict.again:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")
         job.rerun()

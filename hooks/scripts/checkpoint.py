@@ -22,7 +22,7 @@ import sys
 import syslog
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 SIGNAL = signal.SIGUSR2
 WAIT_S = 25.0
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     if not failed:
         # The task runs: whatever goes wrong from here on must not have the MoM take it for one that does not.
         with contextlib.suppress(OSError):
-            (mom_priv / f"{SAVED}{job_id}").unlink(missing_ok=True)
+            note_of(job_id, session, mom_priv).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             (mom_priv / f"{RESTARTED}{job_id}").touch(0o600)
         with contextlib.suppress(OSError, ValueError):
@@ -75,14 +75,22 @@ def find_mom_priv(path: Path) -> Path:
     return (Path(hosts).parents[1] if hosts else path.parents[2]) / "mom_priv"
 
 
+def note_of(job_id: str, sid: int, mom_priv: Path) -> Path:
+    """Where it is noted that a task is saved: each task is saved, and restarted, by itself."""
+    return mom_priv / f"{SAVED}{job_id}.{sid}"
+
+
 def note_saved(job_id: str, sid: int, mom_priv: Path) -> None:
-    """Note that the job is saved and has to be restarted. PBS takes one that could not be, for whatever reason, for one
-    that has ended well: by the note, which goes when the task runs again, the epilogue hook knows better. The session
-    tells it from a later run that began anew; where the disk is full, nothing does."""
+    """Note that the task is saved and has to be restarted. PBS takes a job of which one could not be, for whatever
+    reason, for one that has ended well: by the note, which goes when the task runs again, the epilogue hook knows
+    better. The session tells it from a later run that began anew. PBS knows a job by its first task's, so a note also
+    says which of the job's were there before. Where the disk is full, nothing is noted."""
+    note = note_of(job_id, sid, mom_priv)
     with contextlib.suppress(OSError):
-        descriptor = os.open(mom_priv / f"{SAVED}{job_id}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        others = [path.name for path in mom_priv.iterdir() if path.name.rpartition(".")[0] == f"{SAVED}{job_id}"]
+        descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(str(sid))
+            file.write(" ".join(name.rpartition(".")[2] for name in others))
             file.flush()
             os.fsync(descriptor)
 
@@ -153,6 +161,7 @@ def restart(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
 
 def _become(job_id: str, told: dict[str, Any], mom_priv: Path, writable: int) -> None:
     """Be the task, in a session of its own. Says so through the pipe where that cannot be."""
+    script = os.getppid()
     try:
         os.setsid()
         # A MoM ignores or blocks signals that the job must be able to trap.
@@ -173,6 +182,9 @@ def _become(job_id: str, told: dict[str, Any], mom_priv: Path, writable: int) ->
                 os.close(opened)
         environment = dict(entry.partition("=")[::2] for entry in told["environment"] if "=" in entry)
         argv = told["command"] or [str(mom_priv / "jobs" / f"{job_id}.SC")]
+        if os.getppid() != script:
+            # The MoM had no patience with a folder that kept us waiting, and the job is queued again.
+            return
         try:
             os.execvpe(argv[0], argv, environment)  # noqa: S606 - a program and its arguments, with the user's rights
         except OSError:
@@ -191,59 +203,86 @@ def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
     if outside:
         return complain(f"session {sid}: process {outside[0]} is not the user's or not below it: the job is not saved")
     path.mkdir(0o700)
-    over = watch_over(sid, mom_priv / f"{SAVED}{job_id}")
+    note = note_of(job_id, sid, mom_priv)
+    over = watch_over(lambda: let_go_on(sid, note))
     # Stopped, not ended: should the MoM have no patience and end this script, the job must not look as if it were done.
-    if run_criu(program, "dump", path, "--tree", str(sid), "--leave-stopped", until=over):
+    if run_criu(program, "dump", path, over, "--tree", str(sid), "--leave-stopped"):
         shutil.rmtree(path)
         return 1
     note_saved(job_id, sid, mom_priv)
     for pid in find_session(sid):
         send(pid, signal.SIGKILL)
+    # What has been killed is still there while the kernel takes back its memory.
+    say_done(over)
     return 0
 
 
-def watch_over(sid: int, note: Path) -> int:
-    """Leave a process that has the session go on should it be there when this script and CRIU are gone, as where a MoM
-    ended the script: nobody else would, and the job would stand still to its walltime. Whoever it waits for keeps the
-    descriptor that is returned."""
+def let_go_on(sid: int, note: Path) -> None:
+    """Have a session go on that CRIU has stopped: nobody else would, and the job would stand still to its walltime."""
+    left = find_session(sid)
+    if left:
+        note.unlink(missing_ok=True)
+    for pid in left:
+        send(pid, signal.SIGCONT)
+
+
+def watch_over(otherwise: Callable[[], None]) -> int:
+    """Leave a process that does what is to be done should this script and CRIU be gone without a word, as where a MoM
+    ended the script, and only the script. Whoever it waits for keeps the descriptor that is returned."""
     readable, writable = os.pipe()
     if not os.fork():
         try:
             os.setsid()
             os.close(writable)
-            os.read(readable, 1)
-            left = find_session(sid)
-            if left:
-                note.unlink(missing_ok=True)
-            for pid in left:
-                send(pid, signal.SIGCONT)
+            if not os.read(readable, 1):
+                otherwise()
         finally:
             os._exit(0)
     os.close(readable)
     return writable
 
 
+def say_done(over: int) -> None:
+    """Have the process that watches over this script do nothing any more."""
+    with contextlib.suppress(OSError):
+        os.write(over, b"!")
+
+
 def restore(sid: int, path: Path, criu: str) -> int:
-    """Have CRIU bring the session back from its folder. 0 once it runs, 1 where that cannot be."""
-    program = shutil.which(criu, path=_PATH)
+    """Have CRIU bring the session back from its folder. 0 once it runs, 1 where that cannot be; then none of it runs,
+    since the job is queued again."""
+    program, uid = shutil.which(criu, path=_PATH), int(os.environ["UID"])
     if program is None:
         return complain(f"there is no {criu}: the job cannot go on")
     numbers = [int(core.stem.partition("-")[2]) for core in path.glob("core-*.img")]
     for _ in range(_TRIES):
-        if not any(Path(f"/proc/{number}").exists() for number in numbers):
+        taken = [number for number in numbers if Path(f"/proc/{number}").exists()]
+        if not taken:
             break
         time.sleep(_POLL_S)
-    return run_criu(program, "restore", path, "--restore-detached") or int(not is_alive(sid))
+    else:
+        return complain(f"session {sid}: another process has the number {taken[0]}: the job cannot go on")
+    over = watch_over(lambda: end_session(sid, uid))
+    if run_criu(program, "restore", path, over, "--restore-detached") or not is_alive(sid):
+        return 1
+    say_done(over)
+    return 0
 
 
-def run_criu(program: str, what: str, path: Path, *options: str, until: int | None = None) -> int:
+def end_session(sid: int, uid: int) -> None:
+    """End what there is of the user's session."""
+    for pid in find_session(sid):
+        if _read_users(pid) == {uid}:
+            send(pid, signal.SIGKILL)
+
+
+def run_criu(program: str, what: str, path: Path, over: int, *options: str) -> int:
     """Run CRIU on a folder of images. 0 if it did what it should, else 1, with its last words in the system's log. It
-    keeps the descriptor ``until``, if there is one, to its end."""
+    keeps the descriptor ``over`` to its end."""
     log = path / f"{what}.log"
     # The job's control groups are the MoM's to make.
     argv = [program, what, "--images-dir", str(path), "--log-file", log.name, "--manage-cgroups=ignore", *options]
-    kept = () if until is None else (until,)
-    done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, env={"PATH": _PATH}, pass_fds=kept)
+    done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, env={"PATH": _PATH}, pass_fds=(over,))
     if not done.returncode:
         return 0
     said = [line for line in log.read_text(errors="replace").splitlines() if "Error" in line] if log.exists() else []

@@ -4,10 +4,11 @@ What it does to processes is tried on a real server (tests/pbs/test_saving_story
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,20 @@ def test_the_note_of_a_saved_job_goes_when_it_runs_again(
     mom_priv: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     checkpoint.note_saved("1.s", 42, mom_priv)
-    assert (mom_priv / f"{SAVED}1.s").read_text() == "42"
+    assert [path.name for path in mom_priv.iterdir()] == [f"{SAVED}1.s.42"]
     assert run(what, monkeypatch, 0) == 0
     assert [path.name for path in mom_priv.iterdir()] == [f"{RESTARTED}1.s"]
+
+
+def test_each_task_has_a_note_which_says_what_sessions_of_the_job_were_saved_before(
+    mom_priv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for job_id, sid in (("1.s", 42), ("1.s.t", 7), ("1.s", 43)):
+        checkpoint.note_saved(job_id, sid, mom_priv)
+    told = {f"{SAVED}1.s.42": "", f"{SAVED}1.s.t.7": "", f"{SAVED}1.s.43": "42"}
+    assert {path.name: path.read_text() for path in mom_priv.iterdir()} == told
+    assert run("restart", monkeypatch, 0) == 0
+    assert {path.name for path in mom_priv.iterdir()} == {*told, f"{RESTARTED}1.s"} - {f"{SAVED}1.s.42"}
 
 
 @pytest.mark.parametrize("result", [1, OSError("no"), ValueError("no"), KeyError("no")])
@@ -66,14 +78,14 @@ def test_the_note_of_a_job_that_could_not_be_restarted_stays(
 ) -> None:
     checkpoint.note_saved("1.s", 42, mom_priv)
     assert run("restart", monkeypatch, result) == 1
-    assert [path.name for path in mom_priv.iterdir()] == [f"{SAVED}1.s"]
+    assert [path.name for path in mom_priv.iterdir()] == [f"{SAVED}1.s.42"]
 
 
 def test_a_restarted_job_of_which_nothing_can_be_noted_runs(mom_priv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint.note_saved("1.s", 42, mom_priv)
     (mom_priv / f"{RESTARTED}1.s").symlink_to(mom_priv / "nowhere" / "at all")
     assert run("restart", monkeypatch, 0) == 0
-    assert not (mom_priv / f"{SAVED}1.s").exists()
+    assert not (mom_priv / f"{SAVED}1.s.42").exists()
 
 
 def test_a_job_of_which_nothing_can_be_noted_is_saved_all_the_same(tmp_path: Path) -> None:
@@ -81,8 +93,8 @@ def test_a_job_of_which_nothing_can_be_noted_is_saved_all_the_same(tmp_path: Pat
     assert not (tmp_path / "gone").exists()
 
 
-_STOPS = "#!/bin/sh\nkill -STOP $8\ntouch {begun}\nwhile [ ! -e {leave} ]; do sleep 0.1; done\n"
-"""As much of CRIU as has a MoM lose its patience: the job's process stands still, and it takes its time."""
+_SLOW = "#!/bin/sh\n{first}\ntouch {begun}\nwhile [ ! -e {leave} ]; do sleep 0.1; done\n"
+"""As much of CRIU as has a MoM lose its patience: it does something, and takes its time."""
 
 
 def state_of(pid: int) -> str:
@@ -96,25 +108,155 @@ def wait_until(holds: Callable[[], object], what: str) -> None:
         time.sleep(0.05)
 
 
-def test_a_job_goes_on_where_its_mom_has_no_patience_with_the_dump(tmp_path: Path) -> None:
-    criu, begun, leave = (tmp_path / name for name in ("criu", "begun", "leave"))
-    criu.write_text(_STOPS.format(begun=begun, leave=leave))
-    criu.chmod(0o755)
-    (tmp_path / "mom_priv").mkdir()
-    environment = {**os.environ, "UID": str(os.getuid()), "PBS_NODEFILE": str(tmp_path / "aux" / "1.s")}
-    job = subprocess.Popen(["sleep", "600"], start_new_session=True)
-    try:
-        words = ["dump", "1.s", str(job.pid), "00000001", str(tmp_path / "00000001"), str(criu)]
-        script = subprocess.Popen([sys.executable, checkpoint.__file__, *words], env=environment)
-        wait_until(begun.exists, "the dump")
-        assert state_of(job.pid) == "T"
-        checkpoint.note_saved("1.s", job.pid, tmp_path / "mom_priv")
-        script.kill()
-        script.wait()
-        assert state_of(job.pid) == "T"
-        leave.touch()
-        wait_until(lambda: state_of(job.pid) == "S", "the job goes on")
-        assert not list((tmp_path / "mom_priv").iterdir())
-    finally:
-        job.kill()
-        job.wait()
+@pytest.fixture
+def job() -> Iterator[subprocess.Popen[bytes]]:
+    """A job of one process."""
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+class Script:
+    """The checkpoint script as a MoM runs it for a job's task, with a stand-in for CRIU."""
+
+    def __init__(self, folder: Path, what: str, sid: int, criu: str, uid: int | None = None) -> None:
+        self.mom_priv, self._begun, self._leave = (folder / name for name in ("mom_priv", "begun", "leave"))
+        self.mom_priv.mkdir(exist_ok=True)
+        program = folder / "criu"
+        program.write_text(criu.format(first="kill -STOP $8", begun=self._begun, leave=self._leave))
+        program.chmod(0o755)
+        if what == "restore":
+            (folder / "00000001").mkdir()
+        words = [what, "1.s", str(sid), "00000001", str(folder / "00000001"), str(program)]
+        user = str(os.getuid() if uid is None else uid)
+        environment = {**os.environ, "UID": user, "PBS_NODEFILE": str(folder / "aux" / "1.s")}
+        # Whoever the script leaves behind has the pipe.
+        self._left, writable = os.pipe()
+        argv = [sys.executable, checkpoint.__file__, *words]
+        self.process = subprocess.Popen(argv, env=environment, pass_fds=[writable])
+        os.close(writable)
+
+    def kill_while_criu_runs(self) -> None:
+        wait_until(self._begun.exists, "CRIU")
+        self.process.kill()
+        self.process.wait()
+
+    def let_criu_end(self) -> None:
+        self._leave.touch()
+
+    def wait_for_all(self) -> int:
+        """The exit status, once nobody whom the script has left behind is there any more."""
+        status = self.process.wait(60)
+        assert os.read(self._left, 1) == b""
+        os.close(self._left)
+        return status
+
+    def notes(self) -> list[str]:
+        return [path.name for path in self.mom_priv.iterdir()]
+
+
+def test_a_job_goes_on_where_its_mom_has_no_patience_with_the_dump(
+    tmp_path: Path, job: subprocess.Popen[bytes]
+) -> None:
+    script = Script(tmp_path, "dump", job.pid, _SLOW)
+    wait_until(lambda: state_of(job.pid) == "T", "CRIU stops the job")
+    checkpoint.note_saved("1.s", job.pid, script.mom_priv)
+    script.kill_while_criu_runs()
+    assert state_of(job.pid) == "T"
+    script.let_criu_end()
+    wait_until(lambda: state_of(job.pid) == "S", "the job goes on")
+    script.wait_for_all()
+    assert not script.notes()
+
+
+def test_the_note_of_a_saved_job_stays_though_its_processes_take_their_time_to_be_gone(
+    tmp_path: Path, job: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As large ones do: the kernel takes back their memory first."""
+    sent: list[tuple[int, int]] = []
+    monkeypatch.setattr(checkpoint, "send", lambda pid, number: sent.append((pid, number)))
+    monkeypatch.setenv("UID", str(os.getuid()))
+    left, writable = os.pipe()
+    script = os.fork()
+    if not script:
+        try:
+            failed = checkpoint.dump("1.s", job.pid, tmp_path / "00000001", tmp_path, "/bin/true")
+            os._exit(failed or int(sent != [(job.pid, signal.SIGKILL)]))
+        finally:
+            os._exit(99)
+    os.close(writable)
+    assert os.waitstatus_to_exitcode(os.waitpid(script, 0)[1]) == 0
+    assert os.read(left, 1) == b""
+    os.close(left)
+    assert state_of(job.pid) == "S"
+    assert (tmp_path / f"{SAVED}1.s.{job.pid}").exists()
+
+
+@pytest.mark.parametrize("is_script_there", [True, False])
+def test_a_job_whose_folder_kept_its_restart_waiting_runs_only_where_its_mom_has_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_script_there: bool
+) -> None:
+    ran = tmp_path / "ran"
+    told: dict[str, Any] = {"folder": str(tmp_path), "out": os.devnull, "err": os.devnull}
+    told |= {"environment": [], "command": ["/usr/bin/touch", str(ran)]}
+    monkeypatch.setenv("UID", str(os.getuid()))
+    monkeypatch.setenv("GID", str(os.getgid()))
+    monkeypatch.setattr(os, "initgroups", lambda *_: None)
+    monkeypatch.setattr(os, "chdir", lambda _: is_script_there or monkeypatch.setattr(os, "getppid", lambda: 1))
+    readable, writable = os.pipe()
+    task = os.fork()
+    if not task:
+        try:
+            checkpoint._become("1.s", told, tmp_path, writable)
+        finally:
+            os._exit(1)
+    os.close(writable)
+    assert os.waitstatus_to_exitcode(os.waitpid(task, 0)[1]) == int(not is_script_there)
+    assert os.read(readable, 1) == (b"" if is_script_there else b"!")
+    os.close(readable)
+    assert ran.exists() is is_script_there
+
+
+def test_a_job_that_is_restored_after_its_mom_lost_patience_does_not_run(
+    tmp_path: Path, job: subprocess.Popen[bytes]
+) -> None:
+    script = Script(tmp_path, "restore", job.pid, _SLOW.replace("{first}", ":"))
+    checkpoint.note_saved("1.s", job.pid, script.mom_priv)
+    script.kill_while_criu_runs()
+    assert state_of(job.pid) == "S"
+    script.let_criu_end()
+    assert job.wait(60) == -signal.SIGKILL
+    script.wait_for_all()
+    assert script.notes() == [f"{SAVED}1.s.{job.pid}"]
+
+
+def test_a_job_that_is_restored_runs_when_all_who_restored_it_are_gone(
+    tmp_path: Path, job: subprocess.Popen[bytes]
+) -> None:
+    assert Script(tmp_path, "restore", job.pid, "#!/bin/sh\n").wait_for_all() == 0
+    assert state_of(job.pid) == "S"
+
+
+def test_what_a_failed_restore_leaves_does_not_run(tmp_path: Path, job: subprocess.Popen[bytes]) -> None:
+    assert Script(tmp_path, "restore", job.pid, "#!/bin/sh\nexit 1\n").wait_for_all() == 1
+    assert job.wait(60) == -signal.SIGKILL
+
+
+def test_a_failed_restore_ends_nobody_else_s_processes(tmp_path: Path, job: subprocess.Popen[bytes]) -> None:
+    assert Script(tmp_path, "restore", job.pid, "#!/bin/sh\nexit 1\n", uid=os.getuid() + 1).wait_for_all() == 1
+    assert state_of(job.pid) == "S"
+
+
+def test_a_job_whose_number_another_process_has_is_not_restored_and_that_process_runs(
+    tmp_path: Path, job: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def restore(*_: object) -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(checkpoint, "_POLL_S", 0.0)
+    monkeypatch.setattr(checkpoint, "run_criu", restore)
+    monkeypatch.setenv("UID", str(os.getuid()))
+    (tmp_path / f"core-{job.pid}.img").touch()
+    assert checkpoint.restore(job.pid, tmp_path, "/bin/true") == 1
+    assert state_of(job.pid) == "S"

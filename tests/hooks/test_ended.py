@@ -191,10 +191,10 @@ def ended_job(job_id: str, session: int | None = 42) -> types.SimpleNamespace:
     return types.SimpleNamespace(id=job_id, session_id=session)
 
 
-def note_saved(home: Path, session: int = 42) -> Path:
+def note_saved(home: Path, session: int = 42, before: str = "") -> Path:
     (home / "mom_priv").mkdir(exist_ok=True)
-    note = home / "mom_priv" / f"{SAVED_NOTE}1.s"
-    note.write_text(str(session))
+    note = home / "mom_priv" / f"{SAVED_NOTE}1.s.{session}"
+    note.write_text(before)
     return note
 
 
@@ -209,6 +209,28 @@ def test_a_later_run_that_began_anew_is_no_failed_restart(tmp_path: Path, sessio
     note = note_saved(tmp_path)
     assert has_failed_restart(str(tmp_path), ended_job("1.s", session), 0) is failed
     assert not note.exists()
+
+
+def test_a_restart_of_another_task_than_the_first_that_failed_is_known_and_all_is_forgotten(tmp_path: Path) -> None:
+    """PBS knows the job by its first task's session; that task's note went as it was restarted."""
+    notes = [note_saved(tmp_path, 43, "42"), note_saved(tmp_path, 44, "42 43")]
+    other = tmp_path / "mom_priv" / f"{SAVED_NOTE}1.s.t.42"
+    other.touch()
+    assert has_failed_restart(str(tmp_path), ended_job("1.s", 42), 0)
+    assert not any(note.exists() for note in notes)
+    assert other.exists()
+
+
+@pytest.mark.parametrize("job_id", ["1[2].s", "1[].s"])
+def test_a_failed_restart_is_known_whatever_the_job_is_called(tmp_path: Path, job_id: str) -> None:
+    note = note_saved(tmp_path)
+    note.rename(note.with_name(f"{SAVED_NOTE}{job_id}.42"))
+    assert has_failed_restart(str(tmp_path), ended_job(job_id, 42), 0)
+
+
+def test_a_note_that_cannot_be_read_counts(tmp_path: Path) -> None:
+    note_saved(tmp_path).write_bytes(b"\xff")
+    assert has_failed_restart(str(tmp_path), ended_job("1.s", 42), 0)
 
 
 def test_the_end_that_saving_makes_is_no_failed_restart(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
 from hooks.ended import Asked
 from hooks.entries import execjob_epilogue
 from hooks.marks import Mark
+from hooks.method import SAVED as SAVED_NOTE
 from policy.settings import CheckpointSettings
 
 SAVED = CheckpointSettings().exit_status
@@ -21,7 +23,9 @@ DEBUG = 0x80
 class Ended:
     """One end of a job as the hook meets it: ``answers`` are the server's, one after the other."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: Asked | None) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: Asked | None, home: str = "/nowhere"
+    ) -> None:
         self.reruns: list[str] = []
         self.log: list[tuple[int, str]] = []
         self.left = list(answers)
@@ -29,6 +33,7 @@ class Ended:
         monkeypatch.setattr("hooks.ended.ask_server", lambda *_: self.left.pop(0))
         job = types.SimpleNamespace(
             id="1.server",
+            session_id=42,
             Exit_status=exit_status,
             Resource_List={"pbsteer_save": "signal"},
             in_ms_mom=lambda: True,
@@ -38,7 +43,7 @@ class Ended:
         execjob_epilogue.handle(
             types.SimpleNamespace(
                 event=lambda: event,
-                pbs_conf={"PBS_HOME": "/nowhere"},
+                pbs_conf={"PBS_HOME": home},
                 hook_config_filename=None,
                 EVENT_DEBUG=DEBUG,
                 logmsg=lambda level, words: self.log.append((level, words)),
@@ -68,6 +73,42 @@ def test_whom_nobody_asked_has_ended_and_a_debug_line_says_so(monkeypatch: pytes
     assert level == DEBUG
     assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and has ended, after ")
     assert words.endswith("nobody asked it to save and end")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    """A PBS_HOME in which the job is noted as saved and not restarted."""
+    (tmp_path / "mom_priv").mkdir()
+    (tmp_path / "mom_priv" / f"{SAVED_NOTE}1.server.42").touch()
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize("exit_status", [0, 265])
+@pytest.mark.parametrize("asked", [ASKED, NOBODY, ASKED._replace(is_rerunnable=False)])
+def test_whom_pbs_could_not_restart_is_queued_again(
+    monkeypatch: pytest.MonkeyPatch, home: str, exit_status: int, asked: Asked
+) -> None:
+    end = Ended(monkeypatch, exit_status, None, asked, home=home)
+    assert (end.reruns, end.left) == (["1.server"], [])
+    [(level, words)] = end.log
+    assert level == 8
+    assert words.startswith(f"1.server;pbsteer: it ended with {exit_status} and is queued again, after ")
+    assert words.endswith(": it could not be started again from its checkpoint")
+
+
+def test_whom_pbs_could_not_restart_is_queued_again_though_the_server_does_not_say(
+    monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    monkeypatch.setattr(execjob_epilogue, "SERVER_BACK_S", 0)
+    assert Ended(monkeypatch, 0, None, home=home).reruns == ["1.server"]
+
+
+def test_who_was_deleted_while_pbs_tried_to_restart_it_has_ended(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    end = Ended(monkeypatch, 0, ASKED._replace(is_deleted=True), home=home)
+    assert (end.reruns, end.left) == ([], [])
+    [(level, words)] = end.log
+    assert level == DEBUG
+    assert words.endswith("somebody has deleted it")
 
 
 @pytest.mark.parametrize("broken", ["has_failed_restart", "may_be_run_again", "may_have_been_asked"])

@@ -9,12 +9,15 @@ import sys
 import time
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hooks import ended
 from hooks.bundle import build
 from hooks.entries import execjob_epilogue
+from hooks.method import SAVED
+from hooks.picture import Picture
 from tests.hooks.pictures import picture, running
 
 _RUNNER = Path(__file__).parent / "stand_in" / "fail_at_each_line.py"
@@ -76,25 +79,45 @@ def test_who_saved_comes_back_though_the_hook_fails_and_the_log_says_so(
     assert log == [f"1.server;pbsteer: it ended with {exit_status} and {done}: MemoryError: on purpose"]
 
 
+def fail_at_each_line(folder: Path, world: Picture, **job: Any) -> dict[str, bool]:
+    """Whether the job is queued again, by the line of ours at which the hook fails."""
+    files = {"hook.py": build("execjob_epilogue"), "config.json": "{}"}
+    scenario = {
+        "home": str(folder),
+        "config": str(folder / "config.json"),
+        "world": world.to_data(),
+        "job": {"id": "1.s", "Resource_List": {"pbsteer_save": "signal"}, **job},
+    }
+    for name, text in {**files, "scenario.json": json.dumps(scenario)}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    argv = [sys.executable, "-I", "-S", "-OO", str(_RUNNER), str(folder / "hook.py"), str(folder / "scenario.json")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    queued_again: dict[str, bool] = json.loads(done.stdout)
+    return queued_again
+
+
 def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that_saved(tmp_path: Path) -> None:
     now_s = int(time.time())
     mark = f"pbsteer for=9.s how=signal asked={now_s - 5} until={now_s + 60}"
-    files = {"hook.py": build("execjob_epilogue"), "config.json": "{}"}
-    scenario = {
-        "home": str(tmp_path),
-        "config": str(tmp_path / "config.json"),
-        "world": picture({"1.s": running(stime="900") | {"estimated.site": mark}}).to_data(),
-        "job": {"id": "1.s", "Exit_status": 85, "Resource_List": {"pbsteer_save": "signal"}},
-    }
-    for name, text in {**files, "scenario.json": json.dumps(scenario)}.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    argv = [sys.executable, "-I", "-S", "-OO", str(_RUNNER), str(tmp_path / "hook.py"), str(tmp_path / "scenario.json")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    queued_again = json.loads(done.stdout)
+    world = picture({"1.s": running(stime="900") | {"estimated.site": mark}})
+    queued_again = fail_at_each_line(tmp_path, world, Exit_status=85)
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {entry, "hooks/method.py", "hooks/ended.py"}
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     guarded_from = lines.index("    try:") + 2
     lost = {place for place, again in queued_again.items() if not again}
     assert lost <= {f"{entry}:{number} handle" for number in range(guarded_from)}
+
+
+def test_an_error_at_any_line_after_it_knows_of_a_failed_restart_loses_no_job(tmp_path: Path) -> None:
+    # A note that outlives each of the runs.
+    (tmp_path / "mom_priv" / f"{SAVED}1.s.42").mkdir(parents=True)
+    queued_again = fail_at_each_line(tmp_path, picture({"1.s": running(stime="900")}), session_id=42, Exit_status=0)
+    entry = "hooks/entries/execjob_epilogue.py"
+    assert {place.partition(":")[0] for place in queued_again} >= {entry, "hooks/method.py", "hooks/ended.py"}
+    lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
+    known_from = next(number for number, line in enumerate(lines, 1) if "is_lost = has_failed_restart" in line) + 1
+    before = {f"{entry}:{number} handle" for number in range(known_from)}
+    lost = {place for place, again in queued_again.items() if not again}
+    assert {place for place in lost if not place.startswith("hooks/method.py:")} <= before

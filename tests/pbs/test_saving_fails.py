@@ -60,6 +60,10 @@ def count_processes(pbs: PbsCluster) -> int:
     return int(done.stdout)
 
 
+def notes(pbs: PbsCluster) -> list[Path]:
+    return list((home_of_mom(pbs) / "mom_priv").glob("pbsteer-saved-*"))
+
+
 def test_a_job_whose_restart_script_is_gone_is_queued_again(cluster: PbsCluster) -> None:
     job = save_one(cluster)
     (home_of_mom(cluster) / "checkpoint.py").rename(home_of_mom(cluster) / "aside.py")
@@ -79,6 +83,27 @@ def test_a_job_whose_restart_script_hangs_until_its_mom_ends_it_is_queued_again(
     assert repeated(cluster, job) == 0
 
 
+def test_a_job_that_is_deleted_while_its_restart_script_hangs_is_gone(cluster: PbsCluster) -> None:
+    job = save_one(cluster)
+    config, script = home_of_mom(cluster) / "mom_priv" / "config", home_of_mom(cluster) / "checkpoint.py"
+    config.write_text(config.read_text().replace("$action restart 40", "$action restart 20"))
+    reread(cluster, 1)
+    begun = home_of_mom(cluster) / "begun"
+    script.write_text(f"open({str(begun)!r}, 'w')\n{HANGS}", encoding="utf-8")
+    cluster.wait_until(begun.exists, 120.0, "the restart hangs")
+    cluster.run(["qdel", job], user="alice").demand_success()
+    cluster.wait_for_state(job, "F", 120.0)
+    assert cluster.job(job)["run_count"] == 1
+    assert not notes(cluster)
+
+
+def test_what_is_noted_of_a_job_that_is_deleted_while_it_is_held_goes(cluster: PbsCluster) -> None:
+    job = save_one(cluster)
+    assert [path.name.rpartition(".")[0] for path in notes(cluster)] == [f"pbsteer-saved-{job}"]
+    cluster.run(["qdel", job], user="alice").demand_success()
+    cluster.wait_until(lambda: not notes(cluster), 120.0, "the note is gone")
+
+
 def test_a_job_is_restarted_where_its_host_keeps_checkpoints_elsewhere(cluster: PbsCluster) -> None:
     elsewhere = cluster.testbed.folder / "elsewhere"
     elsewhere.mkdir(mode=0o700)
@@ -91,7 +116,7 @@ def test_a_job_is_restarted_where_its_host_keeps_checkpoints_elsewhere(cluster: 
     assert repeated(cluster, job) == 0
     assert cluster.job(job)["run_count"] == 1
     assert count_processes(cluster) == 0
-    assert not list((home_of_mom(cluster) / "mom_priv").glob("pbsteer-saved-*"))
+    assert not notes(cluster)
 
 
 @pytest.mark.parametrize("script", ["import sys\nsys.exit(2)\n", "", HANGS])
