@@ -58,12 +58,13 @@ def hold_victim(ground: Ground, _number: int, _chance: random.Random) -> str:
     victim = find_victim(ground, single=True)
     user = ground.books.lives[victim.id].user
     done = ground.pbs.run(["qhold", victim.id], user=user)
-    if done.status != 0:
-        raise Missed(f"{victim.id} had ended: {done.stderr.strip()}")
     try:
+        if done.status != 0:
+            raise Missed(f"{victim.id} had ended: {done.stderr.strip()}")
         linger(ground, max(0.0, victim.until_s - time.time()) + 2.0)
         holds = str(ground.pbs.job(victim.id).get("Hold_Types"))
     finally:
+        # Also where its host refused: the server has the hold all the same.
         ground.pbs.run(["qrls", victim.id], user=user)
     if _unfinished(ground, victim.id):
         demand(ground, lambda: "u" not in str(ground.pbs.job(victim.id).get("Hold_Types")), "the user's release")
