@@ -135,7 +135,7 @@ def test_a_quota_is_changed_after_its_preview_and_taken_back(pbs: PbsCluster, st
             terminal,
             "done, read back",
             "in the next pass",
-            f"for {waiting}",
+            f"for {short(waiting)}",
             f"{short(waiting)} bob 8c would start",
             "in observe",
         )
