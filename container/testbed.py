@@ -22,6 +22,7 @@ from typing import Any, Callable
 from container import accounts, cluster, pbs_config
 from container.engine import ENGINES
 from container.hosts import enter_argv, find_host_process, path_on_host
+from container.place import check_parents, check_room, make_parents
 from container.requirements import SERVER_PROGRAM, check_root
 from container.run import SYSTEM_PATH, Finished, run
 from container.spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
@@ -34,8 +35,6 @@ _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
 _HOMES = "home"
 _STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-_SERVER_MIB, _MOM_MIB = 150, 10
-"""What the files of a host take on the machine's disk, with some room to work."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +118,9 @@ def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Tes
         which = write_options(spec.name, state)
         raise TestbedError(f"testbed {spec.name!r} is {state_of_it}; take it down first: pbsteer testbed down{which}")
     ENGINES[spec.engine].prepare(spec, say)
-    _check_parents(folder)
-    _make_parents(folder)
-    _check_room(spec, folder)
+    check_parents(folder)
+    make_parents(folder)
+    check_room(spec, folder)
     try:
         folder.mkdir(mode=0o755)
     except FileExistsError as error:
@@ -351,44 +350,6 @@ def _tell_shape(found: TestbedSpec | None, wanted: TestbedSpec) -> str:
         if value != fields[name]
     )
     return f"up with another shape ({told})"
-
-
-def _check_parents(folder: Path) -> None:
-    """Refuse a place that users cannot come to, or one like /tmp, where PBS's scheduler ends without a word."""
-    for parent in list_parents(folder):
-        mode = parent.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            raise TestbedError(f"state folder {folder.parent}: {parent} is closed to users other than its owner")
-        if mode & stat.S_IWOTH:
-            raise TestbedError(
-                f"state folder {folder.parent}: everybody may write to {parent}, and PBS trusts no files below such a"
-                " folder; --state names another place"
-            )
-
-
-def list_parents(folder: Path) -> list[Path]:
-    """The folders that there are above one, the nearest first."""
-    return [parent for parent in folder.parents if parent.is_dir()]
-
-
-def _make_parents(folder: Path) -> None:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TestbedError(f"state folder {folder.parent} cannot be made: {error.strerror}") from error
-
-
-def _check_room(spec: TestbedSpec, folder: Path) -> None:
-    """Refuse a disk on which the data store could not even begin."""
-    needed_mib = _SERVER_MIB + _MOM_MIB * spec.moms
-    free_mib = shutil.disk_usage(folder.parent).free >> 20
-    if free_mib < needed_mib:
-        with contextlib.suppress(OSError):
-            folder.parent.rmdir()
-        raise TestbedError(
-            f"state folder {folder.parent}: {free_mib:,} MiB of its disk are free, and a testbed of"
-            f" {len(spec.hosts)} hosts needs {needed_mib:,}; --state names another place"
-        )
 
 
 def _run_as_root(

@@ -12,6 +12,7 @@ from typing import Callable
 
 import pytest
 
+from container import place as places
 from container import testbed as testbeds
 from container.cluster import SETUID_PROGRAMS
 from container.requirements import SERVER_PROGRAM
@@ -63,8 +64,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     place = tmp_path.resolve()
     place.chmod(0o755)
-    known = testbeds.list_parents
-    monkeypatch.setattr(testbeds, "list_parents", lambda folder: [p for p in known(folder) if p.is_relative_to(place)])
+    known = places.list_parents
+    monkeypatch.setattr(places, "list_parents", lambda folder: [p for p in known(folder) if p.is_relative_to(place)])
     return place
 
 

@@ -26,10 +26,15 @@ def test_a_partition_is_made_with_a_scheduler_and_taken_back(deployment: Deploym
     assert snapshot(qmgr) == before
 
 
-def test_a_partition_that_has_a_scheduler_is_used_as_it_is(deployment: Deployment, qmgr: FakeQmgr) -> None:
+@pytest.mark.parametrize("serves", ["big", "small,big"])
+@pytest.mark.parametrize("has_vnode", [True, False])
+def test_a_partition_that_has_a_scheduler_is_used_as_it_is(
+    deployment: Deployment, qmgr: FakeQmgr, serves: str, has_vnode: bool
+) -> None:
     qmgr("create sched other")
-    qmgr("set sched other partition = big")
-    qmgr("set node n1 partition = big")
+    qmgr(f"set sched other partition = {serves}")
+    if has_vnode:
+        qmgr("set node n1 partition = big")
     before = snapshot(qmgr)
     deployment.apply(SETTINGS, silent, PART)
     assert set(qmgr.scheduling) == {"default", "other"}
@@ -121,13 +126,3 @@ def test_whichever_step_of_a_partition_fails_the_server_is_as_it_was(tmp_path: P
         with pytest.raises(DeployError, match="the server is as it was before"):
             Deployment(str(home), qmgr).apply(SETTINGS, silent, PART)
         assert snapshot(qmgr) == before, line
-
-
-def test_a_scheduler_that_serves_several_partitions_serves_each(deployment: Deployment, qmgr: FakeQmgr) -> None:
-    qmgr("create sched other")
-    qmgr("set sched other partition = small,big")
-    before = snapshot(qmgr)
-    deployment.apply(SETTINGS, silent, PART)
-    assert set(qmgr.scheduling) == {"default", "other"}
-    deployment.remove(silent)
-    assert snapshot(qmgr) == before
