@@ -26,13 +26,24 @@ def read_asked(resources: Any) -> dict[str, str]:
     """
     asked = {}
     for name in ASKED:
-        try:
-            value = resources[name]
-        except Exception:  # noqa: BLE001, S112 - how PBS says that it does not know a resource differs by version
-            continue
+        value = read_value(resources, name)
         if value is not None:
-            asked[name] = str(value)
+            asked[name] = value
     return asked
+
+
+def read_value(resources: Any, name: str) -> str | None:
+    """One value; None where it is not named, or where the server does not know the resource."""
+    try:
+        value = resources[name]
+    except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
+        return None
+    return None if value is None else str(value)
+
+
+def read_select(resources: Any) -> str:
+    """The chunks asked for, as ``select`` or in the old form as ``nodes``; empty where none are named."""
+    return read_value(resources, "select") or read_value(resources, "nodes") or ""
 
 
 def without_empty(asked: dict[str, str]) -> dict[str, str]:

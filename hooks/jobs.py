@@ -16,6 +16,7 @@ from hooks.queues import Report, read_whole
 from hooks.resources import OWN_SELECT, WISHES
 from hooks.stripes import own_place
 from hooks.wishes import NO_WISHES, Wishes, read_wishes
+from policy.bounds import find_excess
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.placement import Placement, PlacementError, parse_exec_vnode
 from policy.request import Chunk, Request, RequestError, parse_request
@@ -98,7 +99,8 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
     """
     queue = texts.get("queue", "")
     unread: list[str] = []
-    request = _read_request(texts, consumables, unread)
+    excess = find_excess(texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", ""), settings.submission)
+    request = _without_chunks(texts) if excess else _read_request(texts, consumables, unread)
     pinned = _read_pinned(texts, unread)
     if pinned.spots:
         request = _request_of(pinned, request)
@@ -126,7 +128,7 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         urgent=priority >= settings.quota.urgent_priority,
         blocked=f"{unread[0]}, which cannot be read"
         if unread
-        else _read_block(texts, not_before_s, mark) or _unable(request),
+        else _read_block(texts, not_before_s, mark) or excess or _unable(request),
         not_before_s=not_before_s,
         subjobs=subjobs,
         name=texts.get("Job_Name", ""),
@@ -189,7 +191,12 @@ def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[s
         return parse_request(select, own_place(place) if own else place, consumables)
     except RequestError as error:
         unread.append(str(error))
-        return Request.of_cores(max(1, read_whole(texts.get("Resource_List.ncpus", ""), 1)))
+        return _without_chunks(texts)
+
+
+def _without_chunks(texts: Attributes) -> Request:
+    """As many single cores as a job has whose chunks are not read; such a job does not start."""
+    return Request.of_cores(max(1, read_whole(texts.get("Resource_List.ncpus", ""), 1)))
 
 
 def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], unread: list[str]) -> Request:

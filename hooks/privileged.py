@@ -7,9 +7,22 @@ it (PBS's ``svr_get_privilege`` and ``acl_check``). ``acl_roots`` only says whos
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 _ROOT = "root"
 _LOCAL = ("localhost", "localhost.localdomain")
+
+
+def may_manage(pbs: Any) -> bool:
+    """Whether the requestor of this event is a manager or operator."""
+    event, server = pbs.event(), pbs.server()
+    return is_privileged(
+        str(event.requestor),
+        str(event.requestor_host),
+        str(server.server_host or ""),
+        str(server.managers or ""),
+        str(server.operators or ""),
+    )
 
 
 def is_privileged(user: str, host: str, server_host: str, *lists: str) -> bool:

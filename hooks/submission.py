@@ -21,12 +21,14 @@ from policy.units import UnitError, parse_amount, parse_duration_s
 
 
 def find_impossible(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str | None:
-    """Why a job with this ``Resource_List`` can never run in the queue; None where it can, or cannot be read.
+    """Why a job with this ``Resource_List`` can never run in the queue; None where it can, where it cannot be read, or
+    where the site wants such jobs to wait.
 
     A chunk that is too large for any host is no reason where the job may be striped and so cut.
     """
     here = summary.queues[queue]
-    request = _read_request(asked, here, summary.consumables) if here.together else None
+    judged = settings.submission.refuse_impossible and here.together
+    request = _read_request(asked, here, summary.consumables) if judged else None
     if request is None:
         return None
     why = _find_too_much(request, here) or _find_unknown(request, summary.names)

@@ -7,8 +7,9 @@ which is what lets a pass decide a shape once (PBS Professional User's Guide, "A
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from policy.units import SIZES, UnitError, parse_resource, show_resource
@@ -22,6 +23,12 @@ DEFAULT_CONSUMABLES: frozenset[str] = frozenset(
     {"ncpus", "mem", "vmem", "ngpus", "naccelerators", "accelerator_memory"}
 )
 _RANKS = ("mpiprocs", "ompthreads")
+_LONGEST_REMEMBERED = 1024
+"""Characters of a select and place that are kept with what they were read as; the server's interpreter lives long."""
+
+
+_LONGEST_QUOTED = 200
+"""Characters of a text that an error quotes."""
 
 
 class RequestError(ValueError):
@@ -134,13 +141,29 @@ def _quote(value: str) -> str:
     return f"'{value}'" if '"' in value else f'"{value}"'
 
 
-@lru_cache(maxsize=65536)
 def parse_request(select: str, place: str = "", consumables: frozenset[str] = DEFAULT_CONSUMABLES) -> Request:
     """Read PBS's ``select`` and ``place``; which resources are consumable is the server's to say.
 
-    Raises :class:`RequestError` naming the part that cannot be read.
+    Equal neighbouring chunks become one. Raises :class:`RequestError` naming the part that cannot be read.
     """
-    chunks = tuple(_parse_chunk(part, consumables) for part in _split(select, "+"))
+    if len(select) + len(place) > _LONGEST_REMEMBERED:
+        return _parse_request(select, place, consumables)
+    return _parse_remembered(select, place, consumables)
+
+
+def count_kinds(select: str) -> int:
+    """How many kinds of chunks a ``select`` has, equal neighbours counted once, without reading what they ask for: as
+    they are written. Raises :class:`RequestError` for a quote that is not closed."""
+    return sum(1 for _ in groupby(map(_without_count, _split(select, "+"))))
+
+
+def _without_count(chunk: str) -> str:
+    count, _, rest = chunk.partition(":")
+    return rest if count.isascii() and count.isdigit() else chunk
+
+
+def _parse_request(select: str, place: str, consumables: frozenset[str]) -> Request:
+    chunks = _merged(_parse_chunk(part, consumables) for part in _split(select, "+"))
     arrangement, sharing, group = "free", "", None
     for word in filter(None, place.split(":")):
         if word in ARRANGEMENTS:
@@ -157,20 +180,34 @@ def parse_request(select: str, place: str = "", consumables: frozenset[str] = DE
     return Request(chunks, arrangement, sharing, group)
 
 
+_parse_remembered = lru_cache(maxsize=65536)(_parse_request)
+
+
+def _merged(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """The chunks with equal neighbours as one of so many pieces more."""
+    merged: list[Chunk] = []
+    for chunk in chunks:
+        if merged and merged[-1][1:] == chunk[1:]:
+            merged[-1] = chunk._replace(pieces=merged[-1].pieces + chunk.pieces)
+        else:
+            merged.append(chunk)
+    return tuple(merged)
+
+
 def _parse_chunk(text: str, consumables: frozenset[str]) -> Chunk:
     parts = _split(text, ":")
     count = 1
     if parts and parts[0].isascii() and parts[0].isdigit():
         count = int(parts.pop(0))
     if count < 1 or count > 10**9:
-        raise RequestError(f"chunk {text!r}: its count {count} must be from 1 to 1,000,000,000")
+        raise RequestError(f"chunk {text[:_LONGEST_QUOTED]!r}: its count {count} must be from 1 to 1,000,000,000")
     amounts: dict[str, int] = {}
     wants: list[tuple[str, str]] = []
     ranks: dict[str, int] = {}
     for part in parts:
         name, equals, value = part.partition("=")
         if not equals or not name:
-            raise RequestError(f"select chunk {text!r}: {part!r} is not RESOURCE=VALUE")
+            raise RequestError(f"select chunk {text[:_LONGEST_QUOTED]!r}: {part!r} is not RESOURCE=VALUE")
         if name in _RANKS:
             ranks[name] = _whole(text, part, value)
         elif name in consumables:
@@ -191,10 +228,11 @@ def _whole(chunk: str, part: str, value: str) -> int:
     try:
         amount = parse_resource(part.partition("=")[0], value)
     except UnitError as error:
-        raise RequestError(f"select chunk {chunk!r}: {error}") from error
+        raise RequestError(f"select chunk {chunk[:_LONGEST_QUOTED]!r}: {error}") from error
     if amount is None:
         raise RequestError(
-            f"select chunk {chunk!r}: {part!r} has no amount (allowed: a whole number, or a size like 4gb)"
+            f"select chunk {chunk[:_LONGEST_QUOTED]!r}: {part!r} has no amount"
+            " (allowed: a whole number, or a size like 4gb)"
         )
     return amount
 
@@ -203,17 +241,15 @@ def _split(text: str, separator: str) -> list[str]:
     """Split outside quotes; PBS quotes string values that hold a separator."""
     if '"' not in text and "'" not in text:
         return [part.strip() for part in text.split(separator)]
-    parts, current, quote = [], "", ""
-    for character in text:
+    parts, begun, quote = [], 0, ""
+    for index, character in enumerate(text):
         if quote:
             quote = "" if character == quote else quote
         elif character in "\"'":
             quote = character
         elif character == separator:
-            parts.append(current.strip())
-            current = ""
-            continue
-        current += character
+            parts.append(text[begun:index].strip())
+            begun = index + 1
     if quote:
-        raise RequestError(f"select {text!r}: the quote {quote} is not closed")
-    return [*parts, current.strip()]
+        raise RequestError(f"select {text[:_LONGEST_QUOTED]!r}: the quote {quote} is not closed")
+    return [*parts, text[begun:].strip()]

@@ -205,6 +205,17 @@ class PassSettings:
 
 
 @dataclass(frozen=True)
+class SubmissionSettings:
+    """What a submission or alteration is refused for: a ``select`` of more than ``select_length`` characters or
+    ``select_kinds`` kinds of chunks (0: no bound), in every mode; and, where ``refuse_impossible``, in ``advise`` and
+    ``drive`` a job that no vnodes of the server could ever hold."""
+
+    select_length: int = _whole(16_384, 0, 1_000_000_000)
+    select_kinds: int = _whole(256, 0, 1_000_000_000)
+    refuse_impossible: bool = _flag(True)
+
+
+@dataclass(frozen=True)
 class ServerSettings:
     """How pbsteer sits in the server: the mode where a queue names none, and the group that may read the
     journal (none where it is empty)."""
@@ -241,6 +252,7 @@ class Settings:
     ranking: RankingSettings = field(default_factory=RankingSettings)
     stripe: StripeSettings = field(default_factory=StripeSettings)
     schedule: PassSettings = field(default_factory=PassSettings)
+    submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     queues: tuple[QueueSettings, ...] = ()
 
@@ -289,6 +301,7 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("ranking", RankingSettings),
     ("stripe", StripeSettings),
     ("schedule", PassSettings),
+    ("submission", SubmissionSettings),
     ("server", ServerSettings),
 )
 

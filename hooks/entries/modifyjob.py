@@ -2,7 +2,7 @@
 
 The pass alters jobs too, their comments above all, so what concerns neither times nor chunks nor wishes is let through
 at once; so is all that names the job's own select, which only pbsteer and managers may. PBS's scheduler is not asked
-about at all. In ``observe`` nothing is done.
+about at all. In ``observe`` only a ``select`` beyond the bounds is refused.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ from __future__ import annotations
 from typing import Any
 
 from hooks.alteration import Alteration, follow_alteration, refuse_alteration
-from hooks.asked import change_asked, read_asked, without_empty
+from hooks.asked import change_asked, read_asked, read_select, without_empty
 from hooks.config import read_config
-from hooks.privileged import is_privileged
+from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT
 from hooks.summary import read_summary
+from policy.bounds import find_excess
 
 
 def handle(pbs: Any) -> str | None:
     """Judge the alteration of this event."""
     event = pbs.event()
     changes = read_asked(event.job.Resource_List)
+    settings = read_config(pbs.hook_config_filename)
+    excess = find_excess(changes.get("select", "") or read_select(event.job.Resource_List), settings.submission)
+    if excess:
+        return excess
     if not changes or OWN_SELECT in changes:
         return None
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
@@ -28,7 +33,6 @@ def handle(pbs: Any) -> str | None:
     queue = str(before.queue) if before.queue else ""
     if summary.mode(queue) == "observe":
         return None
-    server = pbs.server()
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     alteration = Alteration(
         without_empty(read_asked(before.Resource_List)),
@@ -36,15 +40,8 @@ def handle(pbs: Any) -> str | None:
         queue,
         str(before.euser or before.Job_Owner).partition("@")[0],
         running=int(before.job_state) not in waiting,
-        privileged=is_privileged(
-            str(event.requestor),
-            str(event.requestor_host),
-            str(server.server_host or ""),
-            str(server.managers or ""),
-            str(server.operators or ""),
-        ),
+        privileged=may_manage(pbs),
     )
-    settings = read_config(pbs.hook_config_filename)
     refusal = refuse_alteration(alteration, summary, settings)
     if refusal:
         return refusal

@@ -2,24 +2,35 @@
 chunks of the stripe.
 
 Everything in the server waits for this, so it reads two files when they have changed and walks nothing. In ``observe``,
-and before the first pass has told the modes, it does nothing at all. Doing it twice changes nothing more.
+and before the first pass has told the modes, it does only what protects the server: a ``select`` beyond the bounds is
+refused, and what only pbsteer may write down of a job is taken off. Doing it twice changes nothing more.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hooks.asked import change_asked, read_asked, without_empty
+from hooks.asked import change_asked, read_asked, read_select, read_value, without_empty
 from hooks.config import read_config
+from hooks.privileged import may_manage
+from hooks.resources import OWN_SELECT
 from hooks.stripes import restripe, undo_stripe, without_stripe
 from hooks.submission import find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import read_summary
+from policy.bounds import find_excess
 
 
 def handle(pbs: Any) -> str | None:
     """Judge the submission of this event."""
     event = pbs.event()
     job = event.job
+    settings = read_config(pbs.hook_config_filename)
+    excess = find_excess(read_select(job.Resource_List), settings.submission)
+    if excess:
+        return excess
+    if read_value(job.Resource_List, OWN_SELECT) and not may_manage(pbs):
+        # Where a queuejob hook is enabled PBS lets users set a resource that is read-only to them.
+        change_asked(pbs, job.Resource_List, {OWN_SELECT: None})
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     queue = (str(job.queue) if job.queue else "") or summary.default_queue
     mode = summary.mode(queue)
@@ -27,7 +38,6 @@ def handle(pbs: Any) -> str | None:
         return None
     asked = without_empty(read_asked(job.Resource_List))
     own = without_stripe(asked)
-    settings = read_config(pbs.hook_config_filename)
     refusal = find_impossible(own, queue, summary, settings) or find_nonsense(own)
     if refusal:
         return refusal

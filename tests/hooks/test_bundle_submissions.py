@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from hooks.state import SUMMARY
 from tests.hooks.bundled import SUMMARY_DATA, Hook, submit
 from tests.hooks.pictures import job, picture, queue, running
@@ -47,12 +49,48 @@ STRIPED = {
 def test_queuejob_stripes_in_the_select_and_again_changes_nothing_more(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     settings = {"stripe": {"layout": "stripe"}}
-    events = [submit(select="1:ncpus=4:mpiprocs=4"), submit(**STRIPED), submit(select="1:ncpus=4", place="pack")]
+    moved = {**submit(**STRIPED), "requestor": "olga"}
+    events = [submit(select="1:ncpus=4:mpiprocs=4"), moved, submit(select="1:ncpus=4", place="pack")]
     answer = hook.run("queuejob", events=events, settings=settings)
     resources = [event["resources"] for event in answer["events"]]
     assert resources == [STRIPED, STRIPED, {"select": "1:ncpus=4", "place": "pack"}]
-    unset = hook.run("queuejob", events=[submit(**STRIPED)])["events"][0]["resources"]
+    moved = {**submit(**STRIPED), "requestor": "olga"}
+    unset = hook.run("queuejob", events=[moved])["events"][0]["resources"]
     assert unset == {"select": "1:ncpus=4:mpiprocs=4", "place": "free", "pbsteer_asked": ""}
+
+
+MODES = ("observe", "advise", "drive")
+COSTLY = "+".join(f"1:ncpus=0:mem={n + 1}kb" for n in range(257))
+
+
+def summary_of(mode: str) -> dict[str, Any]:
+    workq = {**SUMMARY_DATA["queues"]["workq"], "mode": mode}  # type: ignore[index]
+    return {**SUMMARY_DATA, "queues": {"workq": workq}}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_a_select_beyond_the_bounds_is_refused_at_submission_and_alteration(
+    hook: Hook, mode: str
+) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    bounds = "257 kinds of chunks, counting equal neighbours once; allowed are 256"
+    submitted = [submit(select=COSTLY), submit(nodes=COSTLY), {**submit(select=COSTLY), "requestor": "olga"}]
+    for event, events in (("queuejob", submitted), ("modifyjob", [alter({"select": "1"}, {"select": COSTLY})])):
+        verdicts = hook.run(event, events=events)["verdicts"]
+        assert all(bounds in str(verdict) for verdict in verdicts), verdicts
+        unbounded = {"submission": {"select_kinds": 0, "select_length": 0, "refuse_impossible": False}}
+        assert hook.run(event, events=events, settings=unbounded)["verdicts"] == [None] * len(events)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_what_only_pbsteer_writes_of_a_job_is_dropped_from_a_users_submission(
+    hook: Hook, mode: str
+) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    forged = {"select": "1:ncpus=1", "pbsteer_asked": "2:ncpus=4"}
+    answer = hook.run("queuejob", events=[submit(**forged)])
+    assert answer["verdicts"] == [None]
+    assert answer["events"][0]["resources"] == {"select": "1:ncpus=1", "pbsteer_asked": ""}
 
 
 def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: str) -> dict[str, Any]:

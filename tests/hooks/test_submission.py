@@ -8,7 +8,7 @@ from hooks.submission import find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import QueueSummary, Summary
 from policy.estimates import Estimates
 from policy.ledger import History, Ledger
-from policy.settings import BackfillSettings, Settings, StripeSettings
+from policy.settings import BackfillSettings, Settings, StripeSettings, SubmissionSettings
 from tests.hooks.waiting import waiting_job
 
 CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})
@@ -75,6 +75,13 @@ def test_a_chunk_that_no_host_holds_can_run_where_it_is_cut_for_a_stripe(by: str
 def test_nothing_is_refused_while_no_vnodes_are_known() -> None:
     nothing = summarized(QueueSummary("drive", {}, {}, 0, 0))
     assert find_impossible({"select": "99:ncpus=99"}, "workq", nothing, Settings()) is None
+
+
+def test_a_site_may_let_jobs_wait_for_vnodes_that_are_still_to_come() -> None:
+    waiting = Settings(submission=SubmissionSettings(refuse_impossible=False))
+    asked = {"select": "99:ncpus=99:host=n99"}
+    assert find_impossible(asked, "workq", summarized(QUEUE), Settings()) is not None
+    assert find_impossible(asked, "workq", summarized(QUEUE), waiting) is None
 
 
 def test_an_estimate_above_the_threshold_is_shrunk() -> None:

@@ -18,7 +18,7 @@ from policy.engine import decide
 from policy.ledger import Ledger
 from policy.limits import ALL, Limits
 from policy.request import parse_request
-from policy.settings import ServerSettings, Settings
+from policy.settings import ServerSettings, Settings, SubmissionSettings
 from policy.wishes import Layout, Needs, RankWish
 from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, problems_of, queue, running, snapshot_of, vnode
 
@@ -49,6 +49,20 @@ def test_a_job_without_select_asks_for_all_on_one_vnode() -> None:
     del texts["Resource_List.select"]
     (chunk,) = only_job(texts).request.chunks
     assert (chunk.pieces, chunk.amounts) == (1, (("mem", 2 << 20), ("ncpus", 5)))
+
+
+def test_a_select_beyond_the_bounds_blocks_the_job_without_being_read() -> None:
+    costly = "+".join(f"1:ncpus=0:mem={n + 1}kb" for n in range(5000)) + "+1:ncpus=8"
+    texts = job(Resource_List__select=costly, Resource_List__ncpus="8", schedselect=costly)
+    problems = problems_of(picture({"12.server": texts}), SETTINGS)
+    seen = only_job(texts)
+    assert "its select has" in seen.blocked
+    assert "allowed are" in seen.blocked
+    assert (seen.cores, seen.request.only_cores) == (8, True)
+    assert problems == ()
+    parsed = Settings(submission=SubmissionSettings(select_length=0, select_kinds=0))
+    unbounded = snapshot_of(picture({"12.server": texts}), parsed).jobs["12.server"]
+    assert (unbounded.blocked, len(unbounded.request.chunks)) == ("", 5001)
 
 
 def test_a_job_without_walltime_never_ends_by_itself() -> None:

@@ -41,11 +41,24 @@ def test_equal_requests_are_one_shape() -> None:
         ("4:ncpus=2", "", False),
         ("8:mem=1gb", "", False),
         ("8:arch=linux", "", False),
-        ("4+4", "", False),
+        ("4+4", "", True),
+        ("4+4:mem=1gb", "", False),
     ],
 )
 def test_only_cores_is_the_shape_for_which_counting_is_exact(select: str, place: str, *, only: bool) -> None:
     assert parse_request(select, place).only_cores is only
+
+
+def test_equal_neighbours_are_one_chunk_of_all_their_pieces() -> None:
+    merged = parse_request("1:ncpus=2:mem=1gb+3:mem=1gb:ncpus=2+1:ncpus=1+1:ncpus=2:mem=1gb")
+    assert [(chunk.pieces, chunk.cores) for chunk in merged.chunks] == [(4, 2), (1, 1), (1, 2)]
+
+
+def test_long_texts_are_not_remembered() -> None:
+    short, long = "1:ncpus=2", "+".join(f"1:ncpus={count + 1}" for count in range(200))
+    assert parse_request(short) is parse_request(short)
+    assert parse_request(long) is not parse_request(long)
+    assert parse_request(long) == parse_request(long)
 
 
 def test_a_group_is_read_from_place() -> None:

@@ -1,0 +1,31 @@
+"""How long and how varied a ``select`` may be: judged from its text alone, before anything parses it.
+
+Parsing, placing and showing a select costs time for each kind of chunk in it, in PBS as in a pass, so that one job can
+cost as much as ten thousand others. Equal neighbouring chunks are one kind, as they are in :mod:`policy.request`.
+"""
+
+from __future__ import annotations
+
+from policy.request import RequestError, count_kinds
+from policy.settings import SubmissionSettings
+from policy.units import show_count
+
+
+def find_excess(select: str, bounds: SubmissionSettings) -> str:
+    """Why a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 is none."""
+    most = bounds.select_length
+    if most and len(select) > most:
+        return f"its select has {len(select):,} characters; allowed are {most:,} (submission.select_length)"
+    most = bounds.select_kinds
+    # Each separator begins one kind more at most.
+    if most and select.count("+") >= most:
+        try:
+            kinds = count_kinds(select)
+        except RequestError as error:
+            return str(error)
+        if kinds > most:
+            return (
+                f"its select has {show_count(kinds, 'kind')} of chunks, counting equal neighbours once;"
+                f" allowed are {most:,} (submission.select_kinds)"
+            )
+    return ""
