@@ -1,15 +1,24 @@
-"""What all tests share: examples that are the same each time and may take theirs on a busy machine, and the word at the
-end on tests of a real PBS server that could not run, and why. New examples are drawn with ``LAWS=thorough``
+"""What all tests share: an environment that is the same anywhere (``tests/environment.py``), examples that are the same
+each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS server that could not
+run, and why. New examples are drawn with ``LAWS=thorough``
 (``tests/property``).
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import environment
+
+if sys.flags.optimize:
+    pytest.exit("tests are assertions, and this Python leaves them out: unset PYTHONOPTIMIZE, run without -O", 4)
+environment.apply(os.environ)
 
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")

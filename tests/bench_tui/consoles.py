@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench_tui.terminal import Terminal
+from tests.environment import cleaned
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -69,7 +70,7 @@ class Recorded:
         (programs / "qstat").symlink_to("/bin/true")
         (folder / "pbs.conf").write_text(f"PBS_EXEC={folder}/exec\nPBS_HOME={folder}/home\nPBS_SERVER=hpc1\n")
         self.environment = {
-            **os.environ,
+            **cleaned(os.environ),
             "PYTHONPATH": str(ROOT),
             "PBS_CONF_FILE": str(folder / "pbs.conf"),
             "PBSTEER_RECORDING": str(self._settings),
@@ -112,7 +113,7 @@ def on_recorded(
 def on_simulated(size: Size, *, patience: float, running: bool) -> Iterator[Terminal]:
     """The console on a simulated cluster of this size, whose time runs or stands still."""
     argv = [sys.executable, "-c", _SIMULATED, str(patience), str(size.vnodes), str(size.jobs)]
-    with _opened(Terminal([*argv, "running" if running else "still"], {**os.environ, "PYTHONPATH": str(ROOT)})) as it:
+    with _opened(Terminal([*argv, "running" if running else "still"], {**cleaned(os.environ), "PYTHONPATH": str(ROOT)})) as it:
         yield it
 
 

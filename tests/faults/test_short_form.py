@@ -13,6 +13,7 @@ import pytest
 from container import testbed as testbeds
 from container.requirements import find_pbs_exec, find_shortcomings
 from container.spec import TestbedSpec
+from tests.environment import for_testbeds
 from tests.faults.campaign import draw_schedule, run_campaign, show_table
 from tests.faults.ground import Ground
 from tests.pbs.cluster import PbsCluster
@@ -26,12 +27,13 @@ MINUTES = 6.0
 @pytest.fixture
 def ground() -> Iterator[Ground]:
     """A testbed of its own: it is not left as it was found."""
-    shortcomings = find_shortcomings(None, os.environ)
+    shortcomings = find_shortcomings(None, for_testbeds(os.environ))
     if shortcomings is not None:
         pytest.skip(shortcomings)
     name = f"pbst-{os.getpid()}-faults"
     try:
-        built, _ = testbeds.up(TestbedSpec(name=name, pbs_exec=find_pbs_exec(None, os.environ)))
+        pbs_exec = find_pbs_exec(None, for_testbeds(os.environ))
+        built, _ = testbeds.up(TestbedSpec(name=name, pbs_exec=pbs_exec))
         made = Ground(PbsCluster(built), SEED)
         made.prepare()
         yield made

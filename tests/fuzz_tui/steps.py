@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench_tui.terminal import Terminal
+from tests.environment import cleaned
 from tui.core.actions import ACTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +100,7 @@ def fuzz(steps: int, seed: int) -> Ran:
         with tempfile.TemporaryDirectory(prefix="fuzz-tui-") as folder:
             written = Path(folder) / "did.json"
             argv = [sys.executable, "-m", "tests.fuzz_tui.console", str(seed + ran.opened), str(written)]
-            environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": folder, "XDG_CONFIG_HOME": folder}
+            environment = {**cleaned(os.environ), "PYTHONPATH": str(ROOT), "HOME": folder, "XDG_CONFIG_HOME": folder}
             terminal = Terminal(argv, environment, folder=folder, emulated=False)
             try:
                 _drive(terminal, steps, chance, ran, written)

@@ -19,6 +19,7 @@ from container.cli import list_own_folders
 from container.engine import ENGINES
 from container.requirements import find_pbs_exec, find_shortcomings
 from container.spec import TestbedError, TestbedSpec
+from tests.environment import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent
@@ -27,7 +28,7 @@ SESSION_ENGINE = os.environ.get("PBSTEER_ENGINE", "netns")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if HERE in item.path.parents]
-    shortcomings = find_shortcomings(None, os.environ, SESSION_ENGINE) if ours else None
+    shortcomings = find_shortcomings(None, for_testbeds(os.environ), SESSION_ENGINE) if ours else None
     if shortcomings is not None:
         for item in ours:
             item.add_marker(pytest.mark.skip(reason=shortcomings))
@@ -36,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def pbs_exec() -> str:
     """The installed PBS that the testbeds run."""
-    return find_pbs_exec(None, os.environ)
+    return find_pbs_exec(None, for_testbeds(os.environ))
 
 
 @pytest.fixture(scope="session")
