@@ -16,6 +16,7 @@ from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE
 from hooks.picture import (
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
+    LONGEST_TEXT,
     NAME,
     QUEUE_ATTRIBUTES,
     RESERVATION_ATTRIBUTES,
@@ -23,6 +24,7 @@ from hooks.picture import (
     SERVER_ATTRIBUTES,
     VNODE_ATTRIBUTES,
     Picture,
+    shorten_text,
 )
 
 _GONE = (15001, 15139)
@@ -342,7 +344,8 @@ def _texts_of(status: Any) -> Texts:
     for attribute in _walk(status.attribs):
         resource, value = attribute.resource, _clean(attribute.value or "")
         key = f"{attribute.name}.{resource}" if resource else attribute.name
-        texts[key] = f"{texts[key]},{value}" if key in texts else value
+        whole = f"{texts[key]},{value}" if key in texts else value
+        texts[key] = whole if len(whole) <= LONGEST_TEXT else shorten_text(key, whole)
     return texts
 
 

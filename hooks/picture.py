@@ -48,7 +48,21 @@ RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "partition",
 )  # fmt: skip
 
+LONGEST_TEXT = 1000
+"""Texts that users choose freely are cut to so many characters in a picture; the server has the whole ones."""
+_FREE_TEXTS = frozenset({"Job_Name", "Account_Name", "project", "comment"})
+_ASKED = "Resource_List."
+_STRUCTURE = frozenset(_ASKED + name for name in ("select", "nodes", "place", "schedselect", "pbsteer_asked"))
+
 _PARTS = ("queues", "vnodes", "jobs", "resources", "scheds", "reservations")
+
+
+def shorten_text(name: str, text: str) -> str:
+    """A text that is too long, cut, if it is a free text; the end of what was cut is marked. What a job asks for by
+    chunks is left whole."""
+    if len(text) <= LONGEST_TEXT or not (name in _FREE_TEXTS or (name.startswith(_ASKED) and name not in _STRUCTURE)):
+        return text
+    return text[: LONGEST_TEXT - 1] + "…"
 
 
 @dataclass(frozen=True)

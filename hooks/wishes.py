@@ -77,7 +77,7 @@ def read_wishes(asked: Mapping[str, str], ranking: RankingSettings) -> Wishes:
     return Wishes(
         RankWish(mode, needs, detail) if mode else None,
         Layout(kind, width, span or 1) if kind else None,
-        asked.get(APPLICATION, "")[:_LONGEST_NAME],
+        _read_name(APPLICATION, asked, unread),
         asked.get(DEFERRABLE, "") == "True",
         tuple(unread),
         save,
@@ -90,6 +90,15 @@ def _read_word(name: str, words: tuple[str, ...], asked: Mapping[str, str], unre
         unread.append(f"{name} is {word[:80]!r}; allowed is {', '.join(words)}")
         return ""
     return word
+
+
+def _read_name(name: str, asked: Mapping[str, str], unread: list[str]) -> str:
+    text = asked.get(name, "")
+    if len(text) > _LONGEST_NAME or not text.isprintable():
+        shown = f"{text[:16]!r}{'...' if text[16:] else ''}"
+        unread.append(f"{name} is {shown}; allowed is a name of up to {_LONGEST_NAME} printable characters")
+        return ""
+    return text
 
 
 def _read_memory(asked: Mapping[str, str], unread: list[str]) -> float | None:

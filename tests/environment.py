@@ -16,8 +16,8 @@ KEPT = frozenset({
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
     "OPENBLAS_CORETYPE", "TEXTUAL_SNAPSHOT_TEMPDIR", "LAWS", "PBSTEER_ENGINE", "PBSTEER_CRIU",
 })  # fmt: skip
-"""What is taken over: where programs, the user's home and temporary files are, how the images of the testbed are
-downloaded, which CPU numpy is to assume, where the workers of a run leave their screens, and the tests' own variables."""
+"""What is taken over: where programs, the user's home and temporary files are, how images of the testbed are downloaded,
+which CPU numpy is to assume, where the workers of a run leave their screens, and the tests' own variables."""
 KEPT_PREFIX = "PYTEST_"
 FIXED: Mapping[str, str] = {
     "LANG": "C.UTF-8",
@@ -27,7 +27,7 @@ FIXED: Mapping[str, str] = {
     "XDG_CONFIG_HOME": "/nonexistent/config",
     "XDG_STATE_HOME": "/nonexistent/state",
 }
-"""What tests find in any case. No PBS and no user's file of this machine is among it: a test names those that it uses."""
+"""What tests find in any case: no PBS and no user's file of this machine. A test names those that it uses."""
 PBS_EXEC = "PBSTEER_TESTS_PBS_EXEC"
 """Where the tests' own testbeds look for PBS: what ``PBS_EXEC`` was, under a name that the product does not read."""
 UMASK = 0o022

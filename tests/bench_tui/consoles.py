@@ -113,7 +113,9 @@ def on_recorded(
 def on_simulated(size: Size, *, patience: float, running: bool) -> Iterator[Terminal]:
     """The console on a simulated cluster of this size, whose time runs or stands still."""
     argv = [sys.executable, "-c", _SIMULATED, str(patience), str(size.vnodes), str(size.jobs)]
-    with _opened(Terminal([*argv, "running" if running else "still"], {**cleaned(os.environ), "PYTHONPATH": str(ROOT)})) as it:
+    with _opened(
+        Terminal([*argv, "running" if running else "still"], {**cleaned(os.environ), "PYTHONPATH": str(ROOT)})
+    ) as it:
         yield it
 
 

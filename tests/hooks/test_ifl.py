@@ -50,6 +50,13 @@ def test_subjobs_of_an_array_that_was_held_meanwhile_run_on_and_are_seen(state: 
         assert "8[2].server" in connection.read_picture(NOW_S).jobs
 
 
+def test_a_name_that_a_user_made_very_long_is_cut() -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"].update({"Resource_List.pbsteer_app": "x" * 1_000_000, "comment": "y" * 1_000})
+    with Connection(pbs_ifl) as connection:
+        seen = connection.read_picture(NOW_S).jobs["12.server"]
+    assert (len(seen["Resource_List.pbsteer_app"]), len(seen["comment"])) == (1_000, 1_000)
+
+
 def test_every_answer_is_given_back() -> None:
     with Connection(pbs_ifl) as connection:
         connection.read_picture(NOW_S)

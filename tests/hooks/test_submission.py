@@ -128,3 +128,13 @@ def test_a_wish_that_makes_no_sense_is_refused_and_any_other_is_let_through() ->
     assert "pbsteer_rank is 'fastest'; allowed is composite, compute" in refusal
     assert "pbsteer_width is '0'; allowed is a whole number of nodes" in refusal
     assert find_nonsense({"pbsteer_rank": "compute+memory", "pbsteer_width": "4", "select": "what"}) is None
+
+
+@pytest.mark.parametrize("name", ["x" * 65, "x" * 1_000_000, "wrf\x1b[2J", "two\nlines", "\u202eflow"])
+def test_an_applications_name_is_refused_where_it_would_be_cut_or_garble_a_screen(name: str) -> None:
+    refusal = find_nonsense({"pbsteer_app": name})
+    assert refusal is not None
+    assert "allowed is a name of up to 64 printable characters" in refusal
+    assert refusal.isprintable()
+    assert len(refusal) < 300
+    assert find_nonsense({"pbsteer_app": "x" * 64}) is None

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.picture import NAME, Picture
+from hooks.picture import NAME, Picture, shorten_text
 from policy.request import DEFAULT_CONSUMABLES
 from tui.core.facts import is_subjob
 from tui.core.source import SourceError
@@ -119,9 +119,10 @@ def flat(attributes: Mapping[str, Any]) -> Texts:
     texts: Texts = {}
     for name, value in attributes.items():
         if isinstance(value, dict):
-            texts.update({f"{name}.{resource}": _text(name, amount) for resource, amount in value.items()})
+            keys = {f"{name}.{resource}": amount for resource, amount in value.items()}
+            texts.update({key: shorten_text(key, _text(name, amount)) for key, amount in keys.items()})
         else:
-            texts[name] = _text(name, value)
+            texts[name] = shorten_text(name, _text(name, value))
     return texts
 
 

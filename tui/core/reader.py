@@ -1,6 +1,7 @@
 """The reader process: ``hooks/reader.py`` under PBS's own Python, one line of JSON asked, some lines answered.
 
-It is started on the first question, asked one question at a time within a time limit, and started again where it died.
+It is started on the first question, asked one question at a time, and started again where it died. A question has one
+time limit for everything: its whole answer, and all Pythons that are tried for it.
 Lines are worked in as they come, each of them a small piece of work, so that nothing else in the console waits long.
 Which Python can load pbs_ifl is found out by trying: PBS's own, the system's, and the console's.
 """
@@ -57,16 +58,20 @@ class Reader:
 
     def picture(self) -> Picture:
         """One picture. Raises :class:`SourceError`, or :class:`ReaderUnusableError` where no Python will do."""
+        deadline_s = self._deadline_s()
         while True:
-            picture = self._picture_or_none()
+            picture = self._picture_or_none(deadline_s)
             if picture is not None:
                 return picture
             self._pythons.pop(0)
 
-    def _picture_or_none(self) -> Picture | None:
+    def _deadline_s(self) -> float:
+        return time.monotonic() + self._timeout_s
+
+    def _picture_or_none(self, deadline_s: float) -> Picture | None:
         """A picture; None where this Python will not do."""
         try:
-            return self._asked_picture()
+            return self._asked_picture(deadline_s)
         except _NoLibraryError:
             self._end()
         except _EndedError as ended:
@@ -74,11 +79,11 @@ class Reader:
                 raise SourceError(str(ended)) from ended
         return None
 
-    def _asked_picture(self) -> Picture:
+    def _asked_picture(self, deadline_s: float) -> Picture:
         """A picture from the differences to the one before; a whole one after anything went wrong."""
         picture = None
         try:
-            for part in self._ask({"want": "picture", "whole": self._assembly.is_empty}):
+            for part in self._ask({"want": "picture", "whole": self._assembly.is_empty}, deadline_s):
                 error = part.get("error")
                 if isinstance(error, str) and error.startswith(_NO_LIBRARY):
                     raise _NoLibraryError
@@ -99,7 +104,7 @@ class Reader:
     def ended(self, since_s: float) -> dict[str, dict[str, str]]:
         """The jobs that ended since then. Raises :class:`SourceError`."""
         try:
-            (answer,) = self._ask({"want": "ended", "since_s": since_s})
+            (answer,) = self._ask({"want": "ended", "since_s": since_s}, self._deadline_s())
         except (_EndedError, ReaderUnusableError) as ended:
             raise SourceError(str(ended) or "no reader") from ended
         found = answer.get("ended")
@@ -112,7 +117,7 @@ class Reader:
         self._closed = True
         self._end()
 
-    def _ask(self, question: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+    def _ask(self, question: Mapping[str, object], deadline_s: float) -> Iterator[dict[str, Any]]:
         """The lines of the answer, as they come."""
         if self._closed:
             raise SourceError("the reader was ended")
@@ -123,7 +128,7 @@ class Reader:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(question).encode("ascii") + b"\n")
                 process.stdin.flush()
-            for line in self._lines(process):
+            for line in self._lines(process, deadline_s):
                 part = dict(json.loads(line))
                 yield part
                 if not _LAST.isdisjoint(part):
@@ -135,22 +140,28 @@ class Reader:
             self._end()
             raise SourceError(f"the reader answered what is not JSON: {error}") from error
 
-    def _lines(self, process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    def _lines(self, process: subprocess.Popen[bytes], deadline_s: float) -> Iterator[bytes]:
+        """The lines that come, until the deadline; a line in many pieces is joined once, at its end."""
         assert process.stdout is not None  # noqa: S101 - opened with a pipe
         descriptor = process.stdout.fileno()
-        deadline_s = time.monotonic() + self._timeout_s
-        rest = b""
+        pieces: list[bytes] = []
         while True:
-            ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline_s - time.monotonic()))
-            if not ready:
+            left_s = deadline_s - time.monotonic()
+            ready, _, _ = select.select([descriptor], [], [], max(0.0, left_s))
+            if not ready or left_s < 0:
                 self._end()
                 raise SourceError(f"the server did not answer within {self._timeout_s:g} s")
             part = os.read(descriptor, _CHUNK)
             if not part:
                 self._end()
                 raise _EndedError("the reader ended without an answer")
-            *lines, rest = (rest + part).split(b"\n")
-            yield from lines
+            first, *others = part.split(b"\n")
+            pieces.append(first)
+            if others:
+                yield b"".join(pieces)
+                *lines, rest = others
+                yield from lines
+                pieces = [rest]
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:

@@ -130,22 +130,29 @@ class RealSource:
             self._reader.close()
 
     def _ask_programs(self) -> Picture:
-        server = self._json("qstat", "-B", "-f", "-F", "json")
+        """One picture by several programs, which have the time of one question together."""
+        by_s = time.monotonic() + READ_TIMEOUT_S
+        server = self._json("qstat", "-B", "-f", "-F", "json", by_s=by_s)
         return picture_of(
             server,
-            self._json("qstat", "-Q", "-f", "-F", "json"),
-            self._json("pbsnodes", "-a", "-v", "-F", "json"),
-            self._json("qstat", "-t", "-f", "-F", "json"),
-            resources={**BUILT_IN, **read_list(self._said("qmgr", "-c", "list resource").out)},
-            scheds=read_list(self._said("qmgr", "-c", "list sched").out),
+            self._json("qstat", "-Q", "-f", "-F", "json", by_s=by_s),
+            self._json("pbsnodes", "-a", "-v", "-F", "json", by_s=by_s),
+            self._json("qstat", "-t", "-f", "-F", "json", by_s=by_s),
+            resources={**BUILT_IN, **read_list(self._said("qmgr", "-c", "list resource", by_s=by_s).out)},
+            scheds=read_list(self._said("qmgr", "-c", "list sched", by_s=by_s).out),
             time_s=time.time(),
         )
 
-    def _said(self, program: str, *arguments: str) -> Said:
-        said = run([self._place.program(program), *arguments], READ_TIMEOUT_S, self._environment)
+    def _said(self, program: str, *arguments: str, by_s: float | None = None) -> Said:
+        left_s = READ_TIMEOUT_S if by_s is None else by_s - time.monotonic()
+        if left_s <= 0:
+            raise SourceError(
+                f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
+            )
+        said = run([self._place.program(program), *arguments], left_s, self._environment)
         if said.status != 0 and not said.out.strip():
             raise SourceError(f"{program}: {said.words}")
         return said
 
-    def _json(self, program: str, *arguments: str) -> dict[str, object]:
-        return read_json(self._said(program, *arguments).out, program)
+    def _json(self, program: str, *arguments: str, by_s: float | None = None) -> dict[str, object]:
+        return read_json(self._said(program, *arguments, by_s=by_s).out, program)
