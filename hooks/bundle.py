@@ -20,7 +20,7 @@ LOAD = "pbsteer_load"
 """In a bundle, the name under which an entry has the function that loads another module. PBS empties the namespace that
 this function lives in when the event is over, so no module that outlives it may have it."""
 _ENTRIES = "hooks.entries."
-VERSION = "0.1.0"
+VERSION = "0.2.0.dev0"
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGES = ("policy", "hooks")

@@ -16,7 +16,7 @@ KEPT = frozenset({
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
     "OPENBLAS_CORETYPE", "TEXTUAL_SNAPSHOT_TEMPDIR", "LAWS", "PBSTEER_ENGINE", "PBSTEER_CRIU",
 })  # fmt: skip
-"""What is taken over: where programs, the user's home and temporary files are, how images of the testbed are downloaded,
+"""What is taken over: where programs, the home and temporary files are, how images of the testbed are downloaded,
 which CPU numpy is to assume, where the workers of a run leave their screens, and the tests' own variables."""
 KEPT_PREFIX = "PYTEST_"
 FIXED: Mapping[str, str] = {
