@@ -218,9 +218,9 @@ class Candidates:
             pieces = self._open_pieces[key] = self._pieces[usable, rights, cores] - shut
         return pieces < chunk.pieces
 
-    def never_enough(self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool) -> bool:
-        """Whether the job would not fit even without all runs that the rules could offer, as far as counting tells."""
-        capacity = self._world.capacity
+    def never_enough(self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool, capacity: Capacity) -> bool:
+        """Whether the job would not fit what is free even without all runs that the rules could offer, as far as
+        counting tells."""
         if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
             offered = sum(cores for rank, cores in pool.in_classes.items() if rank < rights.above)
             if rights.by_quota:
@@ -229,14 +229,14 @@ class Candidates:
                 return True
         chunk = countable(job.request, capacity)
         if chunk is not None and chunk.cores:
-            return self._pieces_without(rights, usable, pool, chunk.cores) < chunk.pieces
+            return self._pieces_without(rights, usable, pool, chunk.cores, capacity) < chunk.pieces
         shape = (usable, job.request)
         room = self._fits_without.get(shape)
         if room is None:
             without = self._without.get(usable)
             if without is None:
                 without = self._without[usable] = capacity.copy()
-                for run in pool.ordered:
+                for run in (run for run in pool.ordered if run.id not in self.picked):
                     without.give(run.placement.shares(without.directory), run.job.request)
             room = self._fits_without[shape] = fits(without, job.request, allowed)
         return not room
@@ -291,17 +291,17 @@ class Candidates:
             key=lambda run: (classes.of_run(run), deferred(run), -run.job.submit_s, -run.job.sequence, run.id),
         )
 
-    def _pieces_without(self, rights: Rights, usable: int, pool: Pool, cores: int) -> int:
+    def _pieces_without(self, rights: Rights, usable: int, pool: Pool, cores: int, capacity: Capacity) -> int:
         """How many pieces of so many cores these vnodes would hold without all runs that the rights could offer, as
         far as cores go: an upper bound, counted once for each number of cores."""
         key = (usable, rights, cores)
         pieces = self._pieces.get(key)
         if pieces is None:
-            idle = self._idle_without(rights, usable, pool)
+            idle = self._idle_without(rights, usable, pool, capacity)
             pieces = self._pieces[key] = sum([free // cores for free in idle if free >= cores])
         return pieces
 
-    def _idle_without(self, rights: Rights, usable: int, pool: Pool) -> list[int]:
+    def _idle_without(self, rights: Rights, usable: int, pool: Pool, capacity: Capacity) -> list[int]:
         """The idle cores of each vnode without those runs, made from those of the next lower class."""
         known = self._idle.get((usable, rights))
         if known is None:
@@ -310,10 +310,10 @@ class Candidates:
                 for key in self._idle
                 if key[0] == usable and key[1].by_quota == rights.by_quota and key[1].above < rights.above
             ]
-            directory = self._world.capacity.directory
+            directory = capacity.directory
             classes, below = self._classes, max(lower, default=None)
             if below is None:
-                idle = self._world.capacity.idle_of_each(usable)
+                idle = capacity.idle_of_each(usable)
                 for run in pool.ordered if rights.by_quota else ():
                     if run.id in pool.counted:
                         add_idle(idle, run, usable, directory)
@@ -322,7 +322,8 @@ class Candidates:
             for run in pool.by_class if classes is not None else ():
                 rank = classes.of_run(run) if classes is not None else BASE
                 known_by_quota = rights.by_quota and run.id in pool.counted
-                if (below is None or rank >= below) and rank < rights.above and not known_by_quota:
+                counted = known_by_quota or run.id in self.picked
+                if (below is None or rank >= below) and rank < rights.above and not counted:
                     add_idle(idle, run, usable, directory)
             known = self._idle[usable, rights] = idle
         return known

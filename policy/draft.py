@@ -7,8 +7,9 @@ noted with the one that undoes it, so that the snapshot stays what it was. The w
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.core_lists import NO_CORES, Cores
 from policy.ledger import Backfilled, Cut, Hold, Ledger
@@ -16,7 +17,7 @@ from policy.placement import Placement
 from policy.plan import Estimate, Plan, Preempt, Start, Waits
 from policy.reasons import Reason
 from policy.regions import Region, parts_with_one_head
-from policy.releases import Pending
+from policy.releases import Pending, once_victims_end
 from policy.scene import Scene
 from policy.world import Op
 
@@ -49,6 +50,7 @@ class Draft:
         self.again = False
         self.moves = 0
         self.taken_back = 0
+        self._after_victims: tuple[int, Capacity | None] = (-1, None)
         for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
             region = Region(mask, capacity.idle(mask), total)
             for queue in queues:
@@ -139,6 +141,39 @@ class Draft:
         region = self.regions[job.queue]
         region.idle = self._capacity.idle(region.vnodes)
         self.leave(job, Reason("preempting", (("victims", ", ".join(victims)),)))
+
+    def free_after_victims(self) -> Capacity | None:
+        """What will be free once the victims chosen so far have ended and their beneficiaries run; None without any.
+
+        What these victims leave over serves the next beneficiary before any other run is preempted. The value is not
+        to be changed.
+        """
+        if not self.pending:
+            return None
+        if self._after_victims[0] != self.moves:
+            self._after_victims = (self.moves, once_victims_end(self._world, self.pending))
+        return self._after_victims[1]
+
+    def victims_under(self, placement: Placement, own: Sequence[Run]) -> tuple[str, ...]:
+        """The victims of other beneficiaries that must end as well before a job can run there: none where what is free
+        and what its own victims free hold it."""
+        capacity = self._capacity
+        free = capacity.copy()
+        for run in own:
+            free.give(run.placement.shares(free.directory), run.job.request)
+        needed = 0
+        for share in placement.shares(free.directory):
+            needed |= share.mask
+        if not free.part_within(placement)[1] and not needed & free.exclusive:
+            return ()
+        runs, known = self._world.runs, {run.id for run in own}
+        asked = [victim for pending in self.pending for victim in pending.victims if victim in runs]
+        return tuple(
+            victim
+            for victim in dict.fromkeys(asked)
+            if victim not in known
+            and any(share.mask & needed for share in runs[victim].placement.shares(capacity.directory))
+        )
 
     def leave(self, job: Job, reason: Reason) -> None:
         """The job is left alone, for this reason."""

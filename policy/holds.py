@@ -62,13 +62,15 @@ class Holds:
                     self._keep(job, hold, still)
 
     def begin(self, job: Job, placement: Placement, victims: Sequence[Victim], rule: str) -> None:
-        """Preempt these runs for the job and keep what it needs."""
+        """Preempt these runs for the job and keep what it needs, also of what victims of others leave over."""
+        victims_of_others = self._draft.victims_under(placement, [victim.run for victim in victims])
         for victim in victims:
             reason = self._why(job, victim.run, victim.standing, rule)
             self._draft.preempts.append(Preempt(victim.run, job.id, reason))
             if rule in (PROMISE, RESCUE) and self._scene.preemption is not None:
                 self._scene.preemption.count_out(victim.run)
-        self._draft.hold_for(job, Hold(placement, tuple(victim.run.id for victim in victims), self._now_s, rule))
+        waits_for = (*(victim.run.id for victim in victims), *victims_of_others)
+        self._draft.hold_for(job, Hold(placement, waits_for, self._now_s, rule))
 
     def also(self, job: Job, placement: Placement, victim: Run, rule: str) -> None:
         """Keep for a further job what it needs of the cores that a victim of another lets go."""

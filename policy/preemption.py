@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.candidates import Candidates, Pool
+from policy.capacity import Capacity
 from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
 from policy.ledger import Ledger
@@ -70,6 +71,8 @@ class Preemption:
         self._delaying: dict[object, tuple[float, int, Reason]] = {}
         # Shapes for which nobody was found, by how much was closed to them: with more closed it is no better.
         self._failed: dict[object, tuple[int, Reason]] = {}
+        # Shapes that what the victims leave over did not hold, by the shortest estimate that was tried.
+        self._no_surplus: dict[object, tuple[Capacity, float]] = {}
         self._in_vain = False
         self._taken = 0
 
@@ -110,9 +113,23 @@ class Preemption:
         return Reason("base-class", (*numbers, ("left", classes.remaining(job)), ("limit", subject.quota)))
 
     def find(
-        self, job: Job, rights: Rights, allowed: int, guard: Guard | None, closed: Closed = NOTHING_CLOSED
+        self,
+        job: Job,
+        rights: Rights,
+        allowed: int,
+        guard: Guard | None,
+        closed: Closed = NOTHING_CLOSED,
+        after_victims: Capacity | None = None,
     ) -> Found | Reason:
-        """Victims for a job that may preempt, where nothing is closed to it, or why there are none."""
+        """Victims for a job that may preempt, where nothing is closed to it, or why there are none.
+
+        ``after_victims`` is what will be free once the victims chosen so far have ended, None where there are none:
+        the job takes what these leave over before any other run is preempted for it.
+        """
+        if after_victims is not None:
+            left_over = self._left_over(job, allowed, guard, closed, after_victims)
+            if left_over is not None:
+                return left_over
         shape = (allowed, rights, job.user if rights.by_quota else "", job.request)
         failed = self._failed.get(shape)
         if failed is not None and closed.extent >= failed[0]:
@@ -125,14 +142,15 @@ class Preemption:
             return spent
         usable = self._candidates.usable_by(job, allowed)
         pool = self._candidates.pool(usable)
-        if self._candidates.never_enough(job, rights, allowed, usable, pool):
+        free = self._world.capacity if after_victims is None else after_victims
+        if self._candidates.never_enough(job, rights, allowed, usable, pool, free):
             reason = self._too_few(job, rights, usable, pool)
             self._failed[shape] = (0, reason)
         elif closed.key and self._candidates.never_enough_open(job, rights, usable, closed.vnodes):
             reason = self._too_few(job, rights, usable, pool)
             self._failed[shape] = (closed.extent, reason)
         else:
-            search = Search(self._world, job, allowed, guard, closed)
+            search = Search(self._world, job, allowed, guard, closed, after_victims)
             room = self._search(job, rights, search, pool)
             if room is not None:
                 return self._as_found(job, rights, room)
@@ -144,6 +162,23 @@ class Preemption:
                 self._failed[shape] = (closed.extent, reason)
         self._in_vain = True
         return reason
+
+    def _left_over(
+        self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity
+    ) -> Found | None:
+        """Room in what the victims chosen so far leave over; None where it does not hold the job."""
+        shape = (allowed, job.request, closed.key)
+        tried = self._no_surplus.get(shape)
+        if after_victims.idle(allowed) < job.request.cores:
+            return None
+        if tried is not None and tried[0] is after_victims and job.left_s >= tried[1]:
+            return None
+        search = Search(self._world, job, allowed, guard, closed, after_victims)
+        room = search.without_victims()
+        if room is not None:
+            return Found(room.placement, ())
+        self._no_surplus[shape] = (after_victims, job.left_s if search.blocked_by_head else 0.0)
+        return None
 
     def gains_by(self, job: Job) -> bool:
         """Whether somebody is over quota by the start of a job, so that one who preempted nobody in this pass may now

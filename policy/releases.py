@@ -52,17 +52,23 @@ def expected_ends(world: World, expected: Mapping[str, float]) -> Sequence[tuple
     return sorted([*(end for end in world.ends if end[1] not in expected), *((e, r) for r, e in expected.items())])
 
 
-def future_of(world: World, ends: Sequence[tuple[float, str]], pending: Sequence[Pending]) -> Future:
-    """What comes free by these ends of runs, and by those of the beneficiaries."""
+def once_victims_end(world: World, pending: Sequence[Pending]) -> Capacity:
+    """A copy of what is free, as it will be once all victims have ended and all their beneficiaries run."""
     free = world.capacity.copy()
-    gone = frozenset(victim for hold in pending for victim in hold.victims)
-    releases = [Release(hold.end_s, hold.placement, hold.job.request) for hold in pending]
-    for victim in gone & world.runs.keys():
+    for victim in sorted({victim for hold in pending for victim in hold.victims} & world.runs.keys()):
         run = world.runs[victim]
         free.give(run.placement.shares(free.directory), run.job.request)
     for hold in pending:
         free.take_amounts(hold.missing)
         free.close(hold.placement.shares(free.directory), hold.job.request)
+    return free
+
+
+def future_of(world: World, ends: Sequence[tuple[float, str]], pending: Sequence[Pending]) -> Future:
+    """What comes free by these ends of runs, and by those of the beneficiaries."""
+    free = once_victims_end(world, pending)
+    gone = frozenset(victim for hold in pending for victim in hold.victims)
+    releases = [Release(hold.end_s, hold.placement, hold.job.request) for hold in pending]
     for end_s, run_id in ends:
         if run_id not in gone:
             run = world.runs[run_id]

@@ -356,14 +356,15 @@ class Turns:
         reservation = region.reservation
         end_s = self._now_s + job.left_s
         guard = None if reservation is None else reservation.guard(end_s, job.request)
-        found = preemption.find(job, rights, allowed, guard, self._closed_to(job, late=True))
+        after_victims = self._draft.free_after_victims()
+        found = preemption.find(job, rights, allowed, guard, self._closed_to(job, late=True), after_victims)
         if isinstance(found, Reason):
             return (*refused, found)
         preemption.take(found)
         running = [victim for victim in found.victims if not self._draft.cancel_start(victim.run, job)]
-        if running:
-            rule = QUOTA if running[0].standing is not None else CLASS
-            self.holds.begin(job, found.placement, running, rule)
+        if running or self._draft.victims_under(found.placement, ()):
+            by_quota = running[0].standing is not None if running else rights.by_quota
+            self.holds.begin(job, found.placement, running, QUOTA if by_quota else CLASS)
         else:
             self._draft.start(job, found.placement)
         if reservation is not None:

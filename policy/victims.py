@@ -89,12 +89,19 @@ def countable(request: Request, capacity: Capacity) -> Chunk | None:
 
 class Search:
     """One job's search, with a guard where somebody else is reserved, and without what is closed to the job's run.
-    ``blocked_by_head`` counts the times that only the reserved job was in the way."""
+    It starts from ``free``, by default what is free now. ``blocked_by_head`` counts the times that only the reserved
+    job was in the way."""
 
     def __init__(
-        self, world: World, job: Job, allowed: int, guard: Guard | None = None, closed: Closed = NOTHING_CLOSED
+        self,
+        world: World,
+        job: Job,
+        allowed: int,
+        guard: Guard | None = None,
+        closed: Closed = NOTHING_CLOSED,
+        free: Capacity | None = None,
     ) -> None:
-        self._capacity: Capacity = world.capacity.copy()
+        self._capacity: Capacity = (world.capacity if free is None else free).copy()
         self._capacity.take_amounts(closed.shares)
         self._closed = closed.vnodes
         self._ever = allowed
@@ -134,6 +141,10 @@ class Search:
         cores, vnodes, most = size
         piece = self._smallest
         return cores >= self.short and most >= piece and cores + vnodes * max(0, piece - 1) >= self.lacking * piece
+
+    def without_victims(self) -> Room | None:
+        """Room without preempting anything."""
+        return Room(self._placement, ()) if self._works() and self._placement is not None else None
 
     def alone(self, run: Run) -> Room | None:
         """Room by letting just this run go."""
