@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
@@ -22,6 +23,12 @@ from container import testbed as testbeds
 from container.requirements import check_podman, check_root, find_pbs_exec
 from container.run import SYSTEM_PATH
 from container.spec import ENGINES, MAX_CORES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
+
+_TERMINAL = ("TERM", "LANG", "COLORTERM")
+"""What a user's command on a host has of the environment of root, who calls it."""
+_ONE_MACHINE = (
+    "  note     its hosts share this machine's /proc: each MoM reports the machine's own idle cores, load and memory"
+)
 
 _name_option = click.option("--name", default="pbsteer", show_default=True, help="Which testbed, of several.")
 _state_option = click.option(
@@ -115,6 +122,7 @@ def up_command(
         f"{moms} MoM{'' if moms == 1 else 's'} with {vnodes} x {cores} core{'' if cores == 1 else 's'} each"
     )
     click.echo("\n".join(_ways_in(spec, state, _own_command())))
+    click.echo(_ONE_MACHINE)
 
 
 def list_own_folders() -> tuple[str, ...]:
@@ -177,7 +185,7 @@ def status_command(as_json: bool, name: str, state: Path) -> None:
 def exec_command(host: str, command: tuple[str, ...], user: str | None, name: str, state: Path) -> None:
     """Run COMMAND on HOST (server, m1, m2, ...), on this terminal, in the user's home; ends with its exit status."""
     argv, env = testbeds.build_command(
-        testbeds.open_testbed(name, state), host, _after_dashes(command), user=user, inherit=_with_own_programs()
+        testbeds.open_testbed(name, state), host, _after_dashes(command), user=user, inherit=inherited(user, os.environ)
     )
     os.execvpe(argv[0], argv, env)  # noqa: S606
 
@@ -190,9 +198,13 @@ def _after_dashes(words: tuple[str, ...]) -> list[str]:
     return command
 
 
-def _with_own_programs() -> dict[str, str]:
-    """The environment, with pbsteer's own folder of programs at the end of the path: so hosts find ``pbsteer`` too."""
-    return {**os.environ, "PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{sys.prefix}/bin"}
+def inherited(user: str | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """What of the caller's environment a command on a host has: all of it as root, a terminal's words as a user.
+
+    pbsteer's own folder of programs is at the end of the path, so that hosts find ``pbsteer`` too.
+    """
+    kept = environ if user is None else {name: environ[name] for name in _TERMINAL if name in environ}
+    return {**kept, "PATH": f"{kept.get('PATH', SYSTEM_PATH)}:{sys.prefix}/bin"}
 
 
 def _own_command() -> str:

@@ -34,6 +34,9 @@ FOLDER = "pbsteer-testbed"
 _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
 _HOMES = "home"
+_SETUID = "setuid"
+_STATE = "state"
+"""What root's programs on the hosts remember, a console's audit file among it: it goes with the testbed."""
 _STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
@@ -237,6 +240,8 @@ def build_command(
         "SHELL": "/bin/sh",
         "LANG": kept.get("LANG", "C.UTF-8"),
     }
+    if user is None:
+        own["XDG_STATE_HOME"] = str(testbed.folder / _STATE)
     return words, {**kept, **own}
 
 
@@ -322,13 +327,15 @@ def _make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dic
     """Setuid copies of the PBS programs that must be so and, before PBS's postinstall, are not: program -> copy.
 
     ``installed``: PBS_EXEC as the machine sees it. The hosts see the copy in the program's place, so that the
-    installation itself stays as it is.
+    installation itself stays as it is. On the machine, none but root comes to the copies.
     """
     copies = {}
+    kept = folder / _SETUID
+    kept.mkdir(mode=0o700)
     for name in cluster.SETUID_PROGRAMS:
         program = installed / name
         if program.is_file() and not program.stat().st_mode & stat.S_ISUID:
-            copy = folder / program.name
+            copy = kept / program.name
             shutil.copy(program, copy)
             copy.chmod(0o4755)
             copies[Path(spec.pbs_exec) / name] = copy

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from container import cli
+from container.run import SYSTEM_PATH
 from container.spec import TestbedSpec
 
 
@@ -23,6 +24,14 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def invoke(*words: str) -> Result:
     return CliRunner().invoke(cli.testbed, list(words))
+
+
+def test_a_users_command_has_nothing_of_roots_environment_but_the_terminals_words() -> None:
+    environ = {"PATH": "/root/bin", "TERM": "xterm", "LANG": "C", "COLORTERM": "truecolor", "FOO_SECRET": "hunter2"}
+    path = f"{SYSTEM_PATH}:{sys.prefix}/bin"
+    user = cli.inherited("alice", environ)
+    assert user == {"PATH": path, "TERM": "xterm", "LANG": "C", "COLORTERM": "truecolor"}
+    assert cli.inherited(None, environ)["FOO_SECRET"] == "hunter2"
 
 
 def test_nobody_but_root_can_do_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -117,29 +126,5 @@ def test_the_ways_in_can_be_pasted_whatever_the_path_leads_to(tmp_path: Path, mo
         command.make_context(words[0], words[1:])
 
 
-def test_hosts_find_pbsteer_behind_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert cli._with_own_programs()["PATH"] == f"/usr/bin:/bin:{sys.prefix}/bin"
-
-
-@pytest.mark.parametrize(
-    ("record", "is_held_up"),
-    [('{"users": [], "engine": "netns"}', False), ('{"users": [], "engine": "podman"}', True), ("{", True)],
-)
-def test_a_podman_that_does_not_work_holds_up_only_what_may_be_its_own(
-    state: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    record: str,
-    is_held_up: bool,
-) -> None:
-    program = tmp_path_factory.mktemp("bin") / "podman"
-    program.write_text("#!/bin/sh\necho 'Error: no storage' >&2\nexit 125\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    folder = state / "pbsteer-testbed" / "t"
-    folder.mkdir(parents=True)
-    (folder / "spec.json").write_text(record)
-    result = invoke("down", "--state", str(state), "--name", "t")
-    assert (result.exit_code, "no storage" in result.output) == ((1, True) if is_held_up else (0, False))
-    assert folder.exists() == is_held_up
+def test_hosts_find_pbsteer_behind_all_else() -> None:
+    assert cli.inherited(None, {"PATH": "/usr/bin:/bin"})["PATH"] == f"/usr/bin:/bin:{sys.prefix}/bin"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -160,6 +161,22 @@ def test_hosts_have_their_own_names_and_processes(pbs: PbsCluster) -> None:
     assert names == [pbs.spec.server.name, pbs.mom_names[0], pbs.mom_names[2]]
     assert pbs.run(["pgrep", "-x", "pbs_mom"], host="m1").status == 0
     assert pbs.run(["pgrep", "-x", "pbs_mom"], host="server").status == 1
+
+
+def test_the_machines_other_users_come_to_no_setuid_program_of_a_testbed(pbs: PbsCluster) -> None:
+    copies = [path for path in pbs.testbed.folder.rglob("*") if path.is_file() and path.stat().st_mode & stat.S_ISUID]
+    for copy in copies:
+        seen = subprocess.run(
+            ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--", "ls", str(copy)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert "Permission denied" in seen.stderr
+    assert pbs.run(["qstat", "-B"], user="alice").status == 0, "PBS's own programs need them"
+
+
+def test_what_root_leaves_on_a_host_is_in_the_testbeds_folder(pbs: PbsCluster) -> None:
+    state = pbs.run(["sh", "-c", "echo $XDG_STATE_HOME"]).stdout.strip()
+    assert Path(state).is_relative_to(pbs.testbed.folder)
 
 
 def test_a_command_that_does_not_end_is_ended_and_named(pbs: PbsCluster) -> None:

@@ -7,8 +7,12 @@ import json
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.tui.scripted import ScriptedSource, a_job, a_picture, changed, many_jobs
 from tests.tui.steering import open_console
+from tui.core.columns import Column
+from tui.core.export import as_csv
 
 
 async def test_marked_names_are_copied_in_the_order_of_the_screen(source: ScriptedSource, audit: Path) -> None:
@@ -77,7 +81,7 @@ async def test_nothing_is_overwritten_without_a_bang(source: ScriptedSource, aud
         assert not (tmp_path / "elsewhere").exists()
         await steered.command(f"export {file} !")
         await steered.until_shown("6 rows are in")
-        assert file.read_text().startswith("id,user,")
+        assert file.read_text().startswith('"id","user",')
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "there.csv"]
 
 
@@ -108,3 +112,16 @@ async def test_a_formula_in_a_name_is_harmless(audit: Path, tmp_path: Path) -> N
     assert "\x1b" not in text
     assert [row["name"] for row in csv.DictReader(text.splitlines())] == ["'=HYPERLINK(1)", "'-2+3␛[2J␊next"]
     assert len(text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("name", ["x;=HYPERLINK(1)", " =1+1", "\u00a0@SUM(1)", 'say "=1"', "a,=1"])
+def test_no_separator_of_any_locale_opens_a_cell_within_a_text(name: str) -> None:
+    column: Column[str] = Column("name", "name", 10, str, lambda text: ((text, ""),))
+    count: Column[str] = Column("count", "count", 5, lambda _: 7, lambda _: (("7", ""),))
+    header, line = as_csv([column, count], [name]).splitlines()
+    assert header == '"name","count"'
+    assert line.startswith('"')
+    assert line.endswith('",7')
+    ((cell, number),) = csv.reader([line])
+    assert (cell.lstrip("'").strip(), number) == (name.strip(), "7")
+    assert not cell.lstrip().startswith(("=", "+", "-", "@"))

@@ -2,11 +2,13 @@
 
 Each change leaves two JSON lines: ``sending`` before the command goes out and ``done`` after the value was read again,
 so that a connection killed in between is visible as a change that was sent and never confirmed. The file is only
-appended to, one write per line, and only its owner can read it. PBS's server log remains the authority.
+appended to, one write per line, each on a line of its own even after one that was cut off, and only its owner can read
+it. PBS's server log remains the authority.
 """
 
 from __future__ import annotations
 
+import errno
 import getpass
 import json
 import os
@@ -95,17 +97,11 @@ class AuditLog:
             reply,
             change,
         )
-        line = json.dumps(asdict(entry), ensure_ascii=True) + "\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                os.write(descriptor, line.encode("ascii"))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            _append(self.path, json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n")
         except OSError as error:
-            raise AuditError(f"audit file {self.path}: {error.strerror}") from error
+            raise AuditError(f"audit file {self.path}: {error.strerror or error}") from error
         return entry
 
     def entries(self) -> list[dict[str, Any]]:
@@ -123,3 +119,18 @@ class AuditLog:
             if isinstance(entry, dict):
                 entries.append(entry)
         return entries
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Write a line at the end and see it on the disk; on a new line where the one before was cut off. Raises OSError,
+    also for a link in the file's place."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        size = os.fstat(descriptor).st_size
+        begin = b"\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else b""
+        if os.write(descriptor, begin + line) < len(begin + line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,7 +1,7 @@
 """The console's audit file as records: each change once, with how it ended, the newest first.
 
-A change leaves a line before the command goes out and one after; the two are brought together here. A record without
-the second line was sent and never confirmed: what became of it, the server's log tells.
+A change leaves a line before the command goes out and one after; the two are brought together by the number of the
+change. A record without the second line was sent and never confirmed: what became of it, the server's log tells.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Record(NamedTuple):
     before: str
     after: str
     reply: str
+    change: str = ""
 
 
 def read_trail(path: Path) -> list[Record]:
@@ -43,12 +44,13 @@ def read_trail(path: Path) -> list[Record]:
     except FileNotFoundError:
         return []
     records: list[Record] = []
-    open_ones: dict[tuple[str, str, str], int] = {}
+    open_ones: dict[tuple[str, ...], int] = {}
     for line in lines:
         record = _record(line, len(records))
         if record is None:
             continue
-        key = record.user, record.server, record.command
+        # Lines of before there were numbers have their words alone.
+        key = (record.change,) if record.change else (record.user, record.server, record.command)
         if record.stage == _SENDING:
             open_ones[key] = len(records)
             records.append(record._replace(stage=UNCONFIRMED))
@@ -69,4 +71,5 @@ def _record(line: bytes, number: int) -> Record | None:
         rest = [str(data.get(name, "")) for name in ("command", "before", "after", "reply")]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return Record(number, time_s, texts[0], texts[1], texts[2], texts[3], rest[0], rest[1], rest[2], rest[3])
+    change = str(data.get("change", ""))
+    return Record(number, time_s, texts[0], texts[1], texts[2], texts[3], rest[0], rest[1], rest[2], rest[3], change)

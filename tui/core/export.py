@@ -1,8 +1,9 @@
 """A table as data: CSV or JSON of all its rows, by the columns and in the order that are shown.
 
 Values are those that sort and filter: numbers as numbers, times and lengths of time in seconds, sizes in KiB. Texts
-are users' own, so in CSV one that a spreadsheet would take for a formula begins with an apostrophe, and nothing in it
-is obeyed by a terminal. A file is new and its owner's alone.
+are users' own: in CSV each is quoted, whatever separates cells where the file is opened, and one that a spreadsheet
+would take for a formula begins with an apostrophe; nothing in it is obeyed by a terminal. A file is new and its
+owner's alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tui.core.lines import safe
 Key = TypeVar("Key")
 
 KINDS = ("csv", "json")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 
 
 class ExportError(ValueError):
@@ -53,7 +54,7 @@ def exported(columns: Sequence[Column[Key]]) -> list[Column[Key]]:
 def as_csv(columns: Sequence[Column[Key]], keys: Iterable[Key]) -> str:
     """A header of the columns' names, and a line for each key."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     kept = exported(columns)
     writer.writerow(column.name for column in kept)
     for key in keys:
@@ -67,7 +68,7 @@ def _cell(value: Value) -> str | int | float:
     if isinstance(value, (int, float)):
         return value
     text = safe(" ".join(value) if isinstance(value, tuple) else value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def as_data(columns: Sequence[Column[Key]], keys: Iterable[Key], source: Source) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import stat
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, ScriptedSource
 from tests.tui.written import write_changes
-from tui.core.audit import UNCONFIRMED
+from tui.core.audit import UNCONFIRMED, Actor, AuditError, AuditLog
 from tui.core.audit_trail import read_trail
 from tui.core.changed_lines import changed_lines
 from tui.core.lines import plain
@@ -29,6 +32,40 @@ def test_the_same_command_again_is_another_record(tmp_path: Path) -> None:
     write_changes(path, "done", "done")
     write_changes(path, "sending")
     assert [record.stage for record in read_trail(path)] == [UNCONFIRMED, "done", "done"]
+
+
+COMMAND = "qmgr -c 'set queue workq started = True'"
+
+
+def test_a_line_after_one_that_was_cut_off_is_a_line_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, Actor("root", "here"), "hpc1")
+    log.write(NOON_S, "sending", "qhold 1", before="", after="", reply="", change="1")
+    path.write_bytes(path.read_bytes()[:-20])
+    log.write(NOON_S + 1, "sending", COMMAND, before="", after="", reply="", change="2")
+    assert [(record.stage, record.command) for record in read_trail(path)] == [(UNCONFIRMED, COMMAND)]
+    assert [entry["change"] for entry in log.entries()] == ["2"]
+
+
+def test_a_link_in_the_files_place_is_not_followed_and_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "audit.jsonl", tmp_path / "elsewhere"
+    path.symlink_to(elsewhere)
+    log = AuditLog(path, Actor("root", "here"), "hpc1")
+    with pytest.raises(AuditError, match=f"audit file {path}"):
+        log.write(NOON_S, "sending", COMMAND, before="", after="", reply="")
+    assert not elsewhere.exists()
+    path.unlink()
+    path.touch(0o644)
+    log.write(NOON_S, "sending", COMMAND, before="", after="", reply="")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_lines_of_a_change_are_found_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, Actor("root", "here"), "hpc1")
+    for number, stage, before in (("1", "sending", "a"), ("2", "sending", "b"), ("1", "failed", "a")):
+        log.write(NOON_S, stage, COMMAND, before=before, after="", reply="", change=number)
+    assert [(record.before, record.stage) for record in read_trail(path)] == [("b", UNCONFIRMED), ("a", "failed")]
 
 
 def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
