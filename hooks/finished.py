@@ -46,7 +46,8 @@ def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings)
             width = nodes.count(touched(run.placement, world.capacity.directory))
             fewest = nodes.fewest(cut(job.request) or job.request, world.vnodes_of(job.queue)) or width
         estimate_s = None if job.estimate_s == UNLIMITED_S else job.estimate_s
-        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest]
+        wished = job.layout is not None
+        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, wished]
     return {"time_s": snapshot.time_s, "runs": runs}
 
 
@@ -69,10 +70,19 @@ def find_finished(
 
 
 def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
-    user, application, cores, start_s, estimate_s, width, fewest = noted
-    estimate_s = UNLIMITED_S if estimate_s is None else float(estimate_s)
+    user, application, cores, start_s, estimate_s, width, fewest, *others = noted
     return Finished(
-        run_id, str(user), str(application), int(cores), float(start_s), now_s, estimate_s, int(width), int(fewest)
+        run_id,
+        str(user),
+        str(application),
+        int(cores),
+        float(start_s),
+        now_s,
+        UNLIMITED_S if estimate_s is None else float(estimate_s),
+        int(width),
+        int(fewest),
+        # What an earlier version noted does not say whether the job wished for a layout: nothing is learned from it.
+        wished=others != [False],
     )
 
 

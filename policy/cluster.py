@@ -196,7 +196,7 @@ class Finished(NamedTuple):
     """A run that has ended by itself: what is learned from (P3's predictor, P5).
 
     ``vnodes`` is how many it was on and ``fewest`` how few would have done; ``cpu_s`` its CPU time over all cores, None
-    where nobody counted.
+    where nobody counted. ``wished``: its job wished for a layout of its own.
     """
 
     id: str
@@ -209,3 +209,4 @@ class Finished(NamedTuple):
     vnodes: int = 1
     fewest: int = 1
     cpu_s: float | None = None
+    wished: bool = False

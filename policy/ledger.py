@@ -13,7 +13,7 @@ from typing import Any, Callable, NamedTuple, TypeVar
 from policy.core_lists import Cores
 from policy.placement import Placement, parse_exec_vnode
 
-VERSION = 2
+VERSION = 3
 
 _LATEST_S = 1e15
 _NEVER_S = float("inf")
@@ -54,15 +54,16 @@ class History(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many runs were seen, and the sum of what was measured on them."""
+    """How many runs were seen, and what was measured on the last ones of them."""
 
     runs: int
-    total: float
+    last: tuple[float, ...]
 
     @property
-    def mean(self) -> float:
-        """The mean of what was measured; 0 without runs."""
-        return self.total / self.runs if self.runs else 0.0
+    def median(self) -> float:
+        """The median of what was measured; 0 without runs. Half of the runs may say anything and do not move it far."""
+        ordered, middle = sorted(self.last), len(self.last) // 2
+        return (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else 0.0
 
 
 class Cut(NamedTuple):
@@ -78,9 +79,9 @@ class Ledger(NamedTuple):
 
     ``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job to how
     often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
-    started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: application to layout to efficiency,
-    ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs were learned from.
-    ``cuts``: preempted job to why it was, the last time. ``cores``: run to the cores on its list (P4).
+    started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
+    what was measured. ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs
+    were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
     """
 
     promises: Mapping[str, float] = _NOTHING
@@ -117,7 +118,8 @@ class Ledger(NamedTuple):
             "classes": dict(self.classes),
             "history": {user: [list(past.last), past.run_s, past.estimate_s] for user, past in self.history.items()},
             "learned": {
-                app: {layout: list(tally) for layout, tally in tallies.items()} for app, tallies in self.learned.items()
+                key: {layout: [tally.runs, list(tally.last)] for layout, tally in tallies.items()}
+                for key, tallies in self.learned.items()
             },
             "stripes": dict(self.stripes),
             "seen_s": self.seen_s,
@@ -132,14 +134,15 @@ class Ledger(NamedTuple):
 
     @classmethod
     def from_data(cls, data: object) -> Ledger:
-        """Read back what :meth:`to_data` gave, of this version or of version 1, which knew the first three parts.
+        """Read back what :meth:`to_data` gave, of this version or an earlier one: version 1 knew the first three parts,
+        and what version 2 learned of all users' runs together is left out.
 
         Raises :class:`LedgerError`.
         """
         if not isinstance(data, dict):
             raise LedgerError(f"a ledger is an object, this is {type(data).__name__}")
         version = data.get("version")
-        if version not in (1, VERSION) or isinstance(version, bool):
+        if version not in (1, 2, VERSION) or isinstance(version, bool):
             raise LedgerError(f"ledger version {version!r}; this code reads versions 1 to {VERSION}")
         try:
             first = cls(
@@ -153,7 +156,7 @@ class Ledger(NamedTuple):
                 backfilled=_each(data["backfilled"], _backfilled),
                 classes=_each(data["classes"], _class),
                 history=_each(data["history"], _history),
-                learned=_each(data["learned"], lambda tallies: _each(tallies, _tally)),
+                learned={} if version == 2 else _each(data["learned"], lambda tallies: _each(tallies, _tally)),
                 stripes=_each(data["stripes"], _time_s),
                 seen_s=_time_s(data["seen_s"]),
                 cuts=_each(data["cuts"], _cut),
@@ -221,8 +224,8 @@ def _history(value: Any) -> History:
 
 
 def _tally(value: Any) -> Tally:
-    runs, total = value
-    return Tally(_count(runs), _time_s(total))
+    runs, last = value
+    return Tally(_count(runs), tuple(_time_s(each) for each in last))
 
 
 def _core_numbers(value: object) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from policy.cluster import Job
 from policy.fitting import fit, fits
 from policy.formulas import FORMULAS, Formulas
-from policy.learning import layout_of
+from policy.learning import application_key, layout_of
 from policy.ledger import Ledger
 from policy.masks import each_bit
 from policy.placement import Placement
@@ -92,7 +92,8 @@ class Placer:
         if self._made is not None:
             self._made.started(job, placement)
         if self._running is not None and job.application:
-            self._running[job.application] = self._running.get(job.application, 0) + 1
+            key = application_key(job.user, job.application, self._settings)
+            self._running[key] = self._running.get(key, 0) + 1
         laid = self._laid.get(job.id)
         striped = laid is not None and laid.striped and laid.placement is placement
         if self._nodes is not None:
@@ -105,7 +106,7 @@ class Placer:
         if self._made is not None:
             self._made.taken_back(job, placement)
         if self._running is not None and job.application:
-            self._running[job.application] -= 1
+            self._running[application_key(job.user, job.application, self._settings)] -= 1
         # What is known of the nodes is made anew when it is asked for, without this start.
         self._nodes = None
         self._begun = [begun for begun in self._begun if begun[1] is not placement]
@@ -148,15 +149,15 @@ class Placer:
         used = nodes.count(touched(placement, self._capacity.directory))
         return request is not None and used > nodes.fewest(request, allowed)
 
-    def _running_of(self, application: str) -> int:
-        """How many runs of an application are under way, starts of this pass included."""
+    def _running_of(self, job: Job) -> int:
+        """How many runs are under way that are compared with the job's, starts of this pass included."""
         if self._running is None:
             self._running = {}
             for run in self._world.runs.values():
-                name = run.job.application
-                if name:
-                    self._running[name] = self._running.get(name, 0) + 1
-        return self._running.get(application, 0)
+                if run.job.application:
+                    key = application_key(run.job.user, run.job.application, self._settings)
+                    self._running[key] = self._running.get(key, 0) + 1
+        return self._running.get(application_key(job.user, job.application, self._settings), 0)
 
     # Packed
 

@@ -19,6 +19,7 @@ VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-suf
 BACKFILL_KINDS = ("none", "easy", "checkpoint")
 BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
+LEARN_BY = ("user", "all")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
 CHECKPOINT_ACTION_S = 40
@@ -181,14 +182,18 @@ class StripeSettings:
     """P5: how the ranks of jobs that wish for no layout are laid out.
 
     ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``: whichever of the two was more
-    efficient for the job's application, once ``learn_runs`` of each were seen. A stripe is ``width_factor`` times as
-    wide as the fewest nodes, and two on one node start ``stagger_s`` apart.
+    efficient for the job's application, once ``learn_runs`` of each were seen, of its user's or of all users' runs
+    (``learn_by``), no shorter than ``learn_min_s`` and that share of their estimates. A stripe is ``width_factor``
+    times as wide as the fewest nodes, and two on one node start ``stagger_s`` apart.
     """
 
     layout: str = _choice("none", LAYOUT_CHOICES)
     width_factor: float = _number(2, 1, 1000)
     stagger_s: float = _number(0, 0, unit="seconds")
     learn_runs: int = _whole(5, 1, 1_000_000)
+    learn_by: str = _choice("user", LEARN_BY)
+    learn_min_s: float = _number(60, 0, unit="seconds")
+    learn_min_share: float = _number(0.05, 0, 1)
     idle_within_s: float = _number(0, 0, unit="seconds")
 
 

@@ -94,8 +94,8 @@ def _ledger(lines: list[str]) -> Ledger:
         elif kind == "stripe":
             stripes[job_id] = float(rest)
         elif kind == "learned":
-            layout, runs, total = re.fullmatch(r"(\w+) (\d+) (\S+)", rest).groups()  # type: ignore[union-attr]
-            learned.setdefault(job_id, {})[layout] = Tally(int(runs), float(total))
+            layout, runs, *last = rest.split()
+            learned.setdefault(job_id, {})[layout] = Tally(int(runs), tuple(map(float, last)))
         else:
             where, victims, since_s = re.fullmatch(r"(.*) from (.*) since (.*)", rest).groups()  # type: ignore[union-attr]
             since_s, _, rule = since_s.partition(" by ")

@@ -58,7 +58,7 @@ def _tell_ledger(ledger: Ledger) -> Iterator[str]:
         yield f"stripe {vnode}: {at_s:g}"
     for application, tallies in ledger.learned.items():
         for layout, tally in tallies.items():
-            yield f"learned {application}: {layout} {tally.runs} {tally.total:g}"
+            yield f"learned {application}: {' '.join([layout, str(tally.runs), *(f'{each:g}' for each in tally.last)])}"
     for user, past in ledger.history.items():
         last = " ".join(f"{run_s:g}" for run_s in past.last)
         yield f"history {user}: {last}, {past.run_s:g} of {past.estimate_s:g}"

@@ -35,6 +35,14 @@ def test_a_run_that_is_gone_has_ended_now() -> None:
     assert run.cpu_s is None
 
 
+def test_a_wish_for_a_layout_is_noted_and_taken_for_one_where_an_earlier_version_noted_the_run() -> None:
+    wishing = {**running(), "Resource_List.pbsteer_layout": "pack"}
+    before = noted({"1.s": running(), "2.s": wishing, "3.s": running()})
+    before["runs"]["3.s"] = before["runs"]["3.s"][:7]
+    runs = find_finished(before, later({}), (), INTERVAL_S)
+    assert {run.id: run.wished for run in runs} == {"1.s": False, "2.s": True, "3.s": True}
+
+
 def test_a_run_without_walltime_has_an_infinite_estimate() -> None:
     texts = running()
     del texts["Resource_List.walltime"]

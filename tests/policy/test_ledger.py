@@ -17,7 +17,7 @@ FULL = Ledger(
     {"5.s": Backfilled(80.0, True), "6.s": Backfilled(UNLIMITED_S)},
     {"5.s": 7, "6.s": -1},
     {"alice": History((10.0, 20.5), 30.5, 60.0)},
-    {"wrf": {"stripe": Tally(3, 2.5)}},
+    {"u:alice:wrf": {"stripe": Tally(3, (2.5, 0.5))}},
     {"v1": 70.0},
     99.0,
     {"1.s": Cut(91.5, "cut-for-rescue", (("beneficiary", "4.s"), ("left_s", UNLIMITED_S)))},
@@ -44,7 +44,7 @@ def test_written_in_words_of_pbs() -> None:
         "backfilled": {"5.s": [80.0, True], "6.s": [None, False]},
         "classes": {"5.s": 7, "6.s": -1},
         "history": {"alice": [[10.0, 20.5], 30.5, 60.0]},
-        "learned": {"wrf": {"stripe": [3, 2.5]}},
+        "learned": {"u:alice:wrf": {"stripe": [3, [2.5, 0.5]]}},
         "stripes": {"v1": 70.0},
         "seen_s": 99.0,
         "cuts": {"1.s": [91.5, "cut-for-rescue", [["beneficiary", "4.s"], ["left_s", None]]]},
@@ -55,6 +55,11 @@ def test_written_in_words_of_pbs() -> None:
 def test_the_first_version_is_read_without_what_it_did_not_know() -> None:
     old = {key: data()[key] for key in ("promises", "holds", "preemptions")}
     assert Ledger.from_data({**old, "version": 1, "backfilled": {"5.s": 80.0}}) == Ledger(*FULL[:3])
+
+
+def test_the_second_version_is_read_without_what_was_learned_of_all_users_together() -> None:
+    old = data(version=2, learned={"wrf": {"stripe": [3, 2.5]}})
+    assert Ledger.from_data(old) == FULL._replace(learned={})
 
 
 @pytest.mark.parametrize("version", [0, VERSION + 1, "1", None, True])
@@ -97,7 +102,7 @@ HOLD = FULL.to_data()["holds"]["4.s"]
         {"classes": {"1": 1.5}},
         {"history": {"alice": [[1.0], 2.0]}},
         {"history": {"alice": [["x"], 2.0, 3.0]}},
-        {"learned": {"wrf": {"pack": [1.5, 2.0]}}},
+        {"learned": {"wrf": {"pack": [1.5, [2.0]]}}},
         {"stripes": {"v1": "soon"}},
         {"seen_s": None},
         {"cuts": {"1.s": [1.0, "x"]}},

@@ -307,7 +307,7 @@ def test_a_chunk_larger_than_any_node_runs_in_pieces() -> None:
 
 
 def learned(pack: float, striped: float) -> Ledger:
-    return Ledger(learned={"cfd": {"pack": Tally(5, 5 * pack), "stripe": Tally(5, 5 * striped)}})
+    return Ledger(learned={"u:alice:cfd": {"pack": Tally(5, (pack,) * 5), "stripe": Tally(5, (striped,) * 5)}})
 
 
 def test_what_was_learned_decides() -> None:
@@ -315,7 +315,7 @@ def test_what_was_learned_decides() -> None:
     assert Pass(ledger=learned(0.5, 0.8), layout="learn").where(each) == "n1=16 n2=16 n3=16 n4=16"
     a_pass = Pass(ledger=learned(0.8, 0.5), layout="learn")
     assert a_pass.where(each) == "n1=32 n2=32"
-    assert "cfd reached 0.5 in 5 striped runs and 0.8 in 5 packed ones" in a_pass.why(each)
+    assert "cfd of alice reached a median of 0.5 in 5 striped runs and of 0.8 in 5 packed ones" in a_pass.why(each)
 
 
 def test_the_layouts_take_turns_by_start_until_enough_is_known() -> None:

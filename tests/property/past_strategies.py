@@ -83,7 +83,11 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
     past = st.builds(History, st.lists(times, max_size=2).map(tuple), times, times)
     numbers = st.lists(st.tuples(names, st.one_of(ends, counts, names)), max_size=2).map(tuple)
     cores = st.dictionaries(names, st.lists(counts, max_size=4).map(tuple), max_size=2)
-    tallies = st.dictionaries(st.sampled_from(("pack", "stripe")), st.builds(Tally, counts, times), max_size=2)
+    tallies = st.dictionaries(
+        st.sampled_from(("pack", "stripe")),
+        st.builds(Tally, counts, st.lists(times, max_size=3).map(tuple)),
+        max_size=2,
+    )
     return st.builds(
         Ledger,
         st.dictionaries(ids, times, max_size=3),

@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 
 from policy.learning import Choice, choose, size_key
+from policy.settings import StripeSettings
 from tests.policy.clusters import job
 from tests.sim.shared_nodes import Outcome, Task, run_shared
 
@@ -33,7 +34,7 @@ def outcome(applications: tuple[str, ...], layout: str) -> Outcome:
 def chosen(found: Outcome, application: str) -> Choice:
     """What the next job of an application would get."""
     each = job("next", select="64", estimate_s=3000, application=application)
-    return choose(found.ledger.learned, each, 5, 0)
+    return choose(found.ledger.learned, each, StripeSettings(layout="learn"), 0)
 
 
 def test_every_job_runs_to_its_end() -> None:
@@ -74,7 +75,7 @@ def test_learning_ends_between_the_two(applications: tuple[str, ...]) -> None:
 
 
 def test_both_layouts_are_observed_by_speed_at_equal_size() -> None:
-    tallies = outcome(TALKING, "learn").ledger.learned[size_key("communication", 64, 3000)]
+    tallies = outcome(TALKING, "learn").ledger.learned[size_key("u:alice:communication", 64, 3000)]
     assert tallies["pack"].runs + tallies["stripe"].runs == 120
     assert tallies["stripe"].runs >= 5
     assert tallies["pack"].runs > 80
