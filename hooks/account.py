@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hooks.carry import Effects, Powers
+from hooks.deadline import Slow
 from hooks.episodes import Episodes
 from hooks.translate import Translation
 from policy.cluster import Job
@@ -33,14 +34,17 @@ def describe_pass(
     timing: Timing,
     notes: Sequence[str],
     passing: Sequence[str] = (),
+    slowest: Sequence[Slow] = (),
 ) -> dict[str, Any]:
     """One line of the journal. ``acted`` says for which queues the starts were carried out, ``preempted_in`` for which
     the preemptions; for the others it only says what would have been done, which ``would`` counts by episode.
-    ``notes`` are sentences for the administrator, ``passing`` those of them that are over with a later pass."""
+    ``notes`` are sentences for the administrator, ``passing`` those of them that are over with a later pass;
+    ``slowest`` are the jobs that took most of the time to decide."""
     snapshot = translation.snapshot
     return {
         "time_s": plan.time_s,
         "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
+        "slowest": [{**slow._asdict(), "seconds": round(slow.seconds, 4)} for slow in slowest],
         "modes": dict(translation.modes),
         "acted": sorted(powers.start),
         "preempted_in": sorted(powers.preempt),

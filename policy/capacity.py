@@ -9,6 +9,7 @@ whether a taking is allowed. What the vnodes are is :mod:`policy.inventory`, who
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Callable
 
 from policy.cluster import Vnode
 from policy.consumables import Consumables
@@ -25,12 +26,13 @@ class Capacity:
     """Levels of idle cores and amounts of other consumables over an inventory of vnodes.
 
     ``levels`` maps idle cores (negative on an overcommitted vnode) to the vnodes that have exactly so many. ``usable``
-    are those that take new jobs, ``exclusive`` those held by one job alone.
+    are those that take new jobs, ``exclusive`` those held by one job alone. Long searches call ``check_time``, where
+    there is one, which may raise :class:`~policy.deadline.TimeIsUp`; a copy has the same.
     """
 
     __slots__ = (
-        "_by_host", "_changed", "_shared", "directory", "exclusive", "groups", "inventory", "levels", "others",
-        "sharing", "usable",
+        "_by_host", "_changed", "_shared", "check_time", "directory", "exclusive", "groups", "inventory", "levels",
+        "others", "sharing", "usable",
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
@@ -39,6 +41,7 @@ class Capacity:
         self.groups = Groups(self.inventory)
         self.sharing = Sharing(vnodes, self.inventory)
         self.others = Consumables([vnodes[name] for name in self.directory.names])
+        self.check_time: Callable[[], None] | None = None
         self.levels: dict[int, int] = {}
         self.usable = 0
         self.exclusive = 0

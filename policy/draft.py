@@ -25,7 +25,7 @@ from policy.world import Op
 class Draft:
     """The plan in the making. ``moves`` counts what changed who holds what,
     ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due, ``again`` whether
-    one is at once."""
+    one is at once; ``first_behind`` is the next ledger's."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -51,6 +51,7 @@ class Draft:
         self.moves = 0
         self.taken_back = 0
         self._after_victims: tuple[int, Capacity | None] = (-1, None)
+        self.first_behind = 0
         for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
             region = Region(mask, capacity.idle(mask), total)
             for queue in queues:
@@ -307,6 +308,7 @@ class Draft:
             and cores is ledger.cores
             and not self.holds
             and not ledger.holds
+            and self.first_behind == ledger.first_behind
         ):
             return ledger
         return ledger._replace(
@@ -318,6 +320,7 @@ class Draft:
             stripes=stripes,
             cuts=cuts,
             cores=cores,
+            first_behind=self.first_behind,
         )
 
 

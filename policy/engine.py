@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from policy.attempts import Attempts
 from policy.cluster import Job
+from policy.deadline import NEVER, Deadline
 from policy.draft import Draft
 from policy.estimates import remember
 from policy.formulas import FORMULAS, Formulas
@@ -28,18 +30,29 @@ from policy.turns import Turns
 from policy.world import Entry
 
 
-def decide(snapshot: Snapshot, ledger: Ledger, settings: Settings, formulas: Formulas = FORMULAS) -> Plan:
+def decide(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    settings: Settings,
+    formulas: Formulas = FORMULAS,
+    deadline: Deadline = NEVER,
+) -> Plan:
     """Decide one pass. Pure: the same values give the same plan, and nothing is changed by it.
 
     Every waiting job is either started (an array: some of its subjobs) or has exactly one reason. ``formulas`` rank the
-    vnodes (P4), and may be a site's own.
+    vnodes (P4), and may be a site's own. Once the ``deadline`` is over no further job is looked at, and the plan is
+    what was decided until then; with one that never comes the plan is the same as without.
     """
     if snapshot.finished:
         ledger = _with_what_was_seen(ledger, snapshot, settings)
     settled = still_settled(snapshot, ledger, settings)
     if settled is not None:
         return settled
-    return _Pass(Scene(snapshot, ledger, settings, formulas)).decide()
+    scene = Scene(snapshot, ledger, settings, formulas)
+    try:
+        return _Pass(scene, deadline).decide()
+    finally:
+        scene.capacity.check_time = None
 
 
 def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) -> Ledger:
@@ -54,7 +67,7 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
 class _Pass:
     """One pass over the queue: the order in which jobs have their turn, and when the next pass is due."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, deadline: Deadline) -> None:
         self._scene = scene
         self._ledger = scene.ledger
         self._settings = scene.settings
@@ -64,6 +77,7 @@ class _Pass:
         self._preemption = scene.preemption
         self._draft = Draft(scene)
         self._turns = Turns(scene, self._draft)
+        self._attempts = Attempts(scene, self._draft, self._turns, deadline)
 
     def decide(self) -> Plan:
         settings, draft = self._settings, self._draft
@@ -79,8 +93,9 @@ class _Pass:
             self._walk_plainly(entries, region)
         else:
             self._walk(entries)
+        draft.first_behind = self._attempts.first_behind
         if settings.rescue.enabled:
-            rescue(self._scene, draft, self._turns.holds)
+            self._attempts.guard(lambda: rescue(self._scene, draft, self._turns.holds))
         if self._shrinks:
             self._wake_for_promises()
         self._wake_for_reasons()
@@ -138,7 +153,7 @@ class _Pass:
         """The walk where idle cores alone decide who is looked at: one region, no gates, nobody preempts."""
         index, count = 0, len(entries)
         while index < count and region.reservation is None:
-            self._turns.in_turn(entries[index][5], region)
+            self._attempts.in_turn(entries[index][5], region)
             index += 1
         idle = region.idle
         rest = entries[index:] if index else entries
@@ -149,18 +164,18 @@ class _Pass:
             self._draft.waiting_for(Reason("too-few-idle", (("idle", idle),))).extend(large)
             if len(large) + len(small) < len(rest):
                 for job in [entry[5] for entry in rest if entry[4] > total]:
-                    self._turns.behind(job, region)
+                    self._attempts.behind(job, region)
         if small:
             if self._settings.backfill.order == "shortest-first" and len(small) > 1:
                 small = self._shortest_first(small)
-            self._turns.small_ones(small, region)
-        if self._turns.set_aside:
-            self._take_what_was_set_aside()
+            self._turns.small_ones(self._attempts.in_order(small), region, self._attempts.behind)
+        self._take_what_was_set_aside()
 
     def _walk(self, entries: Sequence[Entry]) -> None:
         """The walk where each job is asked for its gates and for its right to preempt."""
         behind: list[Job] = []
         shortest_first = self._settings.backfill.order == "shortest-first"
+        collects = shortest_first or self._attempts.begins_elsewhere
         backfills = self._settings.backfill.kind != "none"
         regions, plain, refusals = self._draft.regions, self._world.plain_queues(), self._turns.refusals
         starts, most_starts, promises = self._draft.starts, self._settings.schedule.max_starts, self._ledger.promises
@@ -174,18 +189,19 @@ class _Pass:
             region = regions[job.queue]
             if region.reservation is None:
                 if len(starts) < most_starts or job.id in promises:
-                    self._turns.in_turn(job, region)
+                    self._attempts.in_turn(job, region)
                 else:
                     refusals.beyond_limit(len(starts)).append(job)
             elif backfills and entry[4] > region.idle and refusals.leave(job, region, refusals.too_few(region)):
                 continue
-            elif shortest_first:
+            elif collects:
                 behind.append(job)
             else:
-                self._turns.behind(job, region)
+                self._attempts.behind(job, region)
         if behind:
-            for job in self._shortest_first(behind):
-                self._turns.behind(job, regions[job.queue])
+            ordered = self._shortest_first(behind) if shortest_first else behind
+            for job in self._attempts.in_order(ordered):
+                self._attempts.behind(job, regions[job.queue])
         self._take_what_was_set_aside()
 
     def _shortest_first(self, jobs: Sequence[Job]) -> list[Job]:
@@ -194,10 +210,12 @@ class _Pass:
         return sorted(jobs, key=lambda job: (-classes.of(job) if classes is not None else 0, job.left_s))
 
     def _take_what_was_set_aside(self) -> None:
-        """Arrays of which the quota covered only a part: the rest in the turn of the base class."""
+        """The jobs that were passed over; then arrays of which the quota covered only a part: the rest in the turn of
+        the base class."""
+        self._attempts.finish()
         for job in self._turns.set_aside:
             region = self._draft.regions[job.queue]
             if region.reservation is None:
-                self._turns.in_turn(job, region)
+                self._attempts.in_turn(job, region)
             else:
-                self._turns.behind(job, region)
+                self._attempts.behind(job, region)

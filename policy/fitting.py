@@ -55,24 +55,34 @@ def _spread(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
     """All chunks, each set on what the sets before it left."""
     if len(request.chunks) == 1 and request.place == "free":
         return _pieces(capacity, request.chunks[0], allowed)
+    hardest = request.hardest
+    here = allowed & capacity.inventory.matching(hardest)
+    if count_pieces(capacity, hardest, here, hardest.pieces) < hardest.pieces:
+        return None
     found: list[Share] = []
+    try:
+        return found if _all_chunks(capacity, request, allowed, found) else None
+    finally:
+        capacity.give(found, _SHARED)
+
+
+def _all_chunks(capacity: Capacity, request: Request, allowed: int, found: list[Share]) -> bool:
+    """Take what each chunk needs, one after the other, and note it in ``found``; False as soon as one does not fit."""
     for chunk in request.chunks:
+        if capacity.check_time is not None:
+            capacity.check_time()
         if request.place == "free":
             shares = _pieces(capacity, chunk, allowed)
         else:
             shares = _one_each(capacity, chunk, allowed, request.place == "scatter")
         if shares is None:
-            break
+            return False
         capacity.take(shares, _SHARED)
         found += shares
         if request.place != "free":
             for share in shares:
                 allowed &= ~(capacity.inventory.hosts_of(share.mask) if request.place == "scatter" else share.mask)
-    else:
-        capacity.give(found, _SHARED)
-        return found
-    capacity.give(found, _SHARED)
-    return None
+    return True
 
 
 _SHARED = Request((), sharing="shared")

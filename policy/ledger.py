@@ -82,6 +82,7 @@ class Ledger(NamedTuple):
     started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
     what was measured. ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs
     were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
+    ``first_behind``: which of the jobs behind the heads is tried first, as the last pass had no time left for it.
     """
 
     promises: Mapping[str, float] = _NOTHING
@@ -95,6 +96,7 @@ class Ledger(NamedTuple):
     seen_s: float = 0.0
     cuts: Mapping[str, Cut] = _NOTHING
     cores: Mapping[str, Cores] = _NOTHING
+    first_behind: int = 0
 
     def to_data(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -130,6 +132,7 @@ class Ledger(NamedTuple):
             "cores": {
                 run: {vnode: list(numbers) for vnode, numbers in cores.items()} for run, cores in self.cores.items()
             },
+            "first_behind": self.first_behind,
         }
 
     @classmethod
@@ -161,6 +164,7 @@ class Ledger(NamedTuple):
                 seen_s=_time_s(data["seen_s"]),
                 cuts=_each(data["cuts"], _cut),
                 cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
+                first_behind=_count(data.get("first_behind", 0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error

@@ -114,6 +114,10 @@ class Plan(NamedTuple):
         """Each job left alone, by id, with its reason."""
         return {job.id: (job, wait.reason) for wait in self.waits for job in wait.jobs}
 
+    def count(self, code: str) -> int:
+        """How many jobs were left alone for a reason of this code."""
+        return sum(len(wait.jobs) for wait in self.waits if wait.reason.code == code)
+
     def reason_of(self, job_id: str) -> Reason | None:
         """Why this job was left alone; None where it was not."""
         return next((wait.reason for wait in self.waits for job in wait.jobs if job.id == job_id), None)

@@ -263,10 +263,11 @@ class Preemption:
                     gone.append(run)
                     yield run
 
-        room = search.first_enough(offered())
-        for run in gone:
-            self._quotas.shift(run.job, 1)
-        return room
+        try:
+            return search.first_enough(offered())
+        finally:
+            for run in gone:
+                self._quotas.shift(run.job, 1)
 
     def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
         """The runs of lower classes in P2's order, then those that only rule A offers, in the configured order."""

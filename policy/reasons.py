@@ -181,6 +181,10 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "limit-of-pass": lambda f: (
         f"looked at again in the next pass: this one has reached its limit of {_count(f['limit'], 'start')}"
     ),
+    "not-looked-at": lambda f: (
+        "not looked at in this pass, which had no time left for it: the next pass begins with the jobs that this one"
+        " has left out"
+    ),
     "no-quota": lambda f: (
         f"preempts nobody: {f['user']} has no quota in queue {f['queue']}, and only who has one may preempt"
     ),

@@ -53,14 +53,22 @@ class Chunk(NamedTuple):
         return 0
 
 
+_NOTHING_ASKED = Chunk(0, ())
+
+
+def _cores_of_piece(chunk: Chunk) -> int:
+    return chunk.cores
+
+
 class Request:
     """Chunks in the order of ``select``, the arrangement, the sharing, and the resource to group by, if any.
 
     ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores`` says that nothing but
-    cores is asked for, by pieces of one core each, on any vnode: the shape for which counting is exact.
+    cores is asked for, by pieces of one core each, on any vnode: the shape for which counting is exact. ``hardest`` is
+    the chunk with the most cores a piece, which tells soonest that a request does not fit.
     """
 
-    __slots__ = ("_hash", "chunks", "cores", "group", "only_cores", "place", "sharing", "totals")
+    __slots__ = ("_hash", "chunks", "cores", "group", "hardest", "only_cores", "place", "sharing", "totals")
 
     def __init__(
         self, chunks: tuple[Chunk, ...], place: str = "free", sharing: str = "", group: str | None = None
@@ -75,6 +83,7 @@ class Request:
                 sums[name] = sums.get(name, 0) + amount * chunk.pieces
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
+        self.hardest = max(chunks, key=_cores_of_piece) if len(chunks) > 1 else chunks[0] if chunks else _NOTHING_ASKED
         self.only_cores = (
             len(chunks) == 1
             and chunks[0].amounts == (("ncpus", 1),)

@@ -67,8 +67,13 @@ class Reservation:
             return True
         shares = placement.shares(then.directory)
         then.take(shares, request)
-        if not fits(then, self.head.request, self._allowed):
-            then.give(shares, request)
+        kept = False
+        try:
+            kept = fits(then, self.head.request, self._allowed)
+        finally:
+            if not kept:
+                then.give(shares, request)
+        if not kept:
             return False
         self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
         return True

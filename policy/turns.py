@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
@@ -372,9 +372,9 @@ class Turns:
             reservation.replace(found.placement, end_s, job.request, gone)
         return None
 
-    def small_ones(self, jobs: Sequence[Job], region: Region) -> None:
+    def small_ones(self, jobs: Sequence[Job], region: Region, behind: Callable[[Job, Region], None]) -> None:
         """Jobs behind a head of which idle cores alone do not tell that they cannot start: most pass the window, and
-        that needs no more than a comparison."""
+        that needs no more than a comparison. The others have their turns ``behind`` it."""
         reservation = region.reservation
         assert reservation is not None  # noqa: S101 - they are behind a head
         window_s = reservation.until_s - self._now_s
@@ -385,7 +385,7 @@ class Turns:
             request = job.request
             cores = request.cores
             if not request.only_cores:
-                self.behind(job, region)
+                behind(job, region)
             elif cores > region.idle:
                 draft.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
             elif (
@@ -398,7 +398,7 @@ class Turns:
                     passing = draft.waiting_for(self._window_reason(reservation))
                 passing.append(job)
             else:
-                self.behind(job, region)
+                behind(job, region)
 
     def _left_in_class(self, job: Job, left: Job | None) -> Job | None:
         """What is left of an array, if the next subjob is in the class of the one that has started."""

@@ -25,6 +25,7 @@ from hooks.advise import (
 )
 from hooks.carry import Budget, Effects, Powers, carry_out
 from hooks.config import is_removed, read_config
+from hooks.deadline import PassDeadline, Slow, tell_left_out, time_to_decide_s
 from hooks.episodes import Episodes
 from hooks.errands import Errands
 from hooks.finished import find_finished, learns, note_runs
@@ -126,6 +127,7 @@ class Decision(NamedTuple):
     hints: Hints
     notes: list[str]
     warnings: list[str]
+    slowest: list[Slow]
 
 
 class Outcome(NamedTuple):
@@ -150,11 +152,11 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead
     with Connection(pbs_ifl) as connection:
         sight = _read(connection, settings, state)
         read_s = time.monotonic() - begun_s
-        decision = _decide(sight, settings, state, trust)
+        acting = replace(settings, schedule=schedule)
+        decision = _decide(sight, acting, state, trust, budget)
         decide_s = time.monotonic() - begun_s - read_s
         if ahead is not None and budget.left_s() <= 0:
             return Outcome(decision.warnings, read_s + decide_s, (), may_be_followed=False)
-        acting = replace(settings, schedule=schedule)
         not_again = ahead.tried if ahead is not None else frozenset()
         effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
@@ -171,7 +173,7 @@ def _read(connection: Connection, settings: Settings, state: State) -> Sight:
     return Sight(shown, picture, read_sched_files(shown), priorities, Switched.read(state))
 
 
-def _decide(sight: Sight, settings: Settings, state: State, trust: Trust) -> Decision:
+def _decide(sight: Sight, settings: Settings, state: State, trust: Trust, budget: Budget) -> Decision:
     """Decide, and put the outcome on disk."""
     picture = sight.picture
     translation = translate(picture, settings, sight.files)
@@ -188,7 +190,10 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust) -> Dec
     ledger, complaint = state.load_ledger(ledger_name)
     if learns(settings):
         translation = _with_finished(translation, picture, ledger, settings, state)
-    plan = decide(translation.snapshot, ledger, settings)
+    budget_s = settings.schedule.budget_s
+    deadline = PassDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
+    plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
+    slowest = deadline.slowest()
     state.save_ledger(plan.ledger, ledger_name)
     summary = summarize(translation.snapshot, translation.modes, picture, plan, powers.start)
     state.publish(SUMMARY, summary, shared=False)
@@ -196,11 +201,12 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust) -> Dec
     if advice.memory != sight.priorities:
         write_priorities(state, advice.memory)
     hints = find_hints(translation, picture, read_summary(str(state.path.parent)), settings)
-    notes = [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
+    notes = [*tell_left_out(plan.count("not-looked-at"), slowest)]
+    notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; nobody is preempted there" for queue, why in sorted(deaf.items())]
     warnings = [complaint] if complaint else []
     notes += [*duties.notes, *warnings, *filter(None, [state.find_group_problem()])]
-    return Decision(translation, plan, duties, powers, advice, hints, notes, warnings)
+    return Decision(translation, plan, duties, powers, advice, hints, notes, warnings, slowest)
 
 
 def _act(
@@ -245,7 +251,8 @@ def _record(
     episodes = Episodes.read(state, plan.time_s).seen(plan, modes, powers.start, powers.preempt)
     episodes.write(state)
     notes, passing = decision.notes, decision.duties.passing
-    entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, notes, passing)
+    told = (notes, passing, decision.slowest)
+    entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, *told)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if is_told:
         state.write_journal(entry, day, settings.server.journal_days)

@@ -1,0 +1,133 @@
+"""Attempts to place waiting jobs, within the time that the pass has.
+
+A user whose jobs have taken their share of the time is passed over until all other users' jobs were tried. When the
+time is up, the jobs that are left share one reason; the next pass begins behind its heads with the jobs that this one
+left out, so that no job is left out for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Callable
+
+from policy.cluster import Job
+from policy.deadline import NEVER, Deadline, TimeIsUp
+from policy.draft import Draft
+from policy.reasons import Reason
+from policy.regions import Region
+from policy.scene import Scene
+from policy.turns import Turns
+
+_NOT_LOOKED_AT = Reason("not-looked-at")
+
+
+class Attempts:
+    """The attempts of one pass. ``first_behind`` is which of the jobs behind a head the next pass is to try first,
+    counted in the order in which this pass would try them: 0 where this one has tried them all."""
+
+    def __init__(self, scene: Scene, draft: Draft, turns: Turns, deadline: Deadline) -> None:
+        self._world = scene.world
+        self._draft = draft
+        self._turns = turns
+        self._deadline = deadline
+        self._limited = deadline is not NEVER
+        self._shares = True
+        self._postponed: list[Job] = []
+        self._of_user: str | None = None
+        self._under_way = False
+        if self._limited:
+            scene.capacity.check_time = self._check_time
+        self._begun_with = scene.ledger.first_behind
+        self._tried_behind = self._behind = 0
+
+    @property
+    def begins_elsewhere(self) -> bool:
+        """Whether the jobs behind the heads are not tried from the first one on."""
+        return self._limited and self._begun_with > 0
+
+    @property
+    def first_behind(self) -> int:
+        """See the class."""
+        if self._tried_behind == self._behind:
+            return 0
+        return (self._begun_with + self._tried_behind) % self._behind
+
+    def in_order(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """All jobs behind the heads in the order in which they are tried: first those that the last pass left out."""
+        if not self.begins_elsewhere or not jobs:
+            return jobs
+        first = self._begun_with % len(jobs)
+        return [*jobs[first:], *jobs[:first]]
+
+    def in_turn(self, job: Job, region: Region) -> None:
+        """Let the job have its turn where there is no head yet."""
+        if self._limited:
+            self._try(self._turns.in_turn, job, region)
+        else:
+            self._turns.in_turn(job, region)
+
+    def behind(self, job: Job, region: Region) -> None:
+        """Let the job have its turn behind the head."""
+        if not self._limited:
+            self._turns.behind(job, region)
+            return
+        self._behind += 1
+        if self._try(self._turns.behind, job, region):
+            self._tried_behind += 1
+
+    def guard(self, attempt: Callable[[], None]) -> None:
+        """Make an attempt that is nobody's turn; nothing where the time is up."""
+        if not self._limited:
+            attempt()
+        elif not self._deadline.is_over():
+            self._until_time_is_up(attempt)
+
+    def finish(self) -> None:
+        """Try the jobs that were passed over for their users' share."""
+        self._shares = False
+        for job in self._postponed:
+            region = self._draft.regions[job.queue]
+            self._try(self._turns.in_turn if region.reservation is None else self._turns.behind, job, region)
+
+    def _try(self, turn: Callable[[Job, Region], None], job: Job, region: Region) -> bool:
+        """Whether the job was tried, or will be by :meth:`finish`."""
+        deadline = self._deadline
+        if deadline.is_over():
+            self._draft.leave(job, _NOT_LOOKED_AT)
+            return False
+        if self._shares and deadline.is_share_spent(job.user):
+            self._postponed.append(job)
+            return True
+        deadline.begin(job)
+        self._of_user = job.user
+        ended = self._until_time_is_up(lambda: turn(job, region))
+        self._of_user = None
+        deadline.end()
+        if not ended:
+            # Of an array some subjobs may have started.
+            left = self._world.jobs.get(job.id, job)
+            if self._shares and not deadline.is_over():
+                self._postponed.append(left)
+            else:
+                self._draft.leave(left, _NOT_LOOKED_AT)
+                return False
+        return True
+
+    def _until_time_is_up(self, attempt: Callable[[], None]) -> bool:
+        """Whether the attempt came to its end."""
+        self._under_way = True
+        try:
+            attempt()
+        except TimeIsUp:
+            return False
+        finally:
+            self._under_way = False
+        return True
+
+    def _check_time(self) -> None:
+        """End the attempt under way where there is no time left for it."""
+        deadline, user = self._deadline, self._of_user
+        if self._under_way and (
+            deadline.is_over() or (self._shares and user is not None and deadline.is_share_spent(user))
+        ):
+            raise TimeIsUp
