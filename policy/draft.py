@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.core_lists import NO_CORES, Cores
-from policy.ledger import Backfilled, Cut, Hold, Ledger
+from policy.ledger import PROMISE, Backfilled, Cut, Hold, Ledger
 from policy.placement import Placement
 from policy.plan import Estimate, Plan, Preempt, Start, Waits
-from policy.reasons import Reason
+from policy.reasons import Number, Reason
 from policy.regions import Region, parts_with_one_head
 from policy.releases import Pending, once_victims_end
 from policy.scene import Scene
@@ -135,13 +135,20 @@ class Draft:
             for share in placement.shares(self._capacity.directory):
                 self._scene.placer.kept(share.mask)
         closed = self._capacity.close(placement.shares(self._capacity.directory), job.request)
-        self.pending.append(Pending(job, placement, self.now_s + job.left_s, victims, missing, inside, closed))
+        promised_s = self.promised.get(job.id, self._ledger.promises.get(job.id, self.now_s))
+        # Its victims have time to save before it can start.
+        ready_s = promised_s if hold.rule == PROMISE else hold.since_s + self._scene.settings.checkpoint.grace_s
+        end_s = max(self.now_s, ready_s) + job.left_s
+        self.pending.append(Pending(job, placement, end_s, victims, missing, inside, closed))
         self._scene.gates.expect(job)
         self.holds[job.id] = hold
         self._scene.quotas.shift(job, 1)
         region = self.regions[job.queue]
         region.idle = self._capacity.idle(region.vnodes)
-        self.leave(job, Reason("preempting", (("victims", ", ".join(victims)),)))
+        numbers: tuple[tuple[str, Number], ...] = (("victims", ", ".join(victims)),)
+        if hold.rule == PROMISE and promised_s > self.now_s:
+            numbers = (*numbers, ("at_s", promised_s))
+        self.leave(job, Reason("preempting", numbers))
 
     def free_after_victims(self) -> Capacity | None:
         """What will be free once the victims chosen so far have ended and their beneficiaries run; None without any.
@@ -197,6 +204,26 @@ class Draft:
             if job in jobs:
                 jobs.remove(job)
                 return
+
+    def opens_s(self, job: Job, shut: Reason) -> float:
+        """When the hard limit or the licences that shut the job out are given back, as runs end by their estimates;
+        infinite where they are not, or where something else shuts it out."""
+        if shut.code not in ("hard-limit", "server-resource"):
+            return UNLIMITED_S
+        return self._scene.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
+
+    def shut_beside_heads(self, job: Job, end_s: float) -> Reason | None:
+        """Why a job that runs until then may not start: the hard limit, or the licences, that it would take from the
+        head of this or another region, which was or will be promised a time. None where no head needs them."""
+        if job.queue in self._world.plain_queues():
+            return None
+        for region in self.each_region():
+            reservation = region.reservation
+            if reservation is not None and reservation.head.id != job.id and end_s > reservation.until_s:
+                reason = self._scene.gates.shut_beside(job, reservation.head)
+                if reason is not None:
+                    return reason
+        return None
 
     def wake_for(self, codes: Collection[str]) -> None:
         """The next pass is due when the first of the times comes that reasons of these codes name."""
@@ -261,7 +288,7 @@ class Draft:
             if job is not None and job_id not in begun:
                 reason = self._scene.gates.shut(job)
                 # A window that keeps the whole queue away was known when the promise was made.
-                if reason is None or reason.code == "queue-closed":
+                if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
                     promises[job_id] = at_s
         estimates = [
             Estimate(each.head.id, each.at_s, promises.setdefault(each.head.id, each.at_s)) for each in reservations

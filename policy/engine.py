@@ -184,7 +184,7 @@ class _Pass:
             if job.blocked or job.not_before_s is not None or job.queue not in plain:
                 reason = self._scene.gates.shut(job)
                 if reason is not None:
-                    self._draft.leave(job, reason)
+                    self._turns.at_a_gate(job, reason)
                     continue
             region = regions[job.queue]
             if region.reservation is None:

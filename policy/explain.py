@@ -42,6 +42,8 @@ _TRIED = {
     "reserved": "start now",
     "into-window": "start now",
     "pinned": "start now",
+    "hard-limit": "start now",
+    "server-resource": "start now",
 }
 
 

@@ -106,7 +106,7 @@ class Facts:
         short_s = self._estimates.short_s(job)
         if not settings.enabled or short_s > settings.short_s:
             return []
-        until_s = waits_until_s(job, short_s, settings)
+        until_s = waits_until_s(job, short_s, settings, self._plan.ledger.cuts)
         short = f"short ({show_duration(short_s)} expected)"
         if until_s > self._now_s:
             return [Line("rescue", f"{short}: one run may be cut for it in {show_duration(until_s - self._now_s)}")]

@@ -6,9 +6,10 @@ limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Union
 
-from policy.cluster import ONE_OF, Job, Queue
+from policy.cluster import ONE_OF, UNLIMITED_S, Job, Queue
 from policy.limits import ALL, EntityKey, Limits, show_entity
 from policy.reasons import Reason
 from policy.request import Amounts, Request
@@ -88,6 +89,37 @@ class Gates:
         self.expect(head, -1)
         return reason
 
+    def opens_s(self, job: Job, coming: Sequence[tuple[float, Job]]) -> float:
+        """When hard limits and licences let the job start, as the runs that fill them end by their estimates; infinite
+        where they never do. ``coming`` are those who will start without being asked again, each with its end."""
+        at_s = self._now_s
+        for scope, _, limits in self._limits[job.queue]:
+            resource = scope[1]
+            need = job.amount(resource) if resource else 1
+            for entity, limit in limits.bounds(job.user, job.group, job.project):
+                used = self._world.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                if not need or used + need <= limit:
+                    continue
+                given = [
+                    (end_s, other.amount(resource) if resource else 1)
+                    for end_s, other in self._ends(coming)
+                    if scope[0] in ("", other.queue)
+                    and any(bound == entity for bound, _ in limits.bounds(other.user, other.group, other.project))
+                ]
+                at_s = max(at_s, _when(given, used + need - limit))
+        for resource, asked in job.job_wide:
+            short = asked - self._left.get(resource, asked)
+            if short > 0:
+                held = [(end_s, dict(other.job_wide).get(resource, 0)) for end_s, other in self._ends(coming)]
+                at_s = max(at_s, _when(held, short))
+        return at_s
+
+    def _ends(self, coming: Sequence[tuple[float, Job]]) -> list[tuple[float, Job]]:
+        """Who gives something back, and when, in order of time."""
+        runs = self._world.runs
+        ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._world.ends), *coming]
+        return sorted(ends, key=lambda end: end[0])
+
     def _shift_left(self, job: Job, sign: int) -> None:
         for resource, amount in job.job_wide:
             if resource in self._left:
@@ -139,3 +171,12 @@ class Gates:
                     )
                 return Reason("server-resource", (("resource", resource), ("asked", asked), ("left", left)))
         return None
+
+
+def _when(given: Sequence[tuple[float, int]], short: int) -> float:
+    """When so much has been given back; infinite where it never is."""
+    for end_s, amount in given:
+        short -= amount
+        if short <= 0:
+            return end_s
+    return UNLIMITED_S

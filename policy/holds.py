@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from policy.cluster import Job, Run
+from policy.cluster import UNLIMITED_S, Job, Run
 from policy.draft import Draft
 from policy.fitting import fit
-from policy.ledger import Backfilled, Hold
+from policy.ledger import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Hold
 from policy.limits import show_entity
 from policy.placement import Placement
 from policy.plan import Preempt
@@ -21,9 +21,6 @@ from policy.quotas import Standing
 from policy.reasons import Reason
 from policy.scene import Scene
 from policy.windows import NOTHING_CLOSED
-
-QUOTA, CLASS, PROMISE, RESCUE = "quota", "class", "promise", "rescue"
-"""The rules that choose victims."""
 
 
 class Holds:
@@ -46,7 +43,11 @@ class Holds:
         preemption, give_up_s = self._scene.preemption, self._scene.settings.quota.give_up_s
         for job_id, hold in sorted(ledger.holds.items(), key=lambda item: (item[1].since_s, item[0])):
             job = world.jobs.get(job_id)
-            if job is None or self._scene.gates.shut(job) is not None:
+            if job is None:
+                continue
+            shut = self._scene.gates.shut(job)
+            # A limit that runs of its owner fill until the promised time does not end what was begun for a promise.
+            if shut is not None and (hold.rule != PROMISE or self._draft.opens_s(job, shut) == UNLIMITED_S):
                 continue
             if preemption is None and hold.rule in (QUOTA, CLASS):
                 continue
@@ -56,7 +57,7 @@ class Holds:
                 # Beside a head the victims' cores are needed even where idle ones would do for the job itself.
                 early = not still or not ledger.promises
                 placement = self._where_now(job, hold, allowed, gone=not still) if early else None
-                if placement is not None:
+                if placement is not None and shut is None:
                     self._draft.start(job, placement, tested(job) if hold.rule == RESCUE else None)
                 elif still:
                     self._keep(job, hold, still)

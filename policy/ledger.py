@@ -21,6 +21,9 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 T = TypeVar("T")
 
+QUOTA, CLASS, PROMISE, RESCUE = "quota", "class", "promise", "rescue"
+"""The rules that choose victims."""
+
 
 class LedgerError(ValueError):
     """Data that is no ledger of this version; the message says what is wrong with it."""
@@ -35,7 +38,7 @@ class Hold(NamedTuple):
     placement: Placement
     victims: tuple[str, ...]
     since_s: float
-    rule: str = "quota"
+    rule: str = QUOTA
 
 
 class Backfilled(NamedTuple):
@@ -175,7 +178,7 @@ def _each(table: Any, read: Callable[[Any], T]) -> dict[str, T]:
 
 
 def _hold(hold: Any) -> Hold:
-    placement, rule = parse_exec_vnode(hold["exec_vnode"]), hold.get("rule", "quota")
+    placement, rule = parse_exec_vnode(hold["exec_vnode"]), hold.get("rule", QUOTA)
     if not isinstance(rule, str):
         raise TypeError(f"{rule!r} is no rule")
     return Hold(placement, _names(hold["victims"]), _time_s(hold["since_s"]), rule)

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Callable, NamedTuple
 
+from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.fitting import fits
 from policy.ledger import Backfilled
 from policy.masks import count_vnodes
-from policy.releases import Future, give_back
+from policy.releases import Future, Pending, future_of, give_back
 from policy.reservation import Reservation
 from policy.victims import Room, Search
 from policy.windows import NOTHING_CLOSED, Closed, Windows
@@ -54,11 +55,32 @@ def cut_order(world: World, backfilled: Mapping[str, Backfilled], allowed: int) 
 
 
 def cut_for(
-    world: World, head: Job, allowed: int, backfilled: Mapping[str, Backfilled], closed: Closed = NOTHING_CLOSED
+    world: World,
+    head: Job,
+    allowed: int,
+    at_s: float,
+    cuttable: Sequence[Run],
+    pending: Sequence[Pending] = (),
+    closed: Closed = NOTHING_CLOSED,
 ) -> Room | None:
-    """The runs to cut so that the head fits what is not closed to it, and where; None where all of them would not be
-    enough."""
-    return Search(world, head, allowed, None, closed).first_enough(cut_order(world, backfilled, allowed))
+    """The runs to cut so that the head fits at ``at_s`` what is not closed to it, and where; None where all of them
+    would not be enough, and where none is needed.
+
+    Runs that end by then count as gone, by their full estimates: a run that is expected to end earlier could not be
+    asked in time if it did not. So do the victims of others, of whom their beneficiaries keep what they need.
+    """
+    future = future_of(world, world.ends, pending)
+    give_back(future.free, [release for release in future.releases if release.end_s <= at_s])
+    if _fits_open(future.free, head, allowed, closed):
+        return None
+    offered = [run for run in cuttable if run.end_s > at_s and run.id not in future.gone]
+    return Search(world, head, allowed, None, closed, future.free).first_enough(offered)
+
+
+def _fits_open(free: Capacity, head: Job, allowed: int, closed: Closed) -> bool:
+    """Whether the head fits what is not closed to it without anybody being cut."""
+    with closed.applied_to(free):
+        return fits(free, head.request, allowed & ~closed.vnodes, allowed)
 
 
 def _nodes(run: Run, world: World) -> int:

@@ -177,7 +177,12 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"would fit now, but {f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
         f" beside which {_are(f['beside'], 'core')} spare: a shorter walltime or fewer cores would let it start"
     ),
-    "preempting": lambda f: f"starts as soon as these have let go of their cores: {f['victims']}",
+    "preempting": lambda f: (
+        f"starts {f['at_s_in']}, as promised, or as soon as its cores are free; these are to let go of theirs by then:"
+        f" {f['victims']}"
+        if "at_s" in f
+        else f"starts as soon as these have let go of their cores: {f['victims']}"
+    ),
     "limit-of-pass": lambda f: (
         f"looked at again in the next pass: this one has reached its limit of {_count(f['limit'], 'start')}"
     ),

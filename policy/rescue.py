@@ -8,15 +8,18 @@ cut run was to give the head must still be there in time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
+from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.draft import Draft
 from policy.estimates import Estimates
-from policy.fitting import fit
-from policy.holds import RESCUE, Holds
+from policy.fitting import fit, fits
+from policy.holds import Holds
+from policy.ledger import RESCUE, Cut, Ledger
 from policy.placement import Placement
 from policy.preemption import Victim
+from policy.releases import future_of
 from policy.request import Request
 from policy.reservation import Reservation
 from policy.scene import Scene
@@ -26,9 +29,13 @@ from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World, order_key
 
 
-def waits_until_s(job: Job, short_s: float, settings: RescueSettings) -> float:
-    """When a short job has waited long enough to be rescued."""
-    return job.submit_s + max(settings.wait_least_s, settings.wait_factor * short_s)
+def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapping[str, Cut]) -> float:
+    """When a short job has waited long enough to be rescued, counted from when it last could run: since it came, since
+    its start time, or since it was preempted last, whichever was latest."""
+    next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
+    cut = cuts.get(next_id)
+    since_s = max(job.submit_s, job.not_before_s or job.submit_s, job.submit_s if cut is None else cut.at_s)
+    return since_s + max(settings.wait_least_s, settings.wait_factor * short_s)
 
 
 class Rescue:
@@ -39,13 +46,13 @@ class Rescue:
         world: World,
         settings: RescueSettings,
         estimates: Estimates,
-        cuts: Callable[[Run], int],
+        ledger: Ledger,
         now_s: float,
     ) -> None:
         self._world = world
         self._settings = settings
         self._estimates = estimates
-        self._cuts = cuts
+        self._ledger = ledger
         self._now_s = now_s
         self._managed = {queue.name for queue in world.queues.values() if queue.managed}
         self.next_s = UNLIMITED_S
@@ -66,24 +73,23 @@ class Rescue:
 
     def has_waited(self, job: Job) -> bool:
         """Whether the job has waited long enough; if not, when it will have is noted."""
-        until_s = waits_until_s(job, self._estimates.short_s(job), self._settings)
+        until_s = waits_until_s(job, self._estimates.short_s(job), self._settings, self._ledger.cuts)
         if until_s <= self._now_s:
             return True
         self.next_s = min(self.next_s, until_s)
         return False
 
-    def victims(self) -> list[tuple[Run, Size]]:
-        """The runs that may be cut, each with its size, those with the fewest cores first."""
+    def victims(self, free: Capacity, spared: Container[str]) -> list[tuple[Run, Size]]:
+        """The runs that may be cut, without those spared, each with its size, those with the fewest cores first."""
         settings = self._settings
-        able = [run for run in self._world.runs.values() if self._may_cut(run, settings)]
+        able = [run for run in self._world.runs.values() if run.id not in spared and self._may_cut(run, settings)]
         exempt_from_s = self._now_s - settings.exempt_s
         found = [run for run in able if run.start_s <= exempt_from_s]
         until_s = [run.start_s + settings.exempt_s for run in able if run.start_s > exempt_from_s]
         self.next_s = min([self.next_s, *until_s])
         found.sort(key=lambda run: (run.job.cores, -run.end_s, run.id))
-        capacity = self._world.capacity
-        usable, directory = capacity.usable, capacity.directory
-        idle = capacity.idle_of_each(usable)
+        usable, directory = free.usable, free.directory
+        idle = free.idle_of_each(usable)
         return [
             (run, size_of(run, run.placement.cores_on(usable, directory), usable, directory, idle)) for run in found
         ]
@@ -95,16 +101,22 @@ class Rescue:
             and not run.exiting
             and run.job.queue in self._managed
             and self._estimates.may_save(run.job)
-            and self._cuts(run) < settings.max_cuts
+            and self._ledger.preemptions.get(run.id, 0) < settings.max_cuts
             and self._estimates.below_cap(run.id)
         )
 
     def room_for(
-        self, job: Job, allowed: int, victims: Iterable[tuple[Run, Size]], guard: Guard | None, closed: Closed
+        self,
+        job: Job,
+        allowed: int,
+        victims: Iterable[tuple[Run, Size]],
+        guard: Guard | None,
+        closed: Closed,
+        free: Capacity,
     ) -> tuple[tuple[Run, Placement] | None, bool]:
-        """The first of the runs whose cores, with the idle ones, hold the job, and where, or None; and whether only
-        the reserved job was in the way of some."""
-        search = Search(self._world, job, allowed, guard, closed)
+        """The first of the runs whose cores, with those that will be free, hold the job, and where, or None; and
+        whether only the reserved job was in the way of some."""
+        search = Search(self._world, job, allowed, guard, closed, free)
         for run, size in victims:
             if search.may_gain_enough(size):
                 room = search.alone(run)
@@ -116,13 +128,15 @@ class Rescue:
 def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
     """Cut one run for the shortest job that may have it, and give what is left of its cores to further short ones."""
     world, estimates, now_s = scene.world, scene.estimates, scene.now_s
-    counts = scene.ledger.preemptions
-    chance = Rescue(world, scene.settings.rescue, estimates, lambda run: counts.get(run.id, 0), now_s)
+    chance = Rescue(world, scene.settings.rescue, estimates, scene.ledger, now_s)
     open_to = [job for job in chance.short(world.jobs.values()) if job.id not in draft.holds]
     short = [job for job in open_to if scene.gates.shut(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
-    asked = {preempt.id for preempt in draft.preempts}
-    victims = [sized for sized in chance.victims() if sized[0].id not in asked] if eligible else []
+    # What others are to let go, and what is kept for their beneficiaries of what still runs, is decided already; and a
+    # run that starts in this pass is not cut in it.
+    free = future_of(world, (), draft.pending).free
+    spared = {*(preempt.id for preempt in draft.preempts), *(start.id for start in draft.starts)}
+    victims = chance.victims(free, spared) if eligible else []
     draft.next_s = min(draft.next_s, chance.next_s)
     hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
     for job in eligible if victims else ():
@@ -134,10 +148,12 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
         allowed = world.vnodes_of(job.queue)
         end_s = _tested_end_s(job, head, estimates, now_s)
         guards = head is not None and head.head.id != job.id
-        if head is not None and guards and scene.gates.shut_beside(job, head.head) is not None:
+        if draft.shut_beside_heads(job, now_s + job.left_s) is not None:
             continue
         guard = head.guard(end_s, job.request) if head is not None and guards else None
-        found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed)
+        if draft.pending and _fits(free, job, allowed, closed):
+            continue
+        found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed, free)
         if found is None and not blocked_by_head:
             hopeless.add((job.request, job.queue, closed.key))
         if found is not None:
@@ -158,12 +174,16 @@ def _fill_the_hole(scene: Scene, draft: Draft, holds: Holds, short: Sequence[Job
     free = world.capacity.copy()
     free.give(victim.placement.shares(free.directory), victim.job.request)
     for pending in draft.pending:
-        if victim.id in pending.victims:
-            free.take_amounts(pending.missing)
+        free.take_amounts(pending.missing)
+        # A vnode that the victim had alone is open now, but not where the rescued job wants it alone in turn.
+        free.close(pending.placement.shares(free.directory), pending.job.request)
     for job in short:
         region = draft.regions[job.queue]
         head = region.reservation
         if job.id in draft.holds or job.id not in world.jobs or (head is not None and head.head.id == job.id):
+            continue
+        shut = scene.gates.shut(job) or draft.shut_beside_heads(job, draft.now_s + job.left_s)
+        if shut is not None:
             continue
         closed, ever = _closed_to(job, scene), world.vnodes_of(job.queue)
         with closed.applied_to(free):
@@ -177,6 +197,12 @@ def _fill_the_hole(scene: Scene, draft: Draft, holds: Holds, short: Sequence[Job
         free.take(placement.shares(free.directory), job.request)
         draft.leave_no_more(job)
         holds.also(job, placement, victim, RESCUE)
+
+
+def _fits(free: Capacity, job: Job, allowed: int, closed: Closed) -> bool:
+    """Whether the job fits what will be free without another cut."""
+    with closed.applied_to(free):
+        return fits(free, job.request, allowed & ~closed.vnodes, allowed)
 
 
 def _closed_to(job: Job, scene: Scene) -> Closed:

@@ -14,8 +14,8 @@ from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
 from policy.draft import Draft
 from policy.fitting import fit, fits
-from policy.holds import CLASS, PROMISE, QUOTA, Holds
-from policy.ledger import Backfilled
+from policy.holds import Holds
+from policy.ledger import CLASS, PROMISE, QUOTA, Backfilled
 from policy.placement import Placement
 from policy.preemption import Victim
 from policy.promise import NO_PROMISE, Promise, cut_for, cut_order
@@ -100,6 +100,10 @@ class Turns:
             if placement is None:
                 in_the_way = self._window_in_the_way(job, allowed, closed) if closed.key else None
                 break
+            shut = self._draft.shut_beside_heads(job, self._now_s + job.left_s)
+            if shut is not None:
+                draft.leave(job, shut)
+                return
             left = self._left_in_class(job, draft.start(job, placement))
             reason = self._scene.gates.shut(left) if left is not None else None
             if left is not None and reason is not None:
@@ -108,6 +112,8 @@ class Turns:
         if left is None:
             return
         reason = self._never(job, allowed, region)
+        if reason is None and job.id not in self._ledger.promises:
+            reason = self._draft.shut_beside_heads(job, UNLIMITED_S)
         if reason is None:
             if self._cut_for(job, allowed):
                 return
@@ -118,6 +124,18 @@ class Turns:
             if self._cut_ahead(job, allowed, region):
                 return
         draft.leave(job, reason)
+
+    def at_a_gate(self, job: Job, shut: Reason) -> None:
+        """A job that may not start whatever is free. One that was promised a time heads its region all the same where
+        only a limit or licences that runs will give back shut it out: nobody else is to take its cores meanwhile."""
+        opens_s = self._draft.opens_s(job, shut) if job.id in self._ledger.promises else UNLIMITED_S
+        region = None if opens_s == UNLIMITED_S else self._draft.regions[job.queue]
+        if region is None or region.reservation is not None:
+            self._draft.leave(job, shut)
+            return
+        allowed = self._world.vnodes_of(job.queue)
+        if not self._cut_for(job, allowed):
+            self._draft.leave(job, self._become_head(job, allowed, region, (shut,), None, opens_s))
 
     def _closed_to(self, job: Job, *, late: bool = False) -> Closed:
         """What windows close to the job if it starts now, or, where others have to make room first, somewhat late."""
@@ -148,8 +166,15 @@ class Turns:
         return scene.placer.place(job, vnodes)
 
     def _become_head(
-        self, job: Job, allowed: int, region: Region, tried: tuple[Reason, ...], in_the_way: Reason | None
+        self,
+        job: Job,
+        allowed: int,
+        region: Region,
+        tried: tuple[Reason, ...],
+        in_the_way: Reason | None,
+        from_s: float = 0.0,
     ) -> Reason:
+        """Reserve for the job, for ``from_s`` at the earliest; gives why it waits."""
         promise = NO_PROMISE
         if self._shrinks:
             at_s = self._ledger.promises.get(job.id, UNLIMITED_S)
@@ -157,13 +182,17 @@ class Turns:
                 promise = Promise(at_s, lambda: cut_order(self._world, self._draft.backfilled(), allowed))
         expected = self._expected_ends() if self._shrinks else _NOTHING_EXPECTED
         windows = self._scene.windows
-        reservation = reserve(self._world, job, allowed, self._now_s, self._draft.pending, expected, promise, windows)
+        from_s, pending = max(from_s, self._now_s), self._draft.pending
+        reservation = reserve(self._world, job, allowed, from_s, pending, expected, promise, windows)
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
             return Reason("never-arranged", (("queue", job.queue),), tried)
         if reservation.at_s == UNLIMITED_S:
             self._count_beside(reservation)
+        if pending and reservation.at_s == self._now_s:
+            # It waits for the victims of others, which have time to save.
+            reservation.at_s += self._settings.checkpoint.grace_s
         reservation.until_s = min(reservation.at_s, self._ledger.promises.get(job.id, UNLIMITED_S))
         region.reservation = reservation
         numbers: tuple[tuple[str, Number], ...] = (("idle", region.idle), ("at_s", reservation.at_s))
@@ -203,23 +232,26 @@ class Turns:
         return self._cut_by(self._ledger.promises.get(job.id, UNLIMITED_S), job, allowed)
 
     def _cut_ahead(self, job: Job, allowed: int, region: Region) -> bool:
-        """Cut for a new head whose reserved time is nearer than the grace: whoever is to give way is asked at once, and
-        the time is promised as to any other head."""
+        """Cut for a new head whose reserved time is nearer than the grace, where that time hangs on a run that may take
+        longer: whoever is to give way is asked at once, and the time is promised as to any other head."""
         reservation = region.reservation
         if not self._shrinks or reservation is None or job.id in self._ledger.promises:
             return False
-        if not self._cut_by(reservation.at_s, job, allowed):
-            return False
         self._draft.promised[job.id] = reservation.at_s
+        if not self._cut_by(reservation.at_s, job, allowed):
+            del self._draft.promised[job.id]
+            return False
         region.reservation = None
         return True
 
     def _cut_by(self, at_s: float, job: Job, allowed: int) -> bool:
-        """Cut backfilled runs so that the job starts at that time; False where the time to ask them has not come, or
-        where all of them would not be enough."""
+        """Cut backfilled runs so that the job starts at that time; False where the time to ask them has not come, where
+        none has to go, or where all of them would not be enough."""
         if self._now_s < at_s - self._settings.checkpoint.grace_s:
             return False
-        room = cut_for(self._world, job, allowed, self._draft.backfilled(), self._closed_to(job, late=True))
+        cuttable = cut_order(self._world, self._draft.backfilled(), allowed)
+        closed = self._closed_to(job, late=True)
+        room = cut_for(self._world, job, allowed, at_s, cuttable, self._draft.pending, closed)
         if room is None:
             return False
         self.holds.begin(job, room.placement, [Victim(run, None) for run in room.runs], PROMISE)
@@ -295,11 +327,11 @@ class Turns:
         passes = end_s > reservation.until_s
         if passes and self.refusals.delays_head(job, closed):
             return Left(self._window_reason(reservation))
-        if self._now_s + job.left_s > reservation.until_s:
-            # Whoever is cut then still holds its limits and licences when the head is asked for its own.
-            reason = self._scene.gates.shut_beside(job, reservation.head)
-            if reason is not None:
-                return Left(reason, final=True)
+        # Asked with the full estimate: whoever is cut then still holds its limits and licences when the head is asked
+        # for its own.
+        reason = self._draft.shut_beside_heads(job, self._now_s + job.left_s)
+        if reason is not None:
+            return Left(reason, final=True)
         if len(self._draft.starts) >= self._settings.schedule.max_starts:
             return Left(Reason("limit-of-pass", (("limit", len(self._draft.starts)),)), final=True)
         placement = self._place(job, allowed, closed)
@@ -355,6 +387,9 @@ class Turns:
             return refused
         reservation = region.reservation
         end_s = self._now_s + job.left_s
+        shut = self._draft.shut_beside_heads(job, end_s)
+        if shut is not None:
+            return (*refused, shut)
         guard = None if reservation is None else reservation.guard(end_s, job.request)
         after_victims = self._draft.free_after_victims()
         found = preemption.find(job, rights, allowed, guard, self._closed_to(job, late=True), after_victims)

@@ -14,9 +14,8 @@ from policy.capacity import Capacity
 from policy.cluster import Reading, Window
 from policy.fitting import fit, fits
 from policy.groups import Groups
-from policy.holds import PROMISE
 from policy.inventory import Inventory
-from policy.ledger import Hold
+from policy.ledger import PROMISE, Hold
 from policy.masks import each_bit
 from policy.ranked_fit import fit_ranked
 from policy.request import Request

@@ -6,8 +6,7 @@ import pytest
 
 from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
 from policy.classes import BASE
-from policy.holds import CLASS, PROMISE, QUOTA, RESCUE
-from policy.ledger import Backfilled, Hold
+from policy.ledger import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Hold
 from policy.settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.policy.clusters import QUEUE, cluster, codes, job, place_of, plan_for, quotas, run, started, victims, vnode
 

@@ -54,9 +54,9 @@ def test_who_holds_nothing_that_the_head_may_use_stays() -> None:
     assert order(of(run("1", "a", "v1=4"), run("2", "a", "v2=4")), allowed=0b01) == ["1"]
 
 
-def cut(snapshot: Snapshot) -> list[str] | None:
+def cut(snapshot: Snapshot, at_s: float = 10) -> list[str] | None:
     world = snapshot.world()
-    room = cut_for(world, snapshot.jobs["9"], ALL, may_be_cut(snapshot))
+    room = cut_for(world, snapshot.jobs["9"], ALL, at_s, cut_order(world, may_be_cut(snapshot), ALL))
     return None if room is None else [each.id for each in room.runs]
 
 
@@ -71,7 +71,22 @@ def test_who_turns_out_not_to_be_needed_stays() -> None:
 def test_nobody_where_all_would_not_be_enough() -> None:
     snapshot = of(run("1", "a", "v1=8"), run("2", "a", "v2=8"), cores="12")
     world = snapshot.world()
-    assert cut_for(world, snapshot.jobs["9"], ALL, {"1": Backfilled(500, True)}) is None
+    assert cut_for(world, snapshot.jobs["9"], ALL, 10, [snapshot.runs["1"]]) is None
+
+
+def test_who_ends_by_then_counts_as_gone() -> None:
+    snapshot = of(run("1", "a", "v1=8", estimate_s=90), run("2", "a", "v2=8", estimate_s=500), cores="16")
+    world = snapshot.world()
+    assert cut_for(world, snapshot.jobs["9"], ALL, 89, [snapshot.runs["2"]]) is None
+    room = cut_for(world, snapshot.jobs["9"], ALL, 90, [snapshot.runs["2"]])
+    assert room is not None
+    assert ([each.id for each in room.runs], sorted(room.placement.vnodes)) == (["2"], ["v1", "v2"])
+
+
+def test_nobody_goes_where_the_ends_by_then_are_enough() -> None:
+    assert (
+        cut(of(run("1", "a", "v1=8", estimate_s=90), run("2", "a", "v2=8", estimate_s=500), cores="8"), at_s=90) is None
+    )
 
 
 def test_the_world_stays_as_it_is() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from policy import Changes, Job, Ledger, Run, Settings, Snapshot
 from policy.estimates import Estimates
-from policy.ledger import Backfilled
+from policy.ledger import Backfilled, Cut
 from policy.rescue import Rescue, waits_until_s
 from policy.settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, run, started, victims, vnode
@@ -45,13 +46,32 @@ def of(jobs: list[Job], runs: list[Run], cores: int = 4) -> Snapshot:
 )
 def test_when_a_short_job_has_waited_long_enough(short_s: float, factor: float, least_s: float, until_s: float) -> None:
     waiting = job("3", submit_s=100)
-    assert waits_until_s(waiting, short_s, RescueSettings(wait_factor=factor, wait_least_s=least_s)) == until_s
+    assert waits_until_s(waiting, short_s, RescueSettings(wait_factor=factor, wait_least_s=least_s), {}) == until_s
+
+
+@pytest.mark.parametrize(
+    ("waiting", "until_s"),
+    [
+        (job("3", submit_s=100), 1300),
+        (job("3", submit_s=100)._replace(not_before_s=500.0), 1700),
+        (job("4", submit_s=100), 10_200),
+        (job("5[]", submit_s=100)._replace(subjobs=(2, 3)), 7200),
+        (job("5[]", submit_s=100)._replace(subjobs=(3,)), 1300),
+    ],
+)
+def test_waiting_counts_from_when_the_job_last_could_run(waiting: Job, until_s: float) -> None:
+    cuts = {"4": Cut(9000.0, "cut-for-promise", ()), "5[2]": Cut(6000.0, "cut-for-rescue", ())}
+    assert waits_until_s(waiting, 600, RescueSettings(), cuts) == until_s
 
 
 def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> Rescue:
     known = ledger or Ledger()
     estimates = Estimates(settings(rescue), known, NOW_S)
-    return Rescue(snapshot.world(), rescue, estimates, lambda each: known.preemptions.get(each.id, 0), NOW_S)
+    return Rescue(snapshot.world(), rescue, estimates, known, NOW_S)
+
+
+def may_go(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> list[str]:
+    return [each.id for each, _ in chance(snapshot, ledger, rescue).victims(snapshot.world().capacity, ())]
 
 
 def test_the_shortest_first_and_only_the_short() -> None:
@@ -87,18 +107,18 @@ def test_the_time_when_the_next_has_waited_long_enough_is_noted() -> None:
     ],
 )
 def test_who_may_be_cut(changed: dict[str, Any], may: bool) -> None:
-    assert [each.id for each, _ in chance(of([], [long_run(**changed)])).victims()] == (["1"] if may else [])
+    assert may_go(of([], [long_run(**changed)])) == (["1"] if may else [])
 
 
 @pytest.mark.parametrize(("count", "max_cuts", "may"), [(2, 3, True), (3, 5, False), (1, 1, False)])
 def test_who_was_cut_too_often_stays(count: int, max_cuts: int, may: bool) -> None:
     rescue = RescueSettings(enabled=True, max_cuts=max_cuts)
-    assert bool(chance(of([], [long_run()]), Ledger(preemptions={"1": count}), rescue).victims()) == may
+    assert bool(may_go(of([], [long_run()]), Ledger(preemptions={"1": count}), rescue)) == may
 
 
 def test_the_fewest_cores_first_then_who_has_most_to_go() -> None:
     runs = [long_run("1", "v1=4"), long_run("2", "v1=2"), long_run("4", "v1=2", estimate_s=50_000)]
-    assert [each.id for each, _ in chance(of([], runs, 8)).victims()] == ["4", "2", "1"]
+    assert may_go(of([], runs, 8)) == ["4", "2", "1"]
 
 
 def test_one_run_is_cut_and_its_cores_are_kept() -> None:
@@ -155,3 +175,34 @@ def test_nothing_is_cut_where_it_is_off() -> None:
 def test_a_job_behind_a_gate_is_not_rescued() -> None:
     held = short_job()._replace(blocked="held by its user")
     assert victims(plan_for(of([held], [long_run()]), settings())) == {}
+
+
+def test_a_job_that_was_just_cut_is_not_at_once_rescued() -> None:
+    """Run 1 is cut for the promise of 3; it asks for 4,000 s more, short by a fifth of that, and run 2 stays."""
+    long = settings()
+    runs = [long_run("1", estimate_s=14_000), long_run("2", "v1=8", estimate_s=90_000)]
+    ledger = Ledger({"3": float(NOW_S)}, backfilled={"1": Backfilled(4000.0, True)})
+    first = plan_for(of([job("3", "bob", "4", 9000, 5)], runs, 12), long, ledger)
+    assert victims(first) == {"1": "3"}
+    saved = runs[0].job._replace(saved_s=NOW_S - 120.0)
+    second = plan_for(first.started.apply(Changes(NOW_S, [saved])), long, first.ledger)
+    assert (started(second), victims(second)) == (["3"], {})
+
+
+def test_a_job_that_wants_its_vnode_alone_gets_it() -> None:
+    """The victim had v1 alone; the rescued job wants it alone in turn, and nobody else gets what it does not use."""
+    lone = job("3", "bob", "3", 300, 5000, place="pack:excl")
+    waiting = [job("9", "bob", "16", 9000, 10), lone, short_job("4", "4", 600, 9990)]
+    runs = [
+        long_run(place="free:excl", estimate_s=80_000),
+        long_run("2", "v2=4", estimate_s=80_000, rerunable=False),
+    ]
+    first = plan_for(cluster([vnode("v1", 4), vnode("v2", 4)], waiting, runs, now_s=NOW_S), settings())
+    assert (victims(first), list(first.ledger.holds)) == ({"1": "3"}, ["3"])
+    second = plan_for(first.started.apply(Changes(NOW_S, [runs[0].job])), settings(), first.ledger)
+    assert started(second) == ["3"]
+
+
+def test_a_run_that_starts_in_this_pass_is_not_cut_in_it() -> None:
+    plan = plan_for(of([job("1", "bob", "4", 80_000, 0), short_job(select="1")], []), settings(replace(ON, exempt_s=0)))
+    assert (started(plan), victims(plan)) == (["1"], {})

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import NamedTuple
 
 from policy import Job, Ledger, Plan, Queue, Run, Vnode
+from policy.ledger import PROMISE
 from policy.limits import EntityKey
 from policy.placement import Placement
 from policy.request import Chunk, Request
@@ -36,11 +38,19 @@ def residents(parts: Parts, plan: Plan) -> list[Resident]:
 
 
 def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
-    """Who will be there once the victims are gone and the beneficiaries run."""
-    gone = {preempt.id for preempt in plan.preempts}
+    """Who will be there once the victims are gone and the beneficiaries run: those for whom P3 cuts at their promised
+    time, when other runs have ended as well."""
+    gone = {preempt.id for preempt in plan.preempts} | ended_by_promise(parts, plan)
     waiting = {job.id: job for job in parts.jobs}
     stay = [resident for resident in residents(parts, plan) if resident.id not in gone]
     return stay + [Resident(job, waiting[job], hold.placement) for job, hold in plan.ledger.holds.items()]
+
+
+def ended_by_promise(parts: Parts, plan: Plan) -> set[str]:
+    """The runs that will have ended, by their estimates, when the last of those starts for whom P3 cuts."""
+    promises = plan.ledger.promises
+    at_s = max((promises[job] for job, hold in plan.ledger.holds.items() if hold.rule == PROMISE), default=-inf)
+    return {run.id for run in parts.runs if run.end_s <= at_s}
 
 
 def held(there: Iterable[Resident]) -> Counter[tuple[str, str]]:
@@ -176,7 +186,7 @@ def add_use(used: Counter[EntityKey], job: Job, queue: str, counted: str, sign: 
 
 def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
     """Whether a job of one kind of chunk would have its place in ``plan`` even if this victim stayed."""
-    gone = {preempt.id for preempt in plan.preempts} - {stays}
+    gone = {preempt.id for preempt in plan.preempts} - {stays} | ended_by_promise(parts, plan)
     there = [resident for resident in residents(parts, plan) if resident.id not in gone]
     waiting = {other.id: other for other in parts.jobs}
     there += [Resident(j, waiting[j], h.placement) for j, h in plan.ledger.holds.items() if j != job.id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import settings as settings_of_law
@@ -105,6 +106,8 @@ def test_the_run_on_most_nodes_is_cut_first(situation: Situation) -> None:
     if len(plan.ledger.holds) != 1 or not taken:
         return
     head = next(job for job in parts.jobs if job.id in plan.ledger.holds)
+    gone = audit.ended_by_promise(parts, plan)
+    parts = replace(parts, runs=tuple(run for run in parts.runs if run.id not in gone))
     idle = _idle(parts, [start.job for start in plan.starts if not start.backfilled])
     freed = sum(run.job.cores for run in taken.values())
     others = [run for run in parts.runs if run.id not in taken and _cuttable(run, ledger)]
@@ -123,11 +126,15 @@ def test_a_head_whose_time_has_come_gets_its_cores_where_cutting_can_give_them(s
     if not promised or settings.backfill.kind != "checkpoint":
         return
     (head,) = promised
-    if ledger.promises[head.id] - settings.checkpoint.grace_s > parts.time_s:
+    promised_s = ledger.promises[head.id]
+    if promised_s - settings.checkpoint.grace_s > parts.time_s:
         return
     plan = plan_of(situation)
-    enough = _idle(parts, []) + sum(run.job.cores for run in parts.runs if _cuttable(run, ledger)) >= head.cores
-    assert (head.id in plan.ledger.holds or head.id in {start.id for start in plan.starts}) == enough
+    assert (head.id in {start.id for start in plan.starts}) == (_idle(parts, []) >= head.cores)
+    stay = [run for run in parts.runs if run.end_s > promised_s]
+    idle_then = _idle(replace(parts, runs=tuple(stay)), [])
+    enough = idle_then + sum(run.job.cores for run in stay if _cuttable(run, ledger)) >= head.cores
+    assert (head.id in plan.ledger.holds) == (idle_then < head.cores and enough)
 
 
 def _cuttable(run: Run, ledger: Ledger) -> bool:
