@@ -19,8 +19,8 @@ NAME = "name"
 
 SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
-    "max_run", "max_run_res", "max_running", "max_user_run", "max_group_run", "max_user_res", "max_group_res",
-    "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
+    "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
+    "max_group_res", "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
 )  # fmt: skip
 QUEUE_ATTRIBUTES: tuple[str, ...] = (
     "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",

@@ -20,6 +20,7 @@ from policy.units import SIZES, parse_amount, parse_resource
 
 MODE_ATTRIBUTE = f"resources_available.{MODE}"
 DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
+SOFT_LIMIT = "max_run_res_soft"
 PRIORITY_ATTRIBUTE = f"max_run_res_soft.{PRIORITY}"
 DEFAULT_PARTITION = "pbs-default"
 
@@ -84,9 +85,7 @@ class _Owner(NamedTuple):
     report: Report
 
 
-def read_queue(
-    name: str, texts: Attributes, *, managed: bool, counted: str, consumables: frozenset[str], report: Report
-) -> Queue:
+def read_queue(name: str, texts: Attributes, *, managed: bool, consumables: frozenset[str], report: Report) -> Queue:
     """One queue. Its own consumables, ``resources_available.ncpus`` of a queue, count as a hard limit on all jobs."""
     mode = texts.get(MODE_ATTRIBUTE, "")
     if managed and mode and mode not in MODES:
@@ -98,28 +97,30 @@ def read_queue(
         limits = most.get(resource, Limits())
         if amount < limits.entries.get(ALL, amount + 1):
             most[resource] = limits.with_entry(ALL, amount)
+    quotas = _read_quotas(owner, consumables)
     return Queue(
         name,
         started=texts.get("started", "True") == "True",
         enabled=texts.get("enabled", "True") == "True",
         managed=managed,
-        quotas=_read_limits(owner, f"max_run_res_soft.{counted}"),
+        quotas=quotas.pop("ncpus", Limits()),
         hard=HardLimits(hard.max_run, most),
         partition=read_partition(texts),
         priority=read_whole(texts.get("Priority", ""), 0),
         priorities=_read_limits(owner, PRIORITY_ATTRIBUTE),
         deferrable=texts.get(DEFERRABLE_ATTRIBUTE, "") == "True",
+        other_quotas=quotas,
     )
 
 
 def read_server(name: str, texts: Attributes, consumables: frozenset[str], report: Report) -> Server:
-    """The server: its hard limits, and what is left of its own consumables."""
+    """The server: its hard limits and soft quotas, and what is left of its own consumables."""
     owner = _Owner("server", "", texts, report)
     left = {
         resource: max(0, amount - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0))
         for resource, amount in _read_available(owner, consumables).items()
     }
-    return Server(name, _read_hard_limits(owner), left)
+    return Server(name, _read_hard_limits(owner), left, _read_quotas(owner, consumables))
 
 
 def read_partition(texts: Attributes) -> str | None:
@@ -152,6 +153,18 @@ def _read_hard_limits(owner: _Owner) -> HardLimits:
             else:
                 runs = runs.with_entry(_OLD_LIMITS[kind], number)
     return HardLimits(runs, amounts)
+
+
+def _read_quotas(owner: _Owner, consumables: frozenset[str]) -> dict[str, Limits]:
+    """The soft limits on what jobs hold, by resource: of a resource that is not used up nothing can be held."""
+    quotas: dict[str, Limits] = {}
+    for attribute in owner.texts:
+        kind, _, resource = attribute.partition(".")
+        if kind == SOFT_LIMIT and resource in consumables:
+            limits = _read_limits(owner, attribute)
+            if limits:
+                quotas[resource] = limits
+    return quotas
 
 
 def _read_limits(owner: _Owner, attribute: str) -> Limits:

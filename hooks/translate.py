@@ -97,9 +97,8 @@ def translate(
     consumables = read_consumables(picture.resources)
     everywhere = read_consumables(picture.resources, "nfq")
     modes = read_modes(picture, settings)
-    counted = settings.quota.counted
     queues = [
-        read_queue(name, texts, managed=name in modes, counted=counted, consumables=everywhere, report=report_limit)
+        read_queue(name, texts, managed=name in modes, consumables=everywhere, report=report_limit)
         for name, texts in picture.queues.items()
     ]
     server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
@@ -184,8 +183,9 @@ def _with_dedicated_time(queues: list[Queue], picture: Picture, files: SchedFile
 
 
 def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
-    """The resources of which a hard limit of the server or of a queue bounds what jobs hold together."""
-    return frozenset(server.hard.max_run_res).union(*(queue.hard.max_run_res for queue in queues))
+    """The resources of which a limit of the server or of a queue bounds what jobs hold together."""
+    of_queues = (frozenset(queue.hard.max_run_res).union(queue.quotas_by_resource()) for queue in queues)
+    return frozenset(server.hard.max_run_res).union(server.quotas, *of_queues)
 
 
 def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str]) -> Job:

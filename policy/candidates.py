@@ -127,8 +127,10 @@ class Candidates:
     def count_out(self, run: Run) -> None:
         """A run that is let go, by this pass or an earlier one: nobody's victim any more."""
         self.picked.add(run.id)
-        self._quotas.shift(run.job, -1)
-        owner, need = self._quotas.owner(run.job), self._quotas.need(run.job)
+        quotas = self._quotas
+        quotas.shift(run.job, -1, run.placement)
+        owner = quotas.owner(run.job, run.placement)
+        need = quotas.needs(run.job, run.placement).get("ncpus", 0)
         for pool in self._pools.values():
             pool.count_out(run, owner, need)
 
@@ -160,11 +162,10 @@ class Candidates:
                 if not cores and not any(share.mask & usable for share in run.placement.shares(directory)):
                     continue
                 job = run.job
-                owner = quotas.owner(job)
-                spare = spares.get(owner)
-                if spare is None:
-                    spare = spares[owner] = quotas.spare(job) if rule_a else -1
-                over = 0 < quotas.need(job) <= spare
+                owner = quotas.owner(job, placement)
+                if owner not in spares:
+                    spares[owner] = quotas.spare(job, placement) if rule_a else -1
+                over = spares[owner] > 0 and quotas.surplus(job, placement) is not None
                 if not over and classes is None:
                     continue
                 if run.start_s > exempt_from_s:
@@ -244,7 +245,7 @@ class Candidates:
     def _all_candidates(self) -> list[Run]:
         """The runs that may be preempted at all by what they are, in the configured order."""
         if self._candidates is None:
-            cap = self._quota.max_preemptions
+            cap = self._quota.cap
             counts, promises, holds = self._ledger.preemptions, self._ledger.promises, self._ledger.holds
             managed = {queue.name for queue in self._world.queues.values() if queue.managed}
             self._candidates = sorted(
@@ -259,7 +260,7 @@ class Candidates:
                     )
                     and counts.get(run.id, 0) < cap
                     and run.job.queue in managed
-                    and (self._classes is not None or self._quotas.bounds(run.job))
+                    and (self._classes is not None or self._quotas.bounds(run.job, run.placement))
                 ),
                 key=self._order,
             )
@@ -330,4 +331,4 @@ class Candidates:
 
     def _most_by_quota(self, user: str, pool: Pool) -> int:
         """The most cores that rule A could take from others than this user."""
-        return pool.most_by_quota(user) if self._quota.counted == "ncpus" else pool.cores_of_others(user)
+        return pool.most_by_quota(user)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from policy.cluster import Job, Run
 from policy.ledger import Ledger
 from policy.limits import GENERIC, EntityKey
-from policy.quotas import Quotas
+from policy.quotas import QuotaEntry, Quotas
 from policy.world import Entry, World
 
 BASE = -1
@@ -21,11 +21,21 @@ BASE = -1
 
 
 class Subject(NamedTuple):
-    """Whose priority a job takes: the user, or the group where only it has an entry, and the quota that is theirs."""
+    """Whose priority a job takes: the user, or the group where only it has an entry, and the quotas that are theirs."""
 
     entity: EntityKey
     priority: int
-    quota: int
+    quotas: tuple[QuotaEntry, ...]
+
+
+class QuotaLeft(NamedTuple):
+    """What is left of a priority quota: of which resource, how much, of how much in all; and what the job needs of it
+    where its request alone does not tell."""
+
+    resource: str
+    amount: int
+    limit: int
+    need: tuple[tuple[str, int], ...] = ()
 
 
 class Classes:
@@ -36,7 +46,7 @@ class Classes:
         self._now_s = now_s
         self._quotas = quotas
         self._subjects: dict[tuple[str, str, str], Subject | None] = {}
-        self._remaining: dict[tuple[str, EntityKey], int] = {}
+        self._remaining: dict[QuotaEntry, int] = {}
         self.of_jobs: dict[str, int] = {}
         self.of_runs: dict[str, int] = self._classes_of_runs(ledger)
         for job_id in ledger.holds:
@@ -67,10 +77,17 @@ class Classes:
             self._subjects[key] = self._find_subject(job)
         return self._subjects[key]
 
-    def remaining(self, job: Job) -> int:
-        """What is left of the priority quota of the job's subject, 0 without one."""
-        subject = self.subject(job)
-        return 0 if subject is None else self._left(job.queue, subject)
+    def remaining(self, job: Job) -> QuotaLeft:
+        """What is left of the priority quota of the job's subject: of the first resource that it takes more of than is
+        left, else of the first that it takes some of."""
+        subject, needs = self.subject(job), self._quotas.needs(job)
+        entries = () if subject is None else [entry for entry in subject.quotas if entry.resource in needs]
+        if not entries:
+            return QuotaLeft("ncpus", 0, 0)
+        entry = next((each for each in entries if needs[each.resource] > self._left(each)), entries[0])
+        need = needs[entry.resource]
+        kept = (("need", need),) if need != job.request.amount(entry.resource) else ()
+        return QuotaLeft(entry.resource, self._left(entry), entry.limit, kept)
 
     def order(self, entries: Sequence[Entry]) -> list[Entry]:
         """Class each waiting job in queue order; gives them by class, highest first, each class in queue order.
@@ -79,8 +96,7 @@ class Classes:
         """
         by_class: dict[int, list[Entry]] = {}
         of_job, base = self.of_jobs, by_class.setdefault(BASE, [])
-        # Most jobs are those of users for whom nothing remains: one look tells, unless the job takes nothing of it.
-        by_cores = self._quotas.counted == "ncpus"
+        # Most jobs are those of users for whom no cores remain: one look tells, unless the job takes none.
         spent: set[tuple[str, str, str]] = set()
         for entry in entries:
             job = entry[5]
@@ -89,7 +105,7 @@ class Classes:
                 base.append(entry)
                 continue
             subject = self.subject(job)
-            if subject is None or (by_cores and self._left(job.queue, subject) <= 0):
+            if subject is None or self._has_no_cores_left(subject):
                 spent.add(key)
             taken = of_job.get(job.id)
             if taken is None:
@@ -106,10 +122,12 @@ class Classes:
         subject = self.subject(job)
         if subject is None:
             return BASE
-        left, need = self._left(job.queue, subject), self._quotas.need(job)
-        if need > left:
+        needs = self._quotas.needs(job)
+        taken = [(entry, needs[entry.resource]) for entry in subject.quotas if entry.resource in needs]
+        if any(need > self._left(entry) for entry, need in taken) or (not subject.quotas and job.request.cores):
             return BASE
-        self._remaining[job.queue, subject.entity] = left - need
+        for entry, need in taken:
+            self._remaining[entry] = self._left(entry) - need
         self.of_jobs[job.id] = subject.priority
         return subject.priority
 
@@ -118,11 +136,17 @@ class Classes:
         self.of_jobs.pop(job.id, None)
         return self._consume(job)
 
-    def _left(self, queue: str, subject: Subject) -> int:
-        key = (queue, subject.entity)
-        left = self._remaining.get(key)
+    def _has_no_cores_left(self, subject: Subject) -> bool:
+        """Whether every job of the subject that asks for cores is of the base class."""
+        return not subject.quotas or any(
+            entry.resource == "ncpus" and self._left(entry) <= 0 for entry in subject.quotas
+        )
+
+    def _left(self, entry: QuotaEntry) -> int:
+        left = self._remaining.get(entry)
         if left is None:
-            left = self._remaining[key] = max(0, subject.quota - self._quotas.used(queue, subject.entity))
+            used = self._quotas.used(entry.scope, entry.entity, entry.resource)
+            left = self._remaining[entry] = max(0, entry.limit - used)
         return left
 
     def _find_subject(self, job: Job) -> Subject | None:
@@ -134,8 +158,7 @@ class Classes:
         for entity, key in ((user, user), (group, group), (user, ("u", GENERIC)), (group, ("g", GENERIC))):
             priority = queue.priorities.entries.get(key)
             if priority is not None:
-                quota = next((bound.limit for bound in self._quotas.bounds(job) if bound.entity == entity), 0)
-                return Subject(entity, priority, quota)
+                return Subject(entity, priority, self._quotas.entries_of(job, entity))
         return None
 
     def _classes_of_runs(self, ledger: Ledger) -> dict[str, int]:
@@ -143,13 +166,18 @@ class Classes:
         runs, known = self._world.runs, ledger.classes
         classes = {run_id: known[run_id] for run_id in runs if run_id in known}
         if len(classes) < len(runs):
-            held: dict[tuple[str, EntityKey], int] = {}
+            held: dict[QuotaEntry, int] = {}
             for run in sorted(runs.values(), key=lambda run: (run.start_s, run.job.submit_s, run.id)):
                 subject = self.subject(run.job)
                 if subject is None:
                     classes.setdefault(run.id, BASE)
                     continue
-                key = (run.job.queue, subject.entity)
-                used = held[key] = held.get(key, 0) + self._quotas.need(run.job)
-                classes.setdefault(run.id, subject.priority if used <= subject.quota else BASE)
+                needs = self._quotas.needs(run.job, run.placement)
+                for entry in subject.quotas:
+                    held[entry] = held.get(entry, 0) + needs.get(entry.resource, 0)
+                covered = bool(subject.quotas) or not run.job.request.cores
+                covered = covered and all(
+                    held[entry] <= entry.limit for entry in subject.quotas if entry.resource in needs
+                )
+                classes.setdefault(run.id, subject.priority if covered else BASE)
         return classes

@@ -77,18 +77,21 @@ class HardLimits:
 
 @dataclass(frozen=True)
 class Server:
-    """What binds every queue: the server's hard limits, and job-wide consumables such as licences (what is left)."""
+    """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
+    together, and job-wide consumables such as licences (what is left)."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
     left: Mapping[str, int] = field(default_factory=dict)
+    quotas: Mapping[str, Limits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Queue:
     """An execution queue: whether it starts jobs, its soft quotas, hard limits, and the partition it belongs to.
 
-    ``quotas`` are the soft limits on the counted resource (P1), ``priorities`` those of users and groups (P2).
+    ``quotas`` are the soft limits on cores (P1), ``other_quotas`` those on other resources, ``priorities`` those of
+    users and groups (P2). ``priority`` is the queue's own: jobs of the higher one come first.
     ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such.
     ``closed`` are the windows in which none of its jobs may run, wherever: dedicated time, or for a queue that has its
     jobs run in dedicated time alone, any other time.
@@ -105,6 +108,12 @@ class Queue:
     priorities: Limits = field(default_factory=Limits)
     deferrable: bool = False
     closed: tuple[Window, ...] = ()
+    other_quotas: Mapping[str, Limits] = field(default_factory=dict)
+
+    def quotas_by_resource(self) -> Mapping[str, Limits]:
+        """All soft quotas of the queue, by resource."""
+        quotas = {resource: limits for resource, limits in self.other_quotas.items() if limits}
+        return {"ncpus": self.quotas, **quotas} if self.quotas else quotas
 
 
 class Job(NamedTuple):

@@ -119,7 +119,7 @@ class Draft:
         undo.append(("runs", run.id, world.set_run(run.id, None)))
         undo.append(("jobs", run.id, world.set_job(run.id, run.job)))
         self._scene.gates.take_back(run.job)
-        self._scene.quotas.shift(run.job, 1)
+        self._scene.quotas.shift(run.job, 1, run.placement)
         region = self.regions[run.job.queue]
         region.idle = self._capacity.idle(region.vnodes)
         self.leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
@@ -142,7 +142,7 @@ class Draft:
         self.pending.append(Pending(job, placement, end_s, victims, missing, inside, closed))
         self._scene.gates.expect(job)
         self.holds[job.id] = hold
-        self._scene.quotas.shift(job, 1)
+        self._scene.quotas.shift(job, 1, placement)
         region = self.regions[job.queue]
         region.idle = self._capacity.idle(region.vnodes)
         numbers: tuple[tuple[str, Number], ...] = (("victims", ", ".join(victims)),)

@@ -37,7 +37,7 @@ class Estimates:
         self._factor = backfill.shrink_factor
         self._predictor = backfill.predictor
         self._threshold_s = backfill.shrink_threshold_s
-        self._most_cuts = settings.quota.max_preemptions
+        self._most_cuts = settings.quota.cap
         self._exempt_s = settings.quota.exempt_s
         self._saves = settings.checkpoint.saves
         self._cheap_s = settings.checkpoint.repeat_at_most_s

@@ -17,7 +17,7 @@ from policy.placement import Placement
 from policy.plan import Plan, Start
 from policy.quotas import Quotas
 from policy.ranking import Ranking, Standing
-from policy.reasons import CODES, Reason
+from policy.reasons import CODES, Reason, show_quota
 from policy.rescue import waits_until_s
 from policy.settings import Settings
 from policy.units import show_count, show_duration, show_job
@@ -55,8 +55,9 @@ class Facts:
         """Whose job it is, its size, its user's quotas and its class."""
         quotas = self._quotas
         standing = [
-            f"{show_entity(entity)} holds {quotas.used(job.queue, entity)} of a quota of {limit}"
-            for entity, limit in quotas.bounds(job)
+            f"{show_entity(entity)} holds {quotas.used(scope, entity, resource)} of"
+            f" {show_quota(limit, resource, scope, job.queue)}"
+            for scope, resource, entity, limit in quotas.bounds(job)
         ]
         size = f"{show_count(job.cores, 'core')}, {_walltime(job)}"
         return [Line("job", f"{job.user} · {job.queue} · {size} · {'; '.join(standing) or 'no quota'}")]
@@ -72,7 +73,9 @@ class Facts:
             return [Line("class", f"{_class(frozen)}, since its start")]
         if subject is None:
             return [Line("class", f"base: {job.user} has no priority in queue {job.queue}")]
-        left = f"{classes.remaining(job)} left of the priority quota of {subject.quota} after the jobs in line"
+        of = classes.remaining(job)
+        what = "" if of.resource == "ncpus" else f" {of.resource}"
+        left = f"{of.amount}{what} left of the priority quota of {of.limit} after the jobs in line"
         return [Line("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 
     # How a waiting job is tested, and may be helped
@@ -95,7 +98,7 @@ class Facts:
         if not job.rerunable:
             return "it may not be rerun, so it could not be cut"
         if not self._estimates.below_cap(job.id):
-            return f"it was preempted {_times(settings.quota.max_preemptions)} already, and may not be again"
+            return f"it was preempted {_times(settings.quota.max_preemptions or 0)} already, and may not be again"
         if window_s < settings.quota.exempt_s:
             return "it would still be exempt when the head is to start"
         return "it cannot save its work, and would have too much to repeat"
@@ -126,7 +129,7 @@ class Facts:
             ago = show_duration(self._now_s - cut.at_s)
             lines.append(Line("history", f"{ago} ago {Reason(cut.code, cut.numbers).sentence(job, self._now_s)}"))
         most = self._settings.quota.max_preemptions
-        if count >= most:
+        if most is not None and count >= most:
             lines.append(Line("history", f"it will not be again: quota.max_preemptions is {most}"))
         for beneficiary, hold in sorted(ledger.holds.items()):
             if job.id in hold.victims:
@@ -158,10 +161,11 @@ class Facts:
             else:
                 told = "has outlived the estimate it was tested with; may be cut at the time promised to a head"
             lines.append(Line("backfilled", told))
-        standing = self._quotas.surplus(run.job) if self._settings.quota.preempt else None
+        standing = self._quotas.surplus(run.job, run.placement) if self._settings.quota.preempt else None
         if standing is not None:
             who = show_entity(standing.entity)
-            over = f"{who} holds {standing.used} of a quota of {standing.limit}, and keeps it without this run"
+            quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
+            over = f"{who} holds {standing.used} of {quota}, and keeps it without this run"
             lines.append(Line("may go", f"{over}: a job within quota may take its cores"))
         counted_now = any(preempt.id == run.id and not preempt.again for preempt in self._plan.preempts)
         count = self._plan.ledger.preemptions.get(run.id, 0) - counted_now

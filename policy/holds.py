@@ -99,14 +99,14 @@ class Holds:
                 if preemption is not None:
                     preemption.count_out(run)
                 else:
-                    self._quotas.shift(run.job, -1)
+                    self._quotas.shift(run.job, -1, run.placement)
         self._draft.hold_for(job, hold._replace(victims=tuple(run.id for run in still)))
 
     def _standing(self, job: Job, run: Run) -> Standing | None:
         """How the entry stands by which the run goes; None where it goes for its lower class."""
         if self._classes is not None and self._classes.of_run(run) < self._classes.of(job):
             return None
-        return self._quotas.surplus(run.job) or self._quotas.standing(run.job)
+        return self._quotas.surplus(run.job, run.placement) or self._quotas.standing(run.job)
 
     def _why(self, job: Job, run: Run, standing: Standing | None, rule: str) -> Reason:
         """The reason of a preemption by each of the rules (docs/policies.md, P1 to P3)."""
@@ -117,7 +117,8 @@ class Holds:
             return Reason("cut-for-rescue", (beneficiary, ("left_s", run.end_s - self._now_s)))
         if standing is not None:
             numbers = (("entity", show_entity(standing.entity)), ("used", standing.used), ("limit", standing.limit))
-            return Reason("preempted-quota", (beneficiary, *numbers, ("queue", run.job.queue)))
+            of = (("queue", standing.scope), ("resource", standing.resource))
+            return Reason("preempted-quota", (beneficiary, *numbers, *of))
         above = self._classes.of(job) if self._classes is not None else 0
         below = self._classes.of_run(run) if self._classes is not None else 0
         return Reason("preempted-class", (beneficiary, ("above", above), ("class", below)))

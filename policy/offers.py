@@ -14,6 +14,7 @@ from typing import NamedTuple
 from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
 from policy.limits import EntityKey
+from policy.placement import Placement
 from policy.quotas import Owner, Quotas
 
 
@@ -32,12 +33,13 @@ class Offered(NamedTuple):
 
 
 class _Group:
-    """Runs that are offered together. ``job`` stands for those of all of them."""
+    """Runs that are offered together. ``job`` and ``where`` stand for those of all of them."""
 
-    __slots__ = ("cores", "job", "over", "rank", "starts")
+    __slots__ = ("cores", "job", "over", "rank", "starts", "where")
 
-    def __init__(self, job: Job, rank: int) -> None:
-        self.job = job
+    def __init__(self, run: Run, rank: int) -> None:
+        self.job: Job = run.job
+        self.where: Placement = run.placement
         self.rank = rank
         self.over = False
         self.cores = 0
@@ -50,23 +52,23 @@ class Offers:
     def __init__(self, runs: Iterable[tuple[Run, int]], quotas: Quotas, classes: Classes | None) -> None:
         self._quotas = quotas
         self._cores: dict[str, tuple[_Group, int]] = {}
-        groups: dict[tuple[Owner, int, int], _Group] = {}
+        groups: dict[tuple[Owner, tuple[tuple[str, int], ...], int], _Group] = {}
         for run, cores in runs:
             rank = BASE if classes is None else classes.of_run(run)
-            key = (quotas.owner(run.job), quotas.need(run.job), rank)
+            key = (quotas.owner(run.job, run.placement), tuple(quotas.needs(run.job, run.placement).items()), rank)
             group = groups.get(key)
             if group is None:
-                group = groups[key] = _Group(run.job, rank)
+                group = groups[key] = _Group(run, rank)
             group.cores += cores
             group.starts.append(run.start_s)
             self._cores[run.id] = (group, cores)
         self._groups = list(groups.values())
-        self._of_entity: dict[tuple[str, EntityKey], list[_Group]] = defaultdict(list)
+        self._of_entity: dict[tuple[str, str, EntityKey], list[_Group]] = defaultdict(list)
         for group in self._groups:
-            for bound in quotas.bounds(group.job):
-                self._of_entity[group.job.queue, bound.entity].append(group)
-        self._used: dict[tuple[str, EntityKey], int] = {}
-        self._booked: Mapping[str, object] = {}
+            for scope, resource, entity, _ in quotas.bounds(group.job, group.where):
+                self._of_entity[scope, resource, entity].append(group)
+        self._used: dict[tuple[str, str, EntityKey], int] = {}
+        self._booked: Mapping[object, object] = {}
         # Runs and cores by class; the same of those whom rule A offers, by user and class.
         self._of_class: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self._over: dict[int, list[int]] = defaultdict(lambda: [0, 0])
@@ -113,13 +115,13 @@ class Offers:
             return
         self._booked = quotas.booked()
         changed: dict[int, _Group] = {}
-        for (queue, entity), groups in self._of_entity.items():
-            used = quotas.used(queue, entity)
-            if self._used.get((queue, entity)) != used:
-                self._used[queue, entity] = used
+        for (scope, resource, entity), groups in self._of_entity.items():
+            used = quotas.used(scope, entity, resource)
+            if self._used.get((scope, resource, entity)) != used:
+                self._used[scope, resource, entity] = used
                 changed.update((id(group), group) for group in groups)
         for group in changed.values():
-            over = quotas.surplus(group.job) is not None
+            over = quotas.surplus(group.job, group.where) is not None
             if over is not group.over:
                 sign = 1 if over else -1
                 group.over = over

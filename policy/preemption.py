@@ -20,7 +20,7 @@ from policy.limits import show_entity
 from policy.offers import Rights
 from policy.placement import Placement
 from policy.quotas import Quotas, Standing
-from policy.reasons import Reason
+from policy.reasons import Number, Reason
 from policy.settings import Settings
 from policy.victims import Guard, Room, Search
 from policy.windows import NOTHING_CLOSED, Closed
@@ -102,15 +102,16 @@ class Preemption:
         over = self._quotas.exceeded_by(job)
         if over is None:
             return None
-        numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", self._settings.counted))
-        return Reason("over-quota", (*numbers, ("limit", over.limit), ("queue", job.queue)))
+        return Reason("over-quota", self._quotas.numbers_of(over, job))
 
     def _why_base(self, job: Job, classes: Classes) -> Reason:
         subject = classes.subject(job)
         if subject is None:
             return Reason("no-priority", (("user", job.user), ("queue", job.queue)))
-        numbers = (("entity", show_entity(subject.entity)), ("counted", self._settings.counted))
-        return Reason("base-class", (*numbers, ("left", classes.remaining(job)), ("limit", subject.quota)))
+        left = classes.remaining(job)
+        numbers: tuple[tuple[str, Number], ...] = (("entity", show_entity(subject.entity)), ("counted", left.resource))
+        numbers = (*numbers, *left.need)
+        return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit)))
 
     def find(
         self,
@@ -208,7 +209,7 @@ class Preemption:
         if rights.above != BASE and self._classes is not None and self._classes.of_run(run) < rights.above:
             return Victim(run, None)
         if rights.by_quota:
-            standing = self._quotas.surplus(run.job)
+            standing = self._quotas.surplus(run.job, run.placement)
             return None if standing is None else Victim(run, standing)
         return None
 
@@ -244,7 +245,7 @@ class Preemption:
             run = pool.ordered[place]
             if (
                 search.may_use(run)
-                and spares.get(self._quotas.owner(run.job), 0) > 0
+                and spares.get(self._quotas.owner(run.job, run.placement), 0) > 0
                 and self._offer(run, job, rights) is not None
             ):
                 room = search.alone(run)
@@ -259,7 +260,7 @@ class Preemption:
         def offered() -> Iterator[Run]:
             for run in self._in_order(rights, pool):
                 if search.may_use(run) and self._offer(run, job, rights) is not None:
-                    self._quotas.shift(run.job, -1)
+                    self._quotas.shift(run.job, -1, run.placement)
                     gone.append(run)
                     yield run
 
@@ -267,7 +268,7 @@ class Preemption:
             return search.first_enough(offered())
         finally:
             for run in gone:
-                self._quotas.shift(run.job, 1)
+                self._quotas.shift(run.job, 1, run.placement)
 
     def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
         """The runs of lower classes in P2's order, then those that only rule A offers, in the configured order."""
@@ -276,7 +277,7 @@ class Preemption:
             yield from (run for run in pool.by_class if classes.of_run(run) < rights.above)
         if rights.by_quota:
             for run in pool.ordered:
-                if pool.spares.get(self._quotas.owner(run.job), 0) > 0 and (
+                if pool.spares.get(self._quotas.owner(run.job, run.placement), 0) > 0 and (
                     rights.above == BASE or classes is None or classes.of_run(run) >= rights.above
                 ):
                     yield run
@@ -288,9 +289,9 @@ class Preemption:
             victim = self._offer(run, job, rights)
             assert victim is not None  # noqa: S101 - it was offered with at least as many gone
             victims.append(victim)
-            self._quotas.shift(run.job, -1)
+            self._quotas.shift(run.job, -1, run.placement)
         for run in room.runs:
-            self._quotas.shift(run.job, 1)
+            self._quotas.shift(run.job, 1, run.placement)
         return Found(room.placement, tuple(victims))
 
     # Why not

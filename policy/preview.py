@@ -127,7 +127,7 @@ def _open_to_preemption(snapshot: Snapshot, ledger: Ledger, settings: Settings) 
     highest = _highest_priorities(world) if classes is not None else {}
     found: dict[str, set[str]] = {}
     for run in world.runs.values():
-        by_quota = settings.quota.preempt and quotas.surplus(run.job) is not None
+        by_quota = settings.quota.preempt and quotas.surplus(run.job, run.placement) is not None
         by_class = classes is not None and classes.of_run(run) < highest.get(run.job.queue, BASE)
         if run.job.rerunable and (by_quota or by_class):
             found.setdefault(run.job.user, set()).add(run.id)

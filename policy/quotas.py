@@ -1,131 +1,252 @@
 """P1's arithmetic: who is within quota, who is over, and what may be taken from whom (docs/policies.md, P1).
 
-Every entry that counts a job binds: the user's own (or the generic one), the group's, the project's. A job is within
-quota if all of them are after it starts. A run may be taken if some entry that counts it is over and stays at or above
-its limit without it, the user's own entry is never left below its limit, and no other entry falls from its limit to
-below it.
+Entries stand on a job's queue and on the server, for cores and for other resources. An entry counts the jobs that take
+some of its resource, and every entry that counts a job binds: the user's own (or the generic one), the group's, the
+project's. A job is within quota if all of them are after it starts.
+
+A run may be taken if one of these is over and stays at or above its limit without it. What protects a user, a group or
+a project is the entry that it exceeds most: without the run some entry of the user's own is still at or above its
+limit, and where some entry of the group or the project was, some entry of it still is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from policy.capacity import Capacity
 from policy.cluster import Job, Queue
-from policy.limits import ALL, GENERIC, Bound, EntityKey
+from policy.fitting import fit
+from policy.limits import ALL, GENERIC, EntityKey, Limits, show_entity
+from policy.placement import Placement
+from policy.reasons import Number
+from policy.request import Request
 from policy.world import World
 
-Owner = tuple[str, str, str, str]
-"""Whose entries count a job: queue, user, group and project; the latter two empty where no entry asks for them."""
+Owner = tuple[str, str, str, str, tuple[str, ...]]
+"""Whose entries count a job: queue, user, group and project, the latter two empty where no entry asks for them; and the
+resources with entries that it takes some of."""
+
+Needs = Mapping[str, int]
+"""How much a job keeps of each resource that has entries; what it takes nothing of is left out."""
 
 _NO_LIMIT = float("inf")
+_PLENTY = 1 << 60
+
+
+class QuotaTable(NamedTuple):
+    """The soft quotas of one queue, or of the whole cluster where ``scope`` is "", on one resource."""
+
+    scope: str
+    resource: str
+    limits: Limits
+
+
+class QuotaEntry(NamedTuple):
+    """One entry as it counts a job."""
+
+    scope: str
+    resource: str
+    entity: EntityKey
+    limit: int
 
 
 class Standing(NamedTuple):
-    """An entry that decides: whose, its limit, and what is used of it."""
+    """An entry that decides: whose, its limit, what is used of it, of which resource, and in which queue ("" for the
+    whole cluster)."""
 
     entity: EntityKey
     limit: int
     used: int
+    resource: str = "ncpus"
+    scope: str = ""
 
 
 class Quotas:
-    """Use beside quota in one pass. ``shift`` books what the pass has decided but the runs do not show yet."""
+    """Use beside quota in one pass. ``shift`` books what the pass has decided but the runs do not show yet.
 
-    def __init__(self, world: World, counted: str) -> None:
+    Where ``counted`` names resources, only entries for these count. ``where`` is where a job runs, or is to run: one
+    that keeps vnodes to itself is counted by what these have.
+    """
+
+    def __init__(self, world: World, counted: Sequence[str] = ()) -> None:
         self._world = world
-        self.counted = counted
-        self._shifts: dict[tuple[str, EntityKey], int] = {}
-        self._bounds: dict[Owner, tuple[Bound, ...]] = {}
-        self._wide = {name: _wide_kinds(queue) for name, queue in world.queues.items()}
+        self._counted = counted
+        self._shifts: dict[tuple[str, str, EntityKey], int] = {}
+        self._bounds: dict[Owner, tuple[QuotaEntry, ...]] = {}
+        self._tables: dict[str, tuple[QuotaTable, ...]] = {}
+        self._resources: dict[str, tuple[str, ...]] = {}
+        self._wide: dict[str, tuple[bool, bool]] = {}
+        self._needs: dict[tuple[str, Request], dict[str, int]] = {}
+        self._lone = world.capacity.sharing.has_lone_vnodes
+        self._empty: Capacity | None = None
 
-    def need(self, job: Job) -> int:
-        """What the job takes of the counted resource."""
-        return job.request.amount(self.counted)
+    def tables(self, queue: str) -> tuple[QuotaTable, ...]:
+        """What binds the jobs of a queue: its own quotas, then those of the server; cores first."""
+        tables = self._tables.get(queue)
+        if tables is None:
+            there = self._world.queues.get(queue)
+            of_queue = there.quotas_by_resource() if there is not None else {}
+            tables = tuple(
+                QuotaTable(scope, resource, limits[resource])
+                for scope, limits in ((queue, of_queue), ("", self._world.server.quotas))
+                for resource in sorted(limits, key=lambda name: (name != "ncpus", name))
+                if limits[resource] and (not self._counted or resource in self._counted)
+            )
+            self._tables[queue] = tables
+            self._resources[queue] = tuple(dict.fromkeys(table.resource for table in tables))
+        return tables
 
-    def owner(self, job: Job) -> Owner:
+    def needs(self, job: Job, where: Placement | None = None) -> Needs:
+        """What the job keeps of each resource with entries. Without a ``where``, one that is to have vnodes to itself
+        counts those that it would have if all were idle."""
+        request = job.request
+        key = (job.queue, request)
+        alone = self._lone or request.exclusive
+        if not (job.job_wide or (alone and where is not None)):
+            known = self._needs.get(key)
+            if known is not None:
+                return known
+        self.tables(job.queue)
+        resources = self._resources[job.queue]
+        needs = {resource: job.amount(resource) for resource in resources}
+        if alone and resources:
+            there = where or self._where_if_idle(job)
+            if there is not None:
+                kept = self._world.usage.kept_amount
+                needs = {name: kept(self._world, there, request, needs[name], name) for name in resources}
+        needs = {resource: need for resource, need in needs.items() if need}
+        if not (job.job_wide or (alone and where is not None)):
+            self._needs[key] = needs
+        return needs
+
+    def _where_if_idle(self, job: Job) -> Placement | None:
+        if self._empty is None:
+            self._empty = Capacity(self._world.vnodes)
+        return fit(self._empty, job.request, self._world.vnodes_of(job.queue))
+
+    def owner(self, job: Job, where: Placement | None = None) -> Owner:
         """Whose entries count the job: jobs of one owner differ in what they need only."""
-        by_group, by_project = self._wide.get(job.queue, (False, False))
-        return (job.queue, job.user, job.group if by_group else "", job.project if by_project else "")
+        queue = job.queue
+        wide = self._wide.get(queue)
+        if wide is None:
+            wide = self._wide[queue] = self._wide_kinds(queue)
+        by_group, by_project = wide
+        takes = tuple(self.needs(job, where))
+        return (queue, job.user, job.group if by_group else "", job.project if by_project else "", takes)
 
     def lefts(self, queue: Queue) -> Lefts:
         """What everybody in the queue may still use now."""
-        return Lefts(self, queue)
+        return Lefts(self, queue, simple=not self._lone)
 
-    def bounds(self, job: Job) -> tuple[Bound, ...]:
-        """The entries of the job's queue that count it."""
-        key = self.owner(job)
-        bounds = self._bounds.get(key)
+    def bounds(self, job: Job, where: Placement | None = None) -> tuple[QuotaEntry, ...]:
+        """The entries that count the job: all of the user's, then of the group's, the project's and of all."""
+        owner = self.owner(job, where)
+        bounds = self._bounds.get(owner)
         if bounds is None:
-            queue = self._world.queues.get(job.queue)
-            bounds = tuple(queue.quotas.bounds(job.user, job.group, job.project)) if queue else ()
-            self._bounds[key] = bounds
+            found = [
+                QuotaEntry(table.scope, table.resource, entity, limit)
+                for table in self.tables(job.queue)
+                if table.resource in owner[4]
+                for entity, limit in table.limits.bounds(job.user, job.group, job.project)
+            ]
+            found.sort(key=lambda entry: "ugpo".index(entry.entity[0]))
+            bounds = self._bounds[owner] = tuple(found)
         return bounds
 
-    def used(self, queue: str, entity: EntityKey) -> int:
-        """What an entity holds in a queue, with what this pass has booked."""
-        return self._world.use_in(queue, self.counted).get(entity, 0) + self._shifts.get((queue, entity), 0)
-
-    def booked(self) -> Mapping[str, object]:
-        """All that :meth:`used` depends on, as it is now, for :meth:`is_booked_like`."""
-        return {
-            "": dict(self._shifts),
-            **{name: dict(self._world.use_in(name, self.counted)) for name in self._world.queues},
-        }
-
-    def is_booked_like(self, before: Mapping[str, object]) -> bool:
-        """Whether nothing of it has changed since."""
-        return before.get("") == self._shifts and all(
-            before.get(name) == self._world.use_in(name, self.counted) for name in self._world.queues
+    def entries_of(self, job: Job, entity: EntityKey) -> tuple[QuotaEntry, ...]:
+        """The entries of the job's user or group, of all resources, whatever the job takes."""
+        return tuple(
+            QuotaEntry(table.scope, table.resource, entity, bound.limit)
+            for table in self.tables(job.queue)
+            for bound in table.limits.bounds(job.user, job.group, job.project)
+            if bound.entity == entity
         )
 
-    def shift(self, job: Job, sign: int) -> None:
-        """Book a job in (1) or out (-1)."""
-        for bound in self.bounds(job):
-            key = (job.queue, bound.entity)
-            self._shifts[key] = self._shifts.get(key, 0) + sign * self.need(job)
+    def used(self, scope: str, entity: EntityKey, resource: str = "ncpus") -> int:
+        """What an entity holds in a queue, or in the whole cluster where it is "", with what this pass has booked."""
+        held = self._world.use_in(scope, resource).get(entity, 0)
+        return held + self._shifts.get((scope, resource, entity), 0)
 
-    def exceeded_by(self, job: Job) -> Standing | None:
+    def booked(self) -> Mapping[object, object]:
+        """All that :meth:`used` depends on, as it is now, for :meth:`is_booked_like`."""
+        return {"": dict(self._shifts), **{scope: dict(self._world.use_in(*scope)) for scope in self._scopes()}}
+
+    def is_booked_like(self, before: Mapping[object, object]) -> bool:
+        """Whether nothing of it has changed since."""
+        return before.get("") == self._shifts and all(
+            before.get(scope) == self._world.use_in(*scope) for scope in self._scopes()
+        )
+
+    def _scopes(self) -> set[tuple[str, str]]:
+        return {(table.scope, table.resource) for queue in self._world.queues for table in self.tables(queue)}
+
+    def shift(self, job: Job, sign: int, where: Placement | None = None) -> None:
+        """Book a job in (1) or out (-1)."""
+        needs = self.needs(job, where)
+        for scope, resource, entity, _ in self.bounds(job, where):
+            key = (scope, resource, entity)
+            self._shifts[key] = self._shifts.get(key, 0) + sign * needs[resource]
+
+    def exceeded_by(self, job: Job, where: Placement | None = None) -> Standing | None:
         """The first entry that the job would exceed if it started; None where it stays within all."""
-        need = self.need(job)
-        for entity, limit in self.bounds(job):
-            used = self.used(job.queue, entity)
-            if used + need > limit:
-                return Standing(entity, limit, used)
+        needs = self.needs(job, where)
+        for scope, resource, entity, limit in self.bounds(job, where):
+            used = self.used(scope, entity, resource)
+            if used + needs[resource] > limit:
+                return Standing(entity, limit, used, resource, scope)
         return None
 
     def is_over(self, job: Job) -> bool:
         """Whether some entry that counts the job is over its limit."""
-        return any(self.used(job.queue, entity) > limit for entity, limit in self.bounds(job))
+        return any(self.used(scope, entity, resource) > limit for scope, resource, entity, limit in self.bounds(job))
 
-    def spare(self, job: Job) -> int:
-        """The most that may be taken now from whoever the job belongs to, by P1; negative where nothing may."""
-        spares = [
-            used - limit
-            for entity, limit in self.bounds(job)
-            for used in (self.used(job.queue, entity),)
-            if used >= limit or entity[0] == "u"
-        ]
-        return min(spares, default=-1)
+    def spare(self, job: Job, where: Placement | None = None) -> int:
+        """The most cores that may be taken now from whoever the job belongs to, by P1; negative where none may."""
+        spares: dict[EntityKey, tuple[int, bool]] = {}
+        for scope, resource, entity, limit in self.bounds(job, where):
+            used = self.used(scope, entity, resource)
+            above = used - limit if resource == "ncpus" or used <= limit else _PLENTY
+            most, protected = spares.get(entity, (-_PLENTY, entity[0] == "u"))
+            spares[entity] = (max(most, above), protected or used >= limit)
+        return min((most for most, protected in spares.values() if protected), default=-1)
 
-    def surplus(self, job: Job) -> Standing | None:
+    def surplus(self, job: Job, where: Placement | None = None) -> Standing | None:
         """The entry by which a run of this job may be taken now; None where it may not."""
-        need = self.need(job)
-        over: list[Standing] = []
-        for entity, limit in self.bounds(job):
-            used = self.used(job.queue, entity)
-            stays = used - need >= limit
-            if stays and need:
-                over.append(Standing(entity, limit, used))
-            elif not stays and (entity[0] == "u" or used >= limit):
-                return None
-        return over[0] if over else None
+        needs = self.needs(job, where)
+        over: Standing | None = None
+        stays: dict[EntityKey, bool] = {}
+        protected: set[EntityKey] = set()
+        for scope, resource, entity, limit in self.bounds(job, where):
+            used = self.used(scope, entity, resource)
+            if used - needs[resource] >= limit:
+                stays[entity] = True
+                over = over or Standing(entity, limit, used, resource, scope)
+            elif entity[0] == "u" or used >= limit:
+                protected.add(entity)
+        return over if over is None or all(stays.get(entity) for entity in protected) else None
 
     def standing(self, job: Job) -> Standing:
         """How the first entry that counts the job stands; an entry-less job stands for its user, without a limit."""
-        for entity, limit in self.bounds(job):
-            return Standing(entity, limit, self.used(job.queue, entity))
-        return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)))
+        for scope, resource, entity, limit in self.bounds(job):
+            return Standing(entity, limit, self.used(scope, entity, resource), resource, scope)
+        return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)), "ncpus", job.queue)
+
+    def numbers_of(self, over: Standing, job: Job) -> tuple[tuple[str, Number], ...]:
+        """The numbers of a reason that a job exceeds this entry; what it needs of it where its request does not
+        tell."""
+        numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
+        need = self.needs(job)[over.resource]
+        kept = (("need", need),) if need != job.request.amount(over.resource) else ()
+        return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
+
+    def _wide_kinds(self, queue: str) -> tuple[bool, bool]:
+        """Whether some quota or priority that binds the queue is a group's, and whether some is a project's."""
+        kinds = {kind for table in self.tables(queue) for kind, _ in table.limits.entries}
+        there = self._world.queues.get(queue)
+        if there is not None:
+            kinds.update(kind for kind, _ in there.priorities.entries)
+        return "g" in kinds, "p" in kinds
 
 
 NO_ENTRY: EntityKey = ("", "")
@@ -136,19 +257,29 @@ class Lefts:
     """What everybody in one queue may still use at one moment: for the many jobs of which only the first entry that
     they would exceed matters."""
 
-    __slots__ = ("_entries", "_left", "_of_all", "_queue", "_quotas", "_wide")
+    __slots__ = ("_entries", "_known", "_left", "_of_all", "_queue", "_quotas", "_wide")
 
-    def __init__(self, quotas: Quotas, queue: Queue) -> None:
+    def __init__(self, quotas: Quotas, queue: Queue, *, simple: bool) -> None:
         self._quotas = quotas
         self._queue = queue.name
-        self._entries = queue.quotas.entries
-        self._wide = _wide_kinds(queue)
+        self._known: dict[tuple[object, Request], object] = {}
+        tables = quotas.tables(queue.name)
+        # Where one table of cores is all there is, two look-ups tell.
+        only = tables[0] if simple and len(tables) == 1 and tables[0][:2] == (queue.name, "ncpus") else None
+        self._entries = None if only is None and tables else (only.limits.entries if only else {})
+        kinds = {kind for kind, _ in self._entries or ()}
+        self._wide = ("g" in kinds, "p" in kinds)
         self._left: dict[str, dict[str, float]] = {"u": {}, "g": {}, "p": {}}
-        self._of_all = self._entries[ALL] - quotas.used(queue.name, ALL) if ALL in self._entries else _NO_LIMIT
+        has_all = self._entries is not None and ALL in self._entries
+        self._of_all = self._entries[ALL] - quotas.used(queue.name, ALL) if self._entries and has_all else _NO_LIMIT
 
-    def first_exceeded(self, job: Job, need: int) -> EntityKey | None:
-        """The first entry that the job would exceed with this need, :data:`NO_ENTRY` where none counts it; None where
-        it stays within all."""
+    def first_exceeded(self, job: Job) -> object:
+        """What tells the first entry that the job would exceed from others, :data:`NO_ENTRY` where none counts it; None
+        where it stays within all."""
+        request = job.request
+        need = request.cores
+        if self._entries is None or not need or request.exclusive:
+            return self._look_at_all(job)
         left = self._left["u"].get(job.user)
         if left is None:
             left = self._look_up("u", job.user)
@@ -167,16 +298,29 @@ class Lefts:
             return ALL
         return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
 
+    def _look_at_all(self, job: Job) -> object:
+        """The same of any entries: the reason tells of one entry, and of what an exclusive job would keep of it."""
+        if job.job_wide:
+            return self._exceeded(job)
+        key = (self._quotas.owner(job), job.request)
+        if key not in self._known:
+            self._known[key] = self._exceeded(job)
+        return self._known[key]
+
+    def _exceeded(self, job: Job) -> object:
+        if not self._quotas.bounds(job):
+            return NO_ENTRY
+        over = self._quotas.exceeded_by(job)
+        if over is None:
+            return None
+        kept = self._quotas.needs(job)[over.resource] if job.request.exclusive or job.job_wide else 0
+        return (over.scope, over.resource, over.entity, kept)
+
     def _look_up(self, kind: str, name: str) -> float:
-        limit = self._entries.get((kind, name))
+        entries = self._entries or {}
+        limit = entries.get((kind, name))
         if limit is None:
-            limit = self._entries.get((kind, GENERIC))
+            limit = entries.get((kind, GENERIC))
         left = _NO_LIMIT if limit is None else limit - self._quotas.used(self._queue, (kind, name))
         self._left[kind][name] = left
         return left
-
-
-def _wide_kinds(queue: Queue) -> tuple[bool, bool]:
-    """Whether some quota or priority of the queue is a group's, and whether some is a project's."""
-    kinds = {kind for kind, _ in (*queue.quotas.entries, *queue.priorities.entries)}
-    return "g" in kinds, "p" in kinds

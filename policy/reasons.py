@@ -31,7 +31,7 @@ class Reason(NamedTuple):
     def sentence(self, job: Job, now_s: float) -> str:
         """What an administrator reads: what the job waits for, until when, and what would change it."""
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers)}
-        if "counted" in facts:
+        if "counted" in facts and "need" not in facts:
             facts["need"] = job.request.amount(str(facts["counted"]))
         for name in _JOBS & facts.keys():
             facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
@@ -107,6 +107,18 @@ def _begins(facts: Facts) -> str:
     return "which has begun" if facts["at_s_in"] == "now" else f"which begins {facts['at_s_in']}"
 
 
+def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
+    """A quota as the object of a sentence: of what, unless it is of cores, and where, unless it is this queue's."""
+    of = "" if resource == "ncpus" else f" {resource}"
+    where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
+    return f"a quota of {limit}{of}{where}"
+
+
+def _quota(facts: Facts) -> str:
+    """The quota that a reason names; those of earlier versions named cores in a queue alone."""
+    return show_quota(facts["limit"], facts.get("counted", facts.get("resource", "ncpus")), facts["queue"])
+
+
 def _within(facts: Facts) -> str:
     """What would bring a job within the quota that it would exceed."""
     used, need, limit = facts["used"], facts["need"], facts["limit"]
@@ -115,6 +127,11 @@ def _within(facts: Facts) -> str:
     if need > limit:
         return f": a quota of {used + need} would let it"
     return f": it may once {used + need - limit} of these are given back, or with a quota of {used + need}"
+
+
+def _other(facts: Facts) -> str:
+    """What the priority quota counts where that is not cores."""
+    return "" if facts.get("counted", "ncpus") == "ncpus" else f" {facts['counted']}"
 
 
 def _in_class(facts: Facts) -> str:
@@ -194,8 +211,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"preempts nobody: {f['user']} has no quota in queue {f['queue']}, and only who has one may preempt"
     ),
     "over-quota": lambda f: (
-        f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of a quota of {f['limit']} in queue"
-        f" {f['queue']}{_within(f)}"
+        f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
     ),
     "preempt-delay": lambda f: f"may preempt {f['at_s_in']}, if nothing ends first",
     "no-victims": lambda f: (
@@ -211,14 +227,11 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         " with a shorter walltime"
     ),
     "victims-of-pass": lambda f: f"may preempt in the next pass: this one has taken {f['limit']} victims already",
-    "preempted-quota": lambda f: (
-        f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of a quota of "
-        f"{f['limit']} in queue {f['queue']}"
-    ),
+    "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of {_quota(f)}",
     "no-priority": lambda f: f"base class, preempts nobody: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
-        f"base class, preempts nobody: needs {f['need']}, and {_are(f['left'])} left of the priority quota of"
-        f" {f['limit']} of {f['entity']}{_in_class(f)}"
+        f"base class, preempts nobody: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
+        f" of {f['limit']} of {f['entity']}{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
         f"preempts nobody: no running job that may be preempted has a class below its own, {f['class']}"

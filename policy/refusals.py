@@ -11,7 +11,6 @@ from typing import Union
 from policy.classes import BASE
 from policy.cluster import Job
 from policy.draft import Draft
-from policy.limits import EntityKey
 from policy.quotas import NO_ENTRY, Lefts
 from policy.reasons import Reason
 from policy.regions import Region
@@ -21,7 +20,7 @@ from policy.spanning import count_pieces
 from policy.windows import Closed
 from policy.wishes import Layout, RankWish
 
-_Kind = tuple[str, Union[EntityKey, None], Union[tuple[str, str], None], int, object]
+_Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankWish | None", "Layout | None", tuple[int, ...]]
 _OF_THE_JOB = frozenset({"into-window", "pinned"})
 """The main reasons whose numbers are not those of the region."""
@@ -41,7 +40,6 @@ class Refusals:
         self._spent: Reason | None = None
         self._too_few = (-1, Reason("too-few-idle"))
         self._fragmented = (-1, Reason("fragmented"))
-        self._counts_cores = scene.settings.quota.counted == "ncpus"
         self._classed = None if scene.classes is None else scene.classes.of_jobs
         self._holdable: set[tuple[Request, str]] = set()
         # What is free only shrinks within a pass, unless a start is taken back.
@@ -150,7 +148,7 @@ class Refusals:
         if lefts is None:
             queue = self._scene.world.queues[job.queue]
             lefts = self._lefts[job.queue] = quotas.lefts(queue)
-        exceeded = lefts.first_exceeded(job, request.cores if self._counts_cores else quotas.need(job))
+        exceeded = lefts.first_exceeded(job)
         classed = self._classed
         kind = (
             job.queue,

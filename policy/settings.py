@@ -2,7 +2,7 @@
 
 Every number has its place in one of a few tables; each field states its default, its meaning and what is allowed, and
 that statement is also the check. An error names the key, the value, what is allowed and the file it was read from.
-Quotas and priorities of a real cluster live in PBS, not here; ``queues`` describes the queues of a simulated one.
+Quotas and priorities of a real cluster live in PBS, not here; :mod:`policy.queue_settings` describes a simulated one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
-from policy.limits import LimitError, Limits, parse_limits, show_limits
+from policy.queue_settings import QueueSettings, read_cluster, read_queues
 from policy.wishes import RANK_MODES, SAVE_METHODS, SAVED_STATUS
 
 VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
@@ -24,6 +24,7 @@ LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
 CHECKPOINT_ACTION_S = 40
 """How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
+USER_PRIORITIES = ("none", "within-user", "all")
 SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
 
 _MOST = 1e15
@@ -51,7 +52,7 @@ def _number(default: float, low: float, high: float = math.inf, unit: str = "") 
     return _setting(default, allowed, lambda value: value if _is_number(value) and low <= value <= high else None)
 
 
-def _whole(default: int, low: int, high: int) -> Any:
+def _whole(default: int | None, low: int, high: int) -> Any:
     def check(value: Any) -> int | None:
         return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
 
@@ -68,6 +69,14 @@ def _flag(default: bool) -> Any:
 
 def _text(default: str, allowed: str) -> Any:
     return _setting(default, allowed, lambda value: value if isinstance(value, str) and value else None)
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    """One name or a list of them as a tuple; None for anything else."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+        return None
+    return tuple(dict.fromkeys(names))
 
 
 def _is_number(value: Any) -> bool:
@@ -140,22 +149,48 @@ class RescueSettings:
 class QuotaSettings:
     """P1: whether soft quotas preempt, which victims come first, and how long everyone is left in peace.
 
+    ``counted`` are the resources of which quotas count; without any, those that have quotas. What may not be preempted
+    (not rerunable, or preempted ``max_preemptions`` times) starts only within quota or by its own priority, unless
+    ``confine_unpreemptible`` is False.
+
     ``delay_s`` plus ``delay_per_core_s`` times its cores is how long a beneficiary waits before it preempts; a job
     whose PBS priority is at least ``urgent_priority`` does not wait. A victim has run ``exempt_s`` and was preempted
-    fewer than ``max_preemptions`` times. One pass takes at most about ``max_victims_per_pass``. A preemption that has
-    not freed its cores after ``give_up_s`` is given up.
+    fewer than ``max_preemptions`` times, if that is set. One pass takes at most about ``max_victims_per_pass``. A
+    preemption that has not freed its cores after ``give_up_s`` is given up.
     """
 
     preempt: bool = _flag(True)
-    counted: str = _text("ncpus", "the name of a consumable resource")
+    counted: tuple[str, ...] = _setting((), "the name of a consumable resource, or a list of names", _names)
     victim_order: str = _choice("smallest-sufficient", VICTIM_ORDERS)
     delay_s: float = _number(0, 0, unit="seconds")
     delay_per_core_s: float = _number(0, 0, unit="seconds per core")
     urgent_priority: int = _whole(1024, -1024, 1024)
     exempt_s: float = _number(0, 0, unit="seconds")
-    max_preemptions: int = _whole(3, 0, 1_000_000)
+    max_preemptions: int | None = _whole(None, 0, 1_000_000)
+    confine_unpreemptible: bool = _flag(True)
     max_victims_per_pass: int = _whole(100, 1, 1_000_000)
     give_up_s: float = _number(600, 1, unit="seconds")
+
+    @property
+    def shown(self) -> str:
+        """The resource that is meant where one is not named: cores, unless only others count."""
+        return self.counted[0] if self.counted and "ncpus" not in self.counted else "ncpus"
+
+    @property
+    def cap(self) -> float:
+        """How often a job may be preempted; infinite where that is not set."""
+        return math.inf if self.max_preemptions is None else self.max_preemptions
+
+
+@dataclass(frozen=True)
+class OrderSettings:
+    """The order of waiting jobs beside class, queue priority and age: what a user's own ``qsub -p`` orders.
+
+    ``within-user``: the user's jobs of one queue among each other, none of which comes before another user's by it;
+    ``all``: everybody's jobs; ``none``: nothing.
+    """
+
+    user_priority: str = _choice("within-user", USER_PRIORITIES)
 
 
 @dataclass(frozen=True)
@@ -231,27 +266,13 @@ class ServerSettings:
 
 
 @dataclass(frozen=True)
-class QueueSettings:
-    """A queue of a simulated cluster: soft quotas and hard limits on the counted resource, and priorities."""
-
-    name: str
-    quotas: Limits = field(default_factory=Limits)
-    max_run_res: Limits = field(default_factory=Limits)
-    priorities: Limits = field(default_factory=Limits)
-
-    def to_data(self) -> dict[str, Any]:
-        """As the table that describes it."""
-        limits = {"quotas": self.quotas, "max_run_res": self.max_run_res, "priorities": self.priorities}
-        return {"name": self.name, **{key: show_limits(value) for key, value in limits.items() if value}}
-
-
-@dataclass(frozen=True)
 class Settings:
     """All settings. ``Settings()`` is what a fresh installation has."""
 
     backfill: BackfillSettings = field(default_factory=BackfillSettings)
     quota: QuotaSettings = field(default_factory=QuotaSettings)
     priority: PrioritySettings = field(default_factory=PrioritySettings)
+    order: OrderSettings = field(default_factory=OrderSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     rescue: RescueSettings = field(default_factory=RescueSettings)
     ranking: RankingSettings = field(default_factory=RankingSettings)
@@ -260,6 +281,7 @@ class Settings:
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     queues: tuple[QueueSettings, ...] = ()
+    cluster: QueueSettings = field(default_factory=lambda: QueueSettings(""))
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> Settings:
@@ -271,8 +293,10 @@ class Settings:
         tables: dict[str, Any] = {
             name: _table(kind, data.get(name, {}), name, where, problems) for name, kind in _TABLES
         }
-        tables["queues"] = _queues(data.get("queue", []), where, problems)
-        allowed = [*(name for name, _ in _TABLES), "queue"]
+        of_text = (tables["quota"] or QuotaSettings()).shown
+        tables["queues"] = read_queues(data.get("queue", []), of_text, where, problems)
+        tables["cluster"] = read_cluster(data.get("cluster", {}), of_text, where, problems)
+        allowed = [*(name for name, _ in _TABLES), "queue", "cluster"]
         for key in data:
             if key not in allowed:
                 problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
@@ -291,9 +315,11 @@ class Settings:
             table = getattr(self, name)
             changed = {f.name: getattr(table, f.name) for f in fields(kind) if getattr(table, f.name) != f.default}
             if changed:
-                data[name] = changed
+                data[name] = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
         if self.queues:
             data["queue"] = [queue.to_data() for queue in self.queues]
+        if self.cluster.to_data():
+            data["cluster"] = self.cluster.to_data()
         return data
 
 
@@ -301,6 +327,7 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("backfill", BackfillSettings),
     ("quota", QuotaSettings),
     ("priority", PrioritySettings),
+    ("order", OrderSettings),
     ("checkpoint", CheckpointSettings),
     ("rescue", RescueSettings),
     ("ranking", RankingSettings),
@@ -348,42 +375,10 @@ def find_conflicts(settings: Settings) -> Iterator[str]:
         )
 
 
-def _queues(data: Any, where: str, problems: list[str]) -> tuple[QueueSettings, ...]:
-    if not isinstance(data, (list, tuple)) or not all(isinstance(item, Mapping) for item in data):
-        problems.append(f"{where}: queue = {data!r}; allowed is a list of tables, [[queue]]")
-        return ()
-    queues: list[QueueSettings] = []
-    known = [f.name for f in fields(QueueSettings)]
-    for number, item in enumerate(data, start=1):
-        name = item.get("name")
-        if not isinstance(name, str) or not name:
-            problems.append(f"{where}: queue {number}: name = {name!r}; allowed is the queue's name")
-            continue
-        if any(queue.name == name for queue in queues):
-            problems.append(f"{where}: queue {number}: two queues are named {name!r}; a name is allowed once")
-        for key in item:
-            if key not in known:
-                problems.append(f"{where}: queue {name!r}: unknown key {key!r}; allowed are {', '.join(known)}")
-        limits = {key: _limits(item.get(key, ""), f"{where}: queue {name!r}: {key}", problems) for key in known[1:]}
-        queues.append(QueueSettings(name, **limits))
-    return tuple(queues)
-
-
-def _limits(text: Any, where: str, problems: list[str]) -> Limits:
-    if not isinstance(text, str):
-        problems.append(f"{where} = {text!r}; allowed is a text like '[u:alice=128],[u:PBS_GENERIC=32]'")
-        return Limits()
-    try:
-        return parse_limits(text, where)
-    except LimitError as error:
-        problems.append(str(error))
-        return Limits()
-
-
 def describe_settings() -> list[tuple[str, str, str]]:
     """Every key with its default and what is allowed, for documentation and ``pbsteer check``."""
     return [
-        (f"{name}.{f.name}", "none" if f.default in (None, "", MISSING) else str(f.default), f.metadata["allowed"])
+        (f"{name}.{f.name}", "none" if f.default in (None, "", (), MISSING) else str(f.default), f.metadata["allowed"])
         for name, kind in _TABLES
         for f in fields(kind)
     ]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from policy.capacity import Capacity
 from policy.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
-from policy.limits import ALL, EntityKey
+from policy.limits import EntityKey
+from policy.usage import Scope, Usage
 
 if TYPE_CHECKING:
     from policy.settled import Settled
@@ -41,14 +42,11 @@ class World:
     __slots__ = (
         "_capacity",
         "_closed_kinds",
-        "_counted",
         "_held_back",
         "_partitions",
         "_plain_queues",
         "_queued",
         "_regions",
-        "_use",
-        "_use_scopes",
         "_vnodes_of_queue",
         "ends",
         "has_priorities",
@@ -61,6 +59,7 @@ class World:
         "runs",
         "server",
         "settled",
+        "usage",
         "vnodes",
     )  # fmt: skip
 
@@ -86,7 +85,6 @@ class World:
         self._held_back = 0
         for job in self.jobs.values():
             self._note_queued(job, 1)
-        self._counted: list[str] = []
         self._regions: dict[str, int] | None = None
         self._partitions: tuple[tuple[int, tuple[str, ...], int], ...] | None = None
         self._note_limits()
@@ -94,8 +92,7 @@ class World:
         self._plain_queues: frozenset[str] | None = None
         self._closed_kinds: tuple[tuple[tuple[Window, ...], int], ...] | None = None
         self._capacity: Capacity | None = None
-        self._use: dict[tuple[str, str], dict[EntityKey, int]] | None = None
-        self._use_scopes: dict[str, list[tuple[str, str]]] = {}
+        self.usage = Usage()
         self._vnodes_of_queue: dict[str, int] = {}
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
@@ -152,15 +149,13 @@ class World:
             del self.ends[bisect_left(self.ends, (old.end_s, key))]
             if capacity is not None:
                 capacity.give(old.placement.shares(capacity.directory), old.job.request)
-            if self._use is not None:
-                self._count(old, -1)
+            self.usage.count(self, old, -1)
         if run is not None:
             self.runs[key] = run
             insort(self.ends, (run.end_s, key))
             if capacity is not None:
                 capacity.take(run.placement.shares(capacity.directory), run.job.request)
-            if self._use is not None:
-                self._count(run, 1)
+            self.usage.count(self, run, 1)
         return old
 
     def _set_vnode(self, key: str, vnode: Vnode | None) -> Vnode | None:
@@ -172,6 +167,7 @@ class World:
             self._forget_regions()
             self._closed_kinds = None
         self._partitions = None
+        self.usage.vnode_changed(old, vnode)
         if (old is not None and old.closed) or (vnode is not None and vnode.closed):
             self._closed_kinds = None
             self._note_windows()
@@ -188,8 +184,10 @@ class World:
         return old
 
     def _note_limits(self) -> None:
-        """Whether some queue has soft quotas, whether some has priorities."""
-        self.has_quotas = any(queue.quotas for queue in self.queues.values())
+        """Whether the server or some queue has soft quotas, whether some queue has priorities."""
+        self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
+            self.server.quotas.values()
+        )
         self.has_priorities = any(queue.priorities for queue in self.queues.values())
 
     def _note_windows(self) -> None:
@@ -206,6 +204,7 @@ class World:
     def _set_server(self, _key: str, server: Server) -> Server:
         old, self.server = self.server, server
         self._forget_use()
+        self._note_limits()
         return old
 
     # What follows
@@ -295,52 +294,17 @@ class World:
         return self._plain_queues
 
     def use_in(self, queue: str, resource: str) -> dict[EntityKey, int]:
-        """What the runs of a queue hold of a resource, by entity; all of them under ``("o", "PBS_ALL")``."""
-        if resource not in self._counted:
-            self._counted.append(resource)
-            self._forget_use()
-        return self.used((queue, resource))
+        """What the runs of a queue, or of all where it is "", keep of a resource, by entity; all of them under
+        ``("o", "PBS_ALL")``."""
+        return self.usage.kept(self, (queue, resource))
 
-    def used(self, scope: tuple[str, str]) -> dict[EntityKey, int]:
-        """The same for any scope: (queue, or "" for the server; resource, or "" for the number of running jobs).
-
-        Counted are the resources of some limit and those that :meth:`use_in` was asked for.
-        """
-        if self._use is None:
-            self._use = {}
-            for run in self.runs.values():
-                self._count(run, 1)
-        return self._use.setdefault(scope, {})
+    def used(self, scope: Scope) -> dict[EntityKey, int]:
+        """What runs asked for, by entity, where a hard limit counts it."""
+        return self.usage.asked(self, scope)
 
     def _forget_use(self) -> None:
-        self._use = None
+        self.usage.forget()
         self._plain_queues = None
-        self._use_scopes.clear()
-
-    def _scopes(self, name: str) -> list[tuple[str, str]]:
-        scopes = self._use_scopes.get(name)
-        if scopes is None:
-            queue = self.queues.get(name)
-            scopes = [(name, resource) for resource in self._counted]
-            scopes += [("", resource) for resource in self.server.hard.by_resource()]
-            if queue is not None:
-                scopes += [(name, resource) for resource in queue.hard.by_resource() if resource not in self._counted]
-            self._use_scopes[name] = scopes
-        return scopes
-
-    def _count(self, run: Run, sign: int) -> None:
-        job = run.job
-        use = self._use
-        for scope in self._scopes(job.queue):
-            amount = sign * (job.amount(scope[1]) if scope[1] else 1)
-            if use is not None and amount:
-                counts = use.setdefault(scope, {})
-                for entity in (("u", job.user), ("g", job.group), ("p", job.project), ALL):
-                    left = counts.get(entity, 0) + amount
-                    if left:
-                        counts[entity] = left
-                    else:
-                        del counts[entity]
 
 
 _SETTERS: Mapping[str, Callable[[World, str, Any], Any]] = {

@@ -8,11 +8,11 @@ workload).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable
 
-from policy.cluster import HardLimits, Queue
+from policy.cluster import HardLimits, Queue, Server
 from policy.limits import Limits
 from policy.settings import (
     BackfillSettings,
@@ -40,11 +40,12 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True)
 class Policy:
-    """A name for the report, the settings, and the queue that all jobs go through."""
+    """A name for the report, the settings, the queue that all jobs go through, and the server's own limits."""
 
     name: str
     settings: Settings
     queue: Queue
+    server: Server = field(default_factory=Server)
 
 
 _ALL_AT_ONCE = PassSettings(max_starts=1_000_000)
@@ -106,9 +107,17 @@ def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
     settings = replace(settings, schedule=replace(settings.schedule, max_starts=_ALL_AT_ONCE.max_starts))
     queue = Queue(QUEUE)
     for described in settings.queues:
-        hard = HardLimits(max_run_res={settings.quota.counted: described.max_run_res})
-        queue = Queue(described.name, quotas=described.quotas, hard=hard, priorities=described.priorities)
-    return Policy(path.stem, settings, queue)
+        quotas = dict(described.quotas)
+        queue = Queue(
+            described.name,
+            quotas=quotas.pop("ncpus", Limits()),
+            hard=HardLimits(max_run_res=described.max_run_res),
+            priorities=described.priorities,
+            priority=described.priority,
+            other_quotas=quotas,
+        )
+    server = Server(hard=HardLimits(max_run_res=settings.cluster.max_run_res), quotas=settings.cluster.quotas)
+    return Policy(path.stem, settings, queue, server)
 
 
 def shares(workload: Workload, cluster: Cluster) -> Limits:

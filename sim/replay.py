@@ -117,7 +117,7 @@ class _Run:
     ) -> None:
         self._jobs = workload.jobs
         self._progress = progress
-        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [policy.queue])
+        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [policy.queue], server=policy.server)
         self._ledger = Ledger()
         self._lives: dict[str, _Life] = {}
         self._ends: list[tuple[float, int, _Life]] = []

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from policy.settings import QueueSettings, describe_settings
+from policy.queue_settings import QueueSettings
+from policy.settings import describe_settings
 from tui.cli import main
 
 ROOT = Path(__file__).parents[2]

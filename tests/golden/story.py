@@ -18,6 +18,7 @@ from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, HardLimits, Server, Window
 from policy.ledger import Backfilled, History, Hold, Tally
+from policy.limits import Limits
 from policy.units import parse_amount
 from policy.wishes import Layout, Needs, RankWish
 from sim.toml_file import read_toml
@@ -111,7 +112,12 @@ def _snapshot(data: Mapping[str, Any]) -> Snapshot:
         [_queue(table) for table in data.get("queue", [{}])],
         [_job(line) for line in data.get("jobs", [])],
         [_run(line) for line in data.get("runs", [])],
-        Server("server", HardLimits(quotas(server.get("max_run", ""))), server.get("left", {})),
+        Server(
+            "server",
+            HardLimits(quotas(server.get("max_run", ""))),
+            server.get("left", {}),
+            _by_resource(server.get("quotas", {})),
+        ),
         dict(_reading(line) for line in data.get("readings", [])),
     )
 
@@ -160,10 +166,17 @@ def _reading(line: str) -> tuple[str, Reading]:
 
 def _queue(table: Mapping[str, Any]) -> Queue:
     hard = HardLimits(quotas(table.get("max_run", "")), {"ncpus": quotas(table.get("max_run_res", ""))})
-    plain = {key: table[key] for key in ("started", "managed", "partition", "deferrable") if key in table}
-    limits = [quotas(table.get(name, "")) for name in ("quotas", "priorities")]
+    plain = {key: table[key] for key in ("started", "managed", "partition", "deferrable", "priority") if key in table}
+    soft, priorities = _by_resource(table.get("quotas", "")), quotas(table.get("priorities", ""))
     plain["closed"] = tuple(map(_window, table.get("closed", ())))
-    return Queue(table.get("name", QUEUE), hard=hard, quotas=limits[0], priorities=limits[1], **plain)
+    cores = soft.pop("ncpus", quotas(""))
+    return Queue(table.get("name", QUEUE), hard=hard, quotas=cores, priorities=priorities, other_quotas=soft, **plain)
+
+
+def _by_resource(said: str | Mapping[str, str]) -> dict[str, Limits]:
+    """Quotas of cores as one text, or a table of texts by resource."""
+    texts = {"ncpus": said} if isinstance(said, str) else said
+    return {resource: quotas(text) for resource, text in texts.items()}
 
 
 def _job(line: str) -> Job:

@@ -9,7 +9,8 @@ import pytest
 from hooks.chosen import BUILT_IN, Change, choose
 from hooks.deploy import Deployment
 from hooks.installed import DeployError
-from policy.settings import BackfillSettings, PassSettings, QueueSettings, Settings
+from policy.queue_settings import QueueSettings
+from policy.settings import BackfillSettings, PassSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
 FAST = Settings(schedule=PassSettings(interval_s=5, budget_s=2), backfill=BackfillSettings(shrink_factor=0.5))

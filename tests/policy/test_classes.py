@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from policy import Job, Ledger, Queue, Run, Snapshot
-from policy.classes import BASE, Classes, Subject
+from policy.classes import BASE, Classes, QuotaLeft
 from policy.ledger import Hold
+from policy.limits import EntityKey
 from policy.quotas import Quotas
 from tests.policy.clusters import QUEUE, cluster, job, place_of, quotas, run, vnode
 
@@ -17,7 +18,7 @@ def prioritised(limits: str, priorities: str, name: str = QUEUE) -> Queue:
     return Queue(name, quotas=quotas(limits), priorities=quotas(priorities))
 
 
-def classes_of(snapshot: Snapshot, ledger: Ledger | None = None, counted: str = "ncpus") -> Classes:
+def classes_of(snapshot: Snapshot, ledger: Ledger | None = None, counted: tuple[str, ...] = ()) -> Classes:
     """The classes of a pass that has put its jobs in order."""
     world = snapshot.world()
     classes = Classes(world, ledger or Ledger(), Quotas(world, counted), snapshot.time_s)
@@ -48,28 +49,30 @@ def test_runs_consume_it_before_them() -> None:
 
 def test_a_user_beyond_the_quota_has_nothing_left() -> None:
     snapshot = with_jobs(job("3", "bob", "1"), runs=(run("1", "bob", "v1=7"),))
-    assert classes_of(snapshot).remaining(snapshot.jobs["3"]) == 0
+    assert classes_of(snapshot).remaining(snapshot.jobs["3"]) == QuotaLeft("ncpus", 0, 4)
 
 
 def test_a_job_that_needs_nothing_of_the_counted_resource_takes_the_priority() -> None:
-    snapshot = with_jobs(job("3", "bob", "8"), limits="[u:bob=0]")
-    assert classes_of(snapshot, counted="ngpus").of(snapshot.jobs["3"]) == 9
+    queues = [Queue("workq", priorities=quotas("[u:bob=9]"), other_quotas={"ngpus": quotas("[u:bob=0]")})]
+    snapshot = cluster([vnode("v1")], [job("3", "bob", "8")], queues=queues)
+    assert classes_of(snapshot).of(snapshot.jobs["3"]) == 9
 
 
 @pytest.mark.parametrize(
     ("limits", "priorities", "subject"),
     [
-        ("[u:bob=4],[g:chem=6]", "[u:bob=9],[g:chem=7]", Subject(("u", "bob"), 9, 4)),
-        ("[u:bob=4],[g:chem=6]", "[g:chem=7],[u:PBS_GENERIC=3]", Subject(("g", "chem"), 7, 6)),
-        ("[u:PBS_GENERIC=4]", "[u:PBS_GENERIC=3],[g:PBS_GENERIC=2]", Subject(("u", "bob"), 3, 4)),
-        ("[u:bob=4],[g:PBS_GENERIC=5]", "[g:PBS_GENERIC=2]", Subject(("g", "chem"), 2, 5)),
-        ("[g:chem=6]", "[u:bob=9]", Subject(("u", "bob"), 9, 0)),
+        ("[u:bob=4],[g:chem=6]", "[u:bob=9],[g:chem=7]", (9, {("u", "bob"): 4})),
+        ("[u:bob=4],[g:chem=6]", "[g:chem=7],[u:PBS_GENERIC=3]", (7, {("g", "chem"): 6})),
+        ("[u:PBS_GENERIC=4]", "[u:PBS_GENERIC=3],[g:PBS_GENERIC=2]", (3, {("u", "bob"): 4})),
+        ("[u:bob=4],[g:PBS_GENERIC=5]", "[g:PBS_GENERIC=2]", (2, {("g", "chem"): 5})),
+        ("[g:chem=6]", "[u:bob=9]", (9, {})),
         ("[u:bob=4]", "[u:eve=9],[g:bio=7]", None),
     ],
 )
-def test_whose_priority_it_is(limits: str, priorities: str, subject: Subject | None) -> None:
+def test_whose_priority_it_is(limits: str, priorities: str, subject: tuple[int, dict[EntityKey, int]] | None) -> None:
     snapshot = with_jobs(job("3", "bob", "1", group="chem"), limits=limits, priorities=priorities)
-    assert classes_of(snapshot).subject(snapshot.jobs["3"]) == subject
+    found = classes_of(snapshot).subject(snapshot.jobs["3"])
+    assert (found and (found.priority, {entry.entity: entry.limit for entry in found.quotas})) == subject
 
 
 def test_priority_zero_is_above_base() -> None:
@@ -98,7 +101,7 @@ def test_by_class_then_in_queue_order() -> None:
     waiting = [job("1", "dave"), job("2", "eve"), job("3", "bob"), job("4", "eve", priority=5)]
     queues = [prioritised("[u:bob=4],[u:eve=4]", "[u:bob=9],[u:eve=3]")]
     world = cluster([vnode("v1")], waiting, queues=queues).world()
-    ordered = Classes(world, Ledger(), Quotas(world, "ncpus"), 0).order(world.order)
+    ordered = Classes(world, Ledger(), Quotas(world), 0).order(world.order)
     assert [entry[3] for entry in ordered] == ["3", "4", "2", "1"]
 
 

@@ -63,7 +63,12 @@ HALF = Outcome(500, cuttable=True)
 
 @pytest.mark.parametrize(("count", "tested"), [(2, HALF), (3, FULL)])
 def test_the_cap(count: int, tested: Outcome) -> None:
-    assert estimates(Ledger(preemptions={"3": count})).tested(job("3", estimate_s=1000), NOW_S + 100) == tested
+    assert (
+        estimates(Ledger(preemptions={"3": count}), QuotaSettings(max_preemptions=3)).tested(
+            job("3", estimate_s=1000), NOW_S + 100
+        )
+        == tested
+    )
 
 
 @pytest.mark.parametrize(("rerunable", "tested"), [(True, HALF), (False, FULL)])

@@ -16,7 +16,7 @@ NOBODY = Offered(0, 0)
 def offers_of(runs: list[Run], text: str = "[u:alice=4],[u:bob=4]") -> tuple[Offers, Quotas]:
     vnodes = [vnode(f"v{number}") for number in (1, 2, 3)]
     world = Snapshot.build(100, vnodes, [queue(text)], [], runs).world()
-    quotas = Quotas(world, "ncpus")
+    quotas = Quotas(world)
     classes = Classes(world, Ledger(classes={"1": 5, "2": 1, "3": 1}), quotas, 100)
     return Offers([(each, each.placement.cores) for each in runs], quotas, classes), quotas
 

@@ -66,7 +66,7 @@ def test_a_beneficiary_that_wants_its_vnode_alone_holds_it_alone() -> None:
         [vnode("v1", 8)],
         [job("3", "bob", "1:ncpus=2", place="excl"), job("4", "carol", "2", 1000)],
         [run("1", "alice", "v1=4")],
-        queues=[queue("[u:alice=0],[u:bob=4]")],
+        queues=[queue("[u:alice=0],[u:bob=8]")],
     )
     plan = plan_for(snapshot)
     assert victims(plan) == {"1": "3"}

@@ -14,19 +14,23 @@ def quotas(text: str, *held: int) -> Quotas:
         run(str(number), "alice", f"v1={cores}", group="chem", project="p")
         for number, cores in enumerate(held, start=1)
     ]
-    return Quotas(cluster([vnode("v1", 99)], runs=runs, queues=[queue(text)]).world(), "ncpus")
+    return Quotas(cluster([vnode("v1", 99)], runs=runs, queues=[queue(text)]).world())
 
 
 def test_within_quota_means_with_the_job() -> None:
     of = quotas("[u:alice=8]", 6)
     assert of.exceeded_by(job("9", "alice", "2")) is None
-    assert of.exceeded_by(job("9", "alice", "3")) == Standing(("u", "alice"), 8, 6)
+    assert of.exceeded_by(job("9", "alice", "3")) == Standing(("u", "alice"), 8, 6, "ncpus", "workq")
 
 
 def test_every_entry_binds() -> None:
     of = quotas("[u:alice=8],[g:chem=7],[p:p=6]", 6)
-    assert of.exceeded_by(job("9", "alice", "2", group="chem", project="p")) == Standing(("g", "chem"), 7, 6)
-    assert of.exceeded_by(job("9", "alice", "1", group="chem", project="p")) == Standing(("p", "p"), 6, 6)
+    assert of.exceeded_by(job("9", "alice", "2", group="chem", project="p")) == Standing(
+        ("g", "chem"), 7, 6, "ncpus", "workq"
+    )
+    assert of.exceeded_by(job("9", "alice", "1", group="chem", project="p")) == Standing(
+        ("p", "p"), 6, 6, "ncpus", "workq"
+    )
     assert of.exceeded_by(job("9", "alice", "1", group="phys", project="q")) is None
 
 
@@ -51,14 +55,14 @@ def test_every_entry_binds() -> None:
 )
 def test_what_may_be_taken(text: str, held: tuple[int, ...], taken: int, by: Standing | None) -> None:
     of = quotas(text, *held)
-    assert of.surplus(job("1", "alice", str(taken), group="chem", project="p")) == by
+    assert of.surplus(job("1", "alice", str(taken), group="chem", project="p")) == (by and by._replace(scope="workq"))
 
 
 def test_a_job_that_holds_nothing_of_the_counted_resource_is_not_over_by_it() -> None:
     snapshot = cluster(
         [vnode("v1", 9, has={"ngpus": 1})], runs=[run("1", "alice", "v1=4")], queues=[queue("[u:alice=0]")]
     )
-    of = Quotas(snapshot.world(), "ngpus")
+    of = Quotas(snapshot.world(), ("ngpus",))
     assert of.surplus(snapshot.runs["1"].job) is None
 
 

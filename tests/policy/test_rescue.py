@@ -110,7 +110,7 @@ def test_who_may_be_cut(changed: dict[str, Any], may: bool) -> None:
     assert may_go(of([], [long_run(**changed)])) == (["1"] if may else [])
 
 
-@pytest.mark.parametrize(("count", "max_cuts", "may"), [(2, 3, True), (3, 5, False), (1, 1, False)])
+@pytest.mark.parametrize(("count", "max_cuts", "may"), [(2, 3, True), (3, 5, True), (5, 5, False), (1, 1, False)])
 def test_who_was_cut_too_often_stays(count: int, max_cuts: int, may: bool) -> None:
     rescue = RescueSettings(enabled=True, max_cuts=max_cuts)
     assert bool(may_go(of([], [long_run()]), Ledger(preemptions={"1": count}), rescue)) == may

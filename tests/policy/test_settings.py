@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from policy.limits import parse_limits
+from policy.queue_settings import QueueSettings
 from policy.settings import (
     BackfillSettings,
     CheckpointSettings,
     PassSettings,
     PrioritySettings,
-    QueueSettings,
     QuotaSettings,
     RankingSettings,
     RescueSettings,
@@ -49,8 +49,10 @@ def test_everything_said() -> None:
         "server": {"mode": "drive", "journal_group": "pbs"},
         "queue": [
             {"name": "workq", "quotas": "[u:alice=4]", "max_run_res": "[u:bob=2]", "priorities": "[g:chem=7]"},
-            {"name": "x"},
+            {"name": "x", "quotas": {"ncpus": "[u:alice=4]", "ngpus": "[u:alice=1]"}, "priority": 50},
         ],
+        "cluster": {"quotas": {"ngpus": "[u:alice=1]"}, "max_run_res": "[u:bob=2]"},
+        "order": {"user_priority": "all"},
     }
     settings = Settings.from_data(data, "policy.toml")
     assert settings.backfill == BackfillSettings("checkpoint", "shortest-first", 0.5, predictor="ratio")
@@ -62,8 +64,13 @@ def test_everything_said() -> None:
     assert settings.stripe == StripeSettings("learn", 3, 20)
     assert settings.schedule == PassSettings(max_starts=7)
     assert settings.server == ServerSettings("drive", "pbs")
-    limits = (parse_limits("[u:alice=4]", ""), parse_limits("[u:bob=2]", ""), parse_limits("[g:chem=7]", ""))
-    assert settings.queues == (QueueSettings("workq", *limits), QueueSettings("x"))
+    limits = [parse_limits(text, "") for text in ("[u:alice=4]", "[u:bob=2]", "[g:chem=7]", "[u:alice=1]")]
+    assert settings.queues == (
+        QueueSettings("workq", {"ncpus": limits[0]}, {"ncpus": limits[1]}, limits[2]),
+        QueueSettings("x", {"ncpus": limits[0], "ngpus": limits[3]}, priority=50),
+    )
+    assert settings.cluster == QueueSettings("", {"ngpus": limits[3]}, {"ncpus": limits[1]})
+    assert settings.order.user_priority == "all"
     assert Settings.from_data(settings.to_data(), "policy.toml") == settings
 
 
@@ -142,11 +149,11 @@ def test_a_bad_value_is_named_with_its_key_and_what_is_allowed(
 def test_every_key_is_described() -> None:
     described = [key for key, _, _ in describe_settings()]
     assert len(described) == len(set(described))
-    assert {key.partition(".")[0] for key in described} == Settings.__dataclass_fields__.keys() - {"queues"}
+    assert {key.partition(".")[0] for key in described} == Settings.__dataclass_fields__.keys() - {"queues", "cluster"}
     for key, default, allowed in describe_settings():
         table, _, name = key.partition(".")
         value = getattr(getattr(Settings(), table), name)
-        assert (default, bool(allowed)) == ("none" if value in (None, "") else str(value), True)
+        assert (default, bool(allowed)) == ("none" if value in (None, "", ()) else str(value), True)
 
 
 def test_a_rescue_where_jobs_start_strictly_in_order_is_refused() -> None:
@@ -175,7 +182,11 @@ def test_a_time_to_save_that_cannot_work_is_refused(tables: dict[str, dict[str, 
 def test_an_unknown_table_is_named(data: dict[str, object]) -> None:
     (problem,) = problems(data)
     assert problem.startswith("policy.toml: unknown key ")
-    assert problem.endswith(", ".join([*(key for key in Settings.__dataclass_fields__ if key != "queues"), "queue"]))
+    assert problem.endswith(
+        ", ".join(
+            [*(key for key in Settings.__dataclass_fields__ if key not in ("queues", "cluster")), "queue", "cluster"]
+        )
+    )
 
 
 def test_an_unknown_key_is_named_with_those_there_are() -> None:
@@ -202,16 +213,40 @@ def test_a_table_that_is_none() -> None:
         ({"name": 3}, "name = 3"),
         ({"name": "a", "quotas": "[u:alice=-1]"}, "'-1'; allowed is a whole number, 0 or more"),
         ({"name": "a", "quotas": "alice=1"}, "cannot read 'alice=1'"),
-        ({"name": "a", "quotas": {"alice": 1}}, "allowed is a text like"),
+        ({"name": "a", "quotas": {"ngpus": 1}}, "allowed is a text like"),
         ({"name": "a", "max_run_res": 3}, "allowed is a text like"),
         ({"name": "a", "priorities": "[u:alice=high]"}, "'high'"),
-        ({"name": "a", "priority": 3}, "unknown key 'priority'"),
+        ({"name": "a", "priority": 1025}, "priority = 1025; allowed is a whole number from -1024 to 1024"),
+        ({"name": "a", "priorty": 3}, "unknown key 'priorty'"),
     ],
 )
 def test_a_bad_queue_is_named(queue: dict[str, object], said: str) -> None:
     (problem,) = problems({"queue": [queue]})
     assert problem.startswith("policy.toml: queue ")
     assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("said", "counted"),
+    [("ngpus", ("ngpus",)), (["ncpus", "ngpus", "ncpus"], ("ncpus", "ngpus")), ([], ())],
+)
+def test_one_resource_may_count_or_several(said: object, counted: tuple[str, ...]) -> None:
+    settings = Settings.from_data({"quota": {"counted": said}, "queue": [{"name": "a", "quotas": "[u:x=1]"}]}, "test")
+    assert settings.quota.counted == counted
+    assert list(settings.queues[0].quotas) == ["ngpus" if counted == ("ngpus",) else "ncpus"]
+    assert Settings.from_data(settings.to_data(), "test") == settings
+
+
+@pytest.mark.parametrize("said", ["", [""], [1], 1, {"a": 1}])
+def test_what_names_no_resource_is_refused(said: object) -> None:
+    (problem,) = problems({"quota": {"counted": said}})
+    assert problem.endswith("allowed is the name of a consumable resource, or a list of names")
+
+
+@pytest.mark.parametrize("data", [3, [], {"priorities": "[u:a=1]"}, {"name": "x"}, {"quotas": {"ngpus": "x"}}])
+def test_a_bad_cluster_is_named(data: object) -> None:
+    (problem,) = problems({"cluster": data})
+    assert problem.startswith("policy.toml: cluster")
 
 
 def test_two_queues_of_one_name() -> None:

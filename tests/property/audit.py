@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import NamedTuple
 
-from policy import Job, Ledger, Plan, Queue, Run, Vnode
+from policy import Job, Ledger, Plan, Queue, Run, Start, Vnode
 from policy.ledger import PROMISE
 from policy.limits import EntityKey
 from policy.placement import Placement
@@ -27,6 +27,11 @@ class Resident(NamedTuple):
     id: str
     job: Job
     placement: Placement
+
+
+def of_run(run: Run) -> Resident:
+    """A run as one of those on the vnodes."""
+    return Resident(run.id, run.job, run.placement)
 
 
 def residents(parts: Parts, plan: Plan) -> list[Resident]:
@@ -170,18 +175,31 @@ def _is_wanted(vnode: Vnode, chunk: Chunk) -> bool:
     return all(value in has.get(name, "").split(",") for name, value in chunk.wants)
 
 
-def use(runs: Iterable[Run], queue: str, counted: str) -> Counter[EntityKey]:
-    """What the runs of a queue hold of a resource, by user, group and project."""
+def use(parts: Parts, queue: str, counted: str) -> Counter[EntityKey]:
+    """What the runs of a queue, or of all where it is "", keep of a resource, by user, group and project."""
     used: Counter[EntityKey] = Counter()
-    for run in runs:
-        add_use(used, run.job, queue, counted, 1)
+    for run in parts.runs:
+        add_use(used, parts, Resident(run.id, run.job, run.placement), queue, counted, 1)
     return used
 
 
-def add_use(used: Counter[EntityKey], job: Job, queue: str, counted: str, sign: int) -> None:
-    if job.queue == queue:
+def add_use(
+    used: Counter[EntityKey], parts: Parts, resident: Resident | Start, queue: str, counted: str, sign: int
+) -> None:
+    job = resident.job
+    if queue in ("", job.queue):
+        amount = kept(parts, Resident(resident.id, job, resident.placement), counted)
         for entity in (("u", job.user), ("g", job.group), ("p", job.project)):
-            used[entity] += sign * job.request.amount(counted)
+            used[entity] += sign * amount
+
+
+def kept(parts: Parts, resident: Resident, counted: str) -> int:
+    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others."""
+    by_name = {vnode.name: vnode for vnode in parts.vnodes}
+    alone = _alone_on(resident, by_name)
+    whole = sum(by_name[name].available.get(counted, 0) for name in alone)
+    on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
+    return resident.job.amount(counted) + max(0, whole - on_these)
 
 
 def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:

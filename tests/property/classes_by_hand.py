@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from policy import Job, Queue, Run
+from policy import Job, Queue
 from policy.limits import GENERIC, EntityKey
-from policy.settings import Settings
+from policy.quotas import Quotas
+from tests.property import audit
 from tests.property.strategies import Parts
 
 BASE = -1
@@ -28,7 +29,7 @@ def subject_of(queue: Queue, job: Job) -> tuple[EntityKey, int, int] | None:
     return None
 
 
-def classes_of_runs(parts: Parts, known: dict[str, int], settings: Settings) -> dict[str, int]:
+def classes_of_runs(parts: Parts, known: dict[str, int]) -> dict[str, int]:
     """Each run's class: the one it is known to have started in; else as if the runs had started one after another."""
     queues = {queue.name: queue for queue in parts.queues}
     held: Counter[tuple[str, EntityKey]] = Counter()
@@ -38,13 +39,13 @@ def classes_of_runs(parts: Parts, known: dict[str, int], settings: Settings) -> 
         own = BASE
         if subject is not None:
             entity, priority, quota = subject
-            held[run.job.queue, entity] += run.job.request.amount(settings.quota.counted)
+            held[run.job.queue, entity] += audit.kept(parts, audit.of_run(run), "ncpus")
             own = priority if held[run.job.queue, entity] <= quota else BASE
         found[run.id] = known.get(run.id, own)
     return found
 
 
-def classes_of_jobs(parts: Parts, settings: Settings) -> dict[str, int]:
+def classes_of_jobs(parts: Parts) -> dict[str, int]:
     """Each waiting job's class, consumed in queue order; an array stands for its next subjob."""
     queues = {queue.name: queue for queue in parts.queues}
     left: dict[tuple[str, EntityKey], int] = {}
@@ -56,18 +57,22 @@ def classes_of_jobs(parts: Parts, settings: Settings) -> dict[str, int]:
             continue
         entity, priority, quota = subject
         key = (job.queue, entity)
-        need = job.request.amount(settings.quota.counted)
+        need = _need(parts, job)
         if key not in left:
-            left[key] = max(0, quota - used_by(parts.runs, job.queue, entity, settings.quota.counted))
+            left[key] = max(0, quota - used_by(parts, job.queue, entity))
         if need <= left[key]:
             left[key] -= need
             found[job.id] = priority
     return found
 
 
-def used_by(runs: tuple[Run, ...], queue: str, entity: EntityKey, counted: str) -> int:
-    """What the runs of a user or a group hold in a queue."""
-    kind, name = entity
-    jobs = [run.job for run in runs if run.job.queue == queue]
-    owned = [job for job in jobs if name == (job.user if kind == "u" else job.group)]
-    return sum(job.request.amount(counted) for job in owned)
+def used_by(parts: Parts, queue: str, entity: EntityKey) -> int:
+    """What the runs of a user or a group keep in a queue."""
+    return audit.use(parts, queue, "ncpus")[entity]
+
+
+def _need(parts: Parts, job: Job) -> int:
+    """What a waiting job would keep; of one that would have vnodes to itself only the engine's placing tells."""
+    if job.request.exclusive or any(vnode.sharing != "default_shared" for vnode in parts.vnodes):
+        return Quotas(parts.snapshot().world()).needs(job).get("ncpus", 0)
+    return job.request.cores

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from policy import Settings
 from policy.limits import ALL, GENERIC, Limits
+from policy.queue_settings import QueueSettings
 from policy.settings import (
     BACKFILL_KINDS,
     BACKFILL_ORDERS,
@@ -19,7 +20,6 @@ from policy.settings import (
     CheckpointSettings,
     PassSettings,
     PrioritySettings,
-    QueueSettings,
     QuotaSettings,
     RankingSettings,
     RescueSettings,
@@ -87,13 +87,13 @@ def patient_quotas() -> st.SearchStrategy[QuotaSettings]:
     return st.builds(
         QuotaSettings,
         preempt=st.sampled_from((True, True, True, False)),
-        counted=st.sampled_from(("ncpus", "ncpus", "ncpus", "ngpus")),
+        counted=st.sampled_from(((), ("ncpus",))),
         victim_order=st.sampled_from(VICTIM_ORDERS),
         delay_s=st.sampled_from((0, 0, 100)),
         delay_per_core_s=st.sampled_from((0, 0, 10)),
         urgent_priority=st.sampled_from((1024, 5)),
         exempt_s=st.sampled_from((0, 0, 50)),
-        max_preemptions=st.integers(0, 3),
+        max_preemptions=st.sampled_from((None, None, 0, 1, 2, 3)),
         give_up_s=st.integers(1, 1000),
     )
 
@@ -135,7 +135,7 @@ def cutting_settings(*, rescue: bool | None = None) -> st.SearchStrategy[Setting
         quota=st.builds(
             QuotaSettings,
             preempt=st.just(False),
-            max_preemptions=st.sampled_from((3, 1, 2)),
+            max_preemptions=st.sampled_from((None, 3, 1, 2)),
             exempt_s=st.sampled_from((0, 0, 20)),
         ),
         priority=st.just(PrioritySettings(preempt=False)),

@@ -45,8 +45,8 @@ def plan_of(situation: Situation) -> Plan:
 
 def by_hand(situation: Situation) -> tuple[dict[str, int], dict[str, int]]:
     """The classes of the runs and of the waiting jobs."""
-    parts, ledger, settings = situation
-    return classes_of_runs(parts, dict(ledger.classes), settings), classes_of_jobs(parts, settings)
+    parts, ledger, _ = situation
+    return classes_of_runs(parts, dict(ledger.classes)), classes_of_jobs(parts)
 
 
 def taken_by_class(plan: Plan) -> list[tuple[Run, str]]:
@@ -105,9 +105,9 @@ def test_either_rule_is_enough_for_each_victim(situation: Situation) -> None:
         elif preempt.reason.code == "preempted-quota":
             assert settings.quota.preempt
             assert victim.user != waiting[preempt.beneficiary].user
-            used = audit.use(parts.runs, victim.queue, settings.quota.counted)
+            used = audit.use(parts, victim.queue, "ncpus")
             for start in plan.starts:
-                audit.add_use(used, start.job, victim.queue, settings.quota.counted, 1)
+                audit.add_use(used, parts, start, victim.queue, "ncpus", 1)
             bounds = queues[victim.queue].quotas.bounds(victim.user, victim.group, victim.project)
             assert any(used[entity] > limit for entity, limit in bounds)
 
@@ -131,7 +131,7 @@ def test_priorities_without_quotas_make_nobody_more_than_base(situation: Situati
     parts, ledger, settings = situation
     queues = tuple(replace(queue, quotas=Limits()) for queue in parts.queues)
     plan = plan_of((replace(parts, queues=queues), ledger, settings))
-    needing = [start.id for start in plan.starts if start.job.request.amount(settings.quota.counted)]
+    needing = [start.id for start in plan.starts if start.job.request.cores]
     assert all(plan.ledger.classes[start] == BASE for start in needing)
 
 
@@ -189,7 +189,7 @@ def test_who_has_waited_longer_in_the_same_class_keeps_its_cores(situation: Situ
     parts, ledger, settings = situation
     queues = tuple(replace(q, priorities=Limits(dict.fromkeys(q.priorities.entries, 5))) for q in parts.queues)
     plan = plan_of((replace(parts, queues=queues), ledger._replace(classes={}), settings))
-    of_runs = classes_of_runs(replace(parts, queues=queues), {}, settings)
+    of_runs = classes_of_runs(replace(parts, queues=queues), {})
     assert all(of_runs[run.id] == BASE for run, _ in taken_by_class(plan))
 
 
@@ -197,7 +197,7 @@ def _may_be_taken(run: Run, ledger: Ledger, settings: Settings) -> bool:
     return (
         run.job.rerunable
         and not run.exiting
-        and ledger.preemptions.get(run.id, 0) < settings.quota.max_preemptions
+        and ledger.preemptions.get(run.id, 0) < settings.quota.cap
         and run.start_s + settings.quota.exempt_s <= NOW_S
     )
 

@@ -163,7 +163,7 @@ def test_only_who_can_be_cut_is_let_in_on_that_condition(situation: Situation) -
             job = start.job
             assert job.left_s > settings.backfill.shrink_threshold_s
             assert job.rerunable
-            assert ledger.preemptions.get(start.id, 0) < settings.quota.max_preemptions
+            assert ledger.preemptions.get(start.id, 0) < settings.quota.cap
             saves = settings.checkpoint.saves if job.saves is None else job.saves
             assert saves or latest_s - parts.time_s <= settings.checkpoint.repeat_at_most_s
             assert latest_s - parts.time_s >= settings.quota.exempt_s
@@ -210,7 +210,7 @@ def test_a_rescue_keeps_to_all_its_numbers(situation: Situation) -> None:
         assert parts.time_s - job.submit_s >= max(rescue.wait_least_s, rescue.wait_factor * short_s)
         assert run.end_s - parts.time_s > rescue.left_least_s
         assert parts.time_s - run.start_s >= rescue.exempt_s
-        assert ledger.preemptions.get(run.id, 0) < min(rescue.max_cuts, settings.quota.max_preemptions)
+        assert ledger.preemptions.get(run.id, 0) < min(rescue.max_cuts, settings.quota.cap)
         assert run.job.rerunable
         assert not run.exiting
         assert settings.checkpoint.saves if run.job.saves is None else run.job.saves
@@ -260,7 +260,7 @@ def test_the_rescued_victim_has_the_fewest_cores_that_suffice(situation: Situati
                 and run.job.rerunable
                 and run.end_s - NOW_S > rescue.left_least_s
                 and NOW_S - run.start_s >= rescue.exempt_s
-                and ledger.preemptions.get(run.id, 0) < min(rescue.max_cuts, settings.quota.max_preemptions)
+                and ledger.preemptions.get(run.id, 0) < min(rescue.max_cuts, settings.quota.cap)
             )
             if may and idle + run.job.cores >= job.cores:
                 assert preempt.run.job.cores <= run.job.cores, (preempt.id, run.id)

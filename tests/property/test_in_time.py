@@ -224,7 +224,7 @@ def test_nobody_is_preempted_more_often_than_the_cap(lively: Lively) -> None:
     parts, coming, settings = lively
     history = live(parts, settings, as_estimated, coming=coming)
     counts = Counter(victim for victim, _, _ in history.preempted)
-    assert all(count <= settings.quota.max_preemptions for count in counts.values())
+    assert all(count <= settings.quota.cap for count in counts.values())
 
 
 @given(contended_lives())

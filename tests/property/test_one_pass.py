@@ -182,9 +182,9 @@ def test_the_plan_shows_the_cluster_after_its_starts(situation: Situation) -> No
 
 def _use_after(parts: Parts, plan: Plan) -> dict[EntityKey, int]:
     used: Counter[EntityKey] = Counter()
-    for job in [*(run.job for run in parts.runs), *(start.job for start in plan.starts)]:
-        audit.add_use(used, job, "workq", "ncpus", 1)
-        used["o", "PBS_ALL"] += job.request.amount("ncpus") if job.queue == "workq" else 0
+    for resident in audit.residents(parts, plan):
+        audit.add_use(used, parts, resident, "workq", "ncpus", 1)
+        used["o", "PBS_ALL"] += audit.kept(parts, resident, "ncpus") if resident.job.queue == "workq" else 0
     return {entity: amount for entity, amount in used.items() if amount}
 
 
@@ -195,12 +195,12 @@ def _use_after(parts: Parts, plan: Plan) -> dict[EntityKey, int]:
 def test_nobody_falls_below_quota_by_preemption(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
     for queue in parts.queues:
-        before = audit.use(parts.runs, queue.name, "ncpus")
+        before = audit.use(parts, queue.name, "ncpus")
         after = Counter(before)
         for preempt in plan.preempts:
-            audit.add_use(after, preempt.run.job, queue.name, "ncpus", -1)
+            audit.add_use(after, parts, audit.of_run(preempt.run), queue.name, "ncpus", -1)
         for start in plan.starts:
-            audit.add_use(after, start.job, queue.name, "ncpus", 1)
+            audit.add_use(after, parts, start, queue.name, "ncpus", 1)
         for job in (preempt.run.job for preempt in plan.preempts if preempt.run.job.queue == queue.name):
             for entity, limit in queue.quotas.bounds(job.user, job.group, job.project):
                 if entity[0] == "u" or before[entity] >= limit:
@@ -214,9 +214,9 @@ def test_victims_are_runs_of_other_users_who_are_over_quota(situation: Situation
     queues = {queue.name: queue for queue in parts.queues}
     for preempt in plan.preempts:
         victim = preempt.run.job
-        used = audit.use(parts.runs, victim.queue, "ncpus")
+        used = audit.use(parts, victim.queue, "ncpus")
         for start in plan.starts:
-            audit.add_use(used, start.job, victim.queue, "ncpus", 1)
+            audit.add_use(used, parts, start, victim.queue, "ncpus", 1)
         bounds = queues[victim.queue].quotas.bounds(victim.user, victim.group, victim.project)
         assert victim.user != waiting[preempt.beneficiary].user
         assert any(used[entity] > limit for entity, limit in bounds)
@@ -227,11 +227,11 @@ def test_beneficiaries_stay_within_quota(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
     waiting = {job.id: job for job in parts.jobs}
     for queue in parts.queues:
-        used = audit.use(parts.runs, queue.name, "ncpus")
+        used = audit.use(parts, queue.name, "ncpus")
         for preempt in plan.preempts:
-            audit.add_use(used, preempt.run.job, queue.name, "ncpus", -1)
-        for job in (waiting[job_id] for job_id in plan.ledger.holds):
-            audit.add_use(used, job, queue.name, "ncpus", 1)
+            audit.add_use(used, parts, audit.of_run(preempt.run), queue.name, "ncpus", -1)
+        for job_id, hold in plan.ledger.holds.items():
+            audit.add_use(used, parts, audit.Resident(job_id, waiting[job_id], hold.placement), queue.name, "ncpus", 1)
         for job in (waiting[job_id] for job_id in plan.ledger.holds if waiting[job_id].queue == queue.name):
             for entity, limit in queue.quotas.bounds(job.user, job.group, job.project):
                 assert used[entity] <= limit

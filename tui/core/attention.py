@@ -164,10 +164,10 @@ def preemptible_jobs(world: World) -> dict[tuple[str, EntityKey], int]:
     for run in world.decision.snapshot.runs.values():
         job = run.job
         if (
-            job.request.amount(settings.counted) <= over.get((job.queue, job.user), 0)
+            job.request.amount(settings.shown) <= over.get((job.queue, job.user), 0)
             and job.rerunable
             and world.now_s - run.start_s >= settings.exempt_s
-            and world.ledger.preemptions.get(run.id, 0) < settings.max_preemptions
+            and world.ledger.preemptions.get(run.id, 0) < settings.cap
         ):
             found[job.queue, ("u", job.user)] += 1
     return found

@@ -120,8 +120,8 @@ class World:
 
     @property
     def counted(self) -> str:
-        """The resource that quotas count."""
-        return self.settings.quota.counted
+        """The resource that the tables show: cores, where quotas count them."""
+        return self.settings.quota.shown
 
     @property
     def mode(self) -> str:
@@ -176,7 +176,7 @@ def see(
         picture,
         settings,
         ledger,
-        count(picture.jobs, picture.vnodes, settings.quota.counted),
+        count(picture.jobs, picture.vnodes, settings.quota.shown),
         modes_of(picture, settings),
         poll_s,
         watched,

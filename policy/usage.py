@@ -1,0 +1,131 @@
+"""What runs hold, by user, group and project: what they asked for, and what they keep others from.
+
+PBS's hard limits count what jobs asked for. Soft quotas count what jobs keep: a job that has a vnode alone keeps all of
+it (docs/policies.md, P1). Both are counted when they are first asked for and kept up to date run by run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policy.limits import ALL, EntityKey
+from policy.masks import count_vnodes, indices_of
+
+if TYPE_CHECKING:
+    from policy.cluster import Job, Run, Vnode
+    from policy.placement import Placement
+    from policy.request import Request
+    from policy.world import World
+
+Scope = tuple[str, str]
+"""A queue, or "" for the whole cluster; and a resource, or "" for the number of running jobs."""
+
+_Counts = dict[Scope, dict[EntityKey, int]]
+
+
+class Usage:
+    """The counts of one world, which hands itself to them: counts that held it would keep it from going."""
+
+    __slots__ = ("_asked", "_asked_scopes", "_has_alone", "_kept", "_kept_scopes", "_scopes")
+
+    def __init__(self) -> None:
+        self._scopes: list[Scope] = []
+        self._asked: _Counts | None = None
+        self._asked_scopes: dict[str, list[Scope]] = {}
+        self._kept: _Counts | None = None
+        self._kept_scopes: dict[str, list[Scope]] = {}
+        self._has_alone = False
+
+    def asked(self, world: World, scope: Scope) -> dict[EntityKey, int]:
+        """What runs asked for, by entity, where a hard limit counts it."""
+        if self._asked is None:
+            self._asked = {}
+            for run in world.runs.values():
+                self._count_asked(world, self._asked, run, 1)
+        return self._asked.setdefault(scope, {})
+
+    def kept(self, world: World, scope: Scope) -> dict[EntityKey, int]:
+        """What runs keep others from, by entity; all of them under ``("o", "PBS_ALL")``."""
+        if scope not in self._scopes:
+            self._scopes.append(scope)
+            self._kept_scopes.clear()
+            self._kept = None
+        if self._kept is None:
+            self._kept, self._has_alone = {}, False
+            for run in world.runs.values():
+                self._count_kept(world, self._kept, run, 1)
+        return self._kept.setdefault(scope, {})
+
+    def count(self, world: World, run: Run, sign: int) -> None:
+        """A run takes its resources (1) or gives them back (-1)."""
+        if self._asked is not None:
+            self._count_asked(world, self._asked, run, sign)
+        if self._kept is not None:
+            self._count_kept(world, self._kept, run, sign)
+
+    def forget(self) -> None:
+        """Limits or quotas have changed."""
+        self._asked = self._kept = None
+        self._asked_scopes.clear()
+        self._kept_scopes.clear()
+
+    def vnode_changed(self, old: Vnode | None, new: Vnode | None) -> None:
+        """A vnode has other amounts, or gives itself to jobs in another way."""
+        if self._has_alone or (old and old.sharing) != (new and new.sharing):
+            self._kept = None
+
+    def kept_amount(self, world: World, placement: Placement, request: Request, asked: int, resource: str) -> int:
+        """What a job so placed keeps others from: what it asked for, and all of the vnodes that it has alone."""
+        capacity = world.capacity
+        if not (request.exclusive or capacity.sharing.has_lone_vnodes):
+            return asked
+        directory = capacity.directory
+        shares = placement.shares(directory)
+        vnodes = 0
+        for share in shares:
+            vnodes |= share.mask
+        alone = capacity.sharing.held_alone(vnodes, request)
+        if not alone:
+            return asked
+        self._has_alone = True
+        there, names = world.vnodes, directory.names
+        whole = sum(there[names[index]].available.get(resource, 0) for index in indices_of(alone))
+        of_these = sum(
+            amount * share.chunks * count_vnodes(share.mask & alone)
+            for share in shares
+            for name, amount in share.amounts
+            if name == resource
+        )
+        return asked + max(0, whole - of_these)
+
+    def _count_asked(self, world: World, counts: _Counts, run: Run, sign: int) -> None:
+        job = run.job
+        scopes = self._asked_scopes.get(job.queue)
+        if scopes is None:
+            queue = world.queues.get(job.queue)
+            scopes = [("", resource) for resource in world.server.hard.by_resource()]
+            scopes += [(job.queue, resource) for resource in (queue.hard.by_resource() if queue is not None else ())]
+            self._asked_scopes[job.queue] = scopes
+        for scope in scopes:
+            _add(counts, scope, job, sign * (job.amount(scope[1]) if scope[1] else 1))
+
+    def _count_kept(self, world: World, counts: _Counts, run: Run, sign: int) -> None:
+        job = run.job
+        scopes = self._kept_scopes.get(job.queue)
+        if scopes is None:
+            scopes = self._kept_scopes[job.queue] = [scope for scope in self._scopes if scope[0] in ("", job.queue)]
+        for scope in scopes:
+            amount = self.kept_amount(world, run.placement, job.request, job.amount(scope[1]), scope[1])
+            _add(counts, scope, job, sign * amount)
+
+
+def _add(counts: _Counts, scope: Scope, job: Job, amount: int) -> None:
+    """Count an amount for everybody whose entry could count the job."""
+    if amount:
+        of_scope = counts.setdefault(scope, {})
+        for entity in (("u", job.user), ("g", job.group), ("p", job.project), ALL):
+            left = of_scope.get(entity, 0) + amount
+            if left:
+                of_scope[entity] = left
+            else:
+                del of_scope[entity]
