@@ -60,8 +60,9 @@ def attributes_of(event: str, settings: Settings) -> dict[str, str]:
     if event == "periodic":
         schedule = settings.schedule
         freq_s = schedule.interval_s
-        # A pass may need a little more than its budget for what it began; below the interval unless it must not be.
-        alarm_s = max(freq_s - 1, math.ceil(schedule.budget_s) + 5)
+        # The process of a pass may be there for two intervals (hooks/vigil.py), and a pass needs a little more than its
+        # budget for what it began.
+        alarm_s = max(2 * freq_s - 1, math.ceil(schedule.budget_s) + 5)
     elif event == "exechost_periodic":
         freq_s = min(math.ceil(settings.ranking.interval_s), _LONGEST_FREQ_S)
     attributes = {**CREATED, "alarm": str(alarm_s), "order": HOOK_EVENTS[event].order, "enabled": "true"}

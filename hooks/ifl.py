@@ -91,6 +91,14 @@ class Connection:
         servers = self._read("server", ("state_count",), lambda names: ifl.pbs_statserver(handle, names, None))
         return "".join(texts.get("state_count", "") for texts in servers.values())
 
+    def read_reservation_states(self) -> dict[str, str]:
+        """The state of each reservation, by its name."""
+        ifl, handle = self._ifl, self._handle
+        found = self._read(
+            "reservations", ("reserve_state",), lambda names: ifl.pbs_statresv(handle, None, names, None)
+        )
+        return {name: texts.get("reserve_state", "") for name, texts in found.items()}
+
     def read_all_else(self, time_s: float, server: Texts) -> Picture:
         """A picture of the little things: without jobs and without vnodes."""
         ifl, handle = self._ifl, self._handle

@@ -1,9 +1,11 @@
 """Between two passes that are due: a pass ahead of its time, soon after jobs have come or gone.
 
 PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays for a while. It
-looks at how many jobs the server counts in each state, one small request, and where that is not what it was before the
-last pass read the server there is something to do. Reading for passes ahead of time takes a tenth of the time at most.
-The process ends before the next pass is due, and at once where it is not the server's any more or the hook has changed.
+looks at how many jobs the server counts in each state, and in which state each reservation is: two small requests.
+There is something to do where that is not what it was before the last pass read the server, and after each pass that
+has started jobs: as many may have ended meanwhile, and subjobs that wait are not counted. Reading for passes ahead of
+time takes a tenth of the time at most. The process ends before the next pass is due, and at once where it is not the
+server's any more or the hook has changed.
 
 A job that a pass of this process has started, or tried to start, and that waits again, is left to the pass that is due:
 its starts may fail at once, and PBS holds a job for ever after twenty.
@@ -13,8 +15,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hooks.ifl import Connection, IflError
@@ -23,12 +26,21 @@ from policy.settings import PassSettings
 _REST = 9
 """Times as long as the last pass read and decided, no other comes ahead of its time."""
 
-_BEFORE_DUE_S = 2.0
-_SHORTEST_PASS_S = 1.0
-"""None comes with less time than this: PBS counts whole seconds, and ends what reaches into the next interval."""
+_SHORTEST_PASS_S = 0.5
+"""None comes ahead of its time with less time than this."""
+
+_LEAVES_S = 0.4
+"""The end of a process takes so long until PBS has seen it: with less time, it stays for the pass that is due."""
+
+_INTERVALS = 2
+"""For so many intervals a process is there at most. PBS's alarm is set to it (:mod:`hooks.events`)."""
 
 _SHORTEST_S, _LONGEST_S = 0.1, 1.0
-"""Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end."""
+"""Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end.
+After a pass that has started jobs another one needs no look, and comes after the shorter of these."""
+
+_UNSETTLED_S = 1.0
+"""After a pass that has switched a scheduler, or waits for the end of its cycle, the next one comes so much later."""
 
 _FILES = (".HK", ".PY", ".CF")
 """What PBS keeps of a hook, and replaces when somebody changes it: its attributes, its script, its settings."""
@@ -36,11 +48,27 @@ _FILES = (".HK", ".PY", ".CF")
 _Stamp = list[tuple[int, int]]
 
 
+class Passed(NamedTuple):
+    """What a pass has come to. It read and decided for ``spent_s``, ``tried`` to start these, and ``has_started`` some.
+    ``is_unsettled`` says that a scheduler is just being switched: the next pass has to go on with that."""
+
+    spent_s: float
+    tried: Sequence[str] = ()
+    has_started: bool = False
+    is_unsettled: bool = False
+
+
 class Ahead(NamedTuple):
     """A pass ahead of its time: the seconds that it may take, and the jobs and subjobs that it must not start."""
 
     left_s: float
     tried: frozenset[str] = frozenset()
+
+
+class Next(NamedTuple):
+    """The pass that comes next: ``ahead`` of its time, or due where that is None."""
+
+    ahead: Ahead | None = None
 
 
 class Vigil:
@@ -55,9 +83,13 @@ class Vigil:
         self._config = config
         self._server = os.getppid()
         self._stamp = _stamp(config)
-        self._due_s = self._begun_s = time.monotonic()
+        # PBS counts in whole seconds when it runs the hook again, from when it made this process.
+        age_s = _read_age_s()
+        self._begun_s = time.monotonic() - age_s - (time.time() - age_s) % 1
+        self._due_s = self._ends_s = self._pass_s = self._begun_s
+        self._intervals = 1
         self._look_s = 0.0
-        self._counts = ""
+        self._seen = Look()
         self._tried: set[str] = set()
 
     @property
@@ -67,36 +99,84 @@ class Vigil:
 
     def begin_pass(self, schedule: PassSettings) -> None:
         """Note what the server counts before the pass reads it."""
-        self._due_s = self._begun_s + schedule.interval_s - _BEFORE_DUE_S
+        self._pass_s = time.monotonic()
+        self._due_s = self._begun_s + self._intervals * schedule.interval_s
+        self._ends_s = self._begun_s + _INTERVALS * schedule.interval_s
         self._look_s = schedule.look_s
-        self._counts = ""
+        self._seen = Look()
         if self._look_s and time.monotonic() < self._due_s and hasattr(self._ifl, "_pbs_ifl"):
             try:
                 with Connection(self._ifl) as connection:
-                    self._counts = connection.read_counts()
+                    self._seen = Look.read(connection)
             except IflError:
                 return
 
-    def wait(self, spent_s: float, tried: Iterable[str] = ()) -> Ahead | None:
-        """Wait until there is something to do; None where no pass comes any more. The last one read and decided for
-        ``spent_s``, so that another will need as much, and ``tried`` to start these."""
-        self._tried.update(tried)
-        now_s = time.monotonic()
-        rested_s = now_s + _REST * spent_s
-        last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * spent_s)
-        if not self._counts or rested_s >= last_s:
-            return None
+    def wait(self, passed: Passed) -> Next | None:
+        """Wait until there is something to do; None where no pass comes any more, also where PBS's alarm ends the
+        waiting. Another pass will need as long as the last one read and decided."""
         try:
-            with Connection(self._ifl) as connection:
-                while True:
-                    time.sleep(min(max(self._look_s, _SHORTEST_S), _LONGEST_S, max(0.0, last_s - now_s)))
-                    now_s = time.monotonic()
-                    if now_s >= last_s or self.is_over:
-                        return None
-                    if now_s >= rested_s and connection.read_counts() != self._counts:
-                        return Ahead(self._due_s - now_s, frozenset(self._tried))
-        except IflError:
+            return self._wait(passed)
+        except (IflError, KeyboardInterrupt):
             return None
+
+    def _wait(self, passed: Passed) -> Next | None:
+        self._tried.update(passed.tried)
+        now_s = time.monotonic()
+        if not self._seen.counts:
+            return None
+        if now_s > self._due_s - _LEAVES_S:
+            return self._stay(now_s)
+        has_more = passed.has_started or passed.is_unsettled
+        rested_s = now_s + max(_REST * passed.spent_s, _UNSETTLED_S if passed.is_unsettled else 0.0)
+        last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
+        if rested_s >= last_s:
+            return None
+        longest_s = min(max(self._look_s, _SHORTEST_S), _LONGEST_S)
+        pause_s = _SHORTEST_S if has_more else longest_s
+        with Connection(self._ifl) as connection:
+            while True:
+                time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, last_s - now_s)))
+                now_s = time.monotonic()
+                if now_s >= last_s or self.is_over:
+                    return None
+                if now_s >= rested_s and (has_more or Look.read(connection) != self._seen):
+                    return Next(Ahead(self._due_s - now_s, frozenset(self._tried)))
+
+    def _stay(self, now_s: float) -> Next | None:
+        """The pass that is due, made here, since PBS makes no other process for it; none where another one as long as
+        the last could reach into the end of the time that a process has."""
+        leaves_s = self._ends_s - max(_LEAVES_S, _SHORTEST_PASS_S)
+        if self._due_s >= self._ends_s or now_s + 2 * (now_s - self._pass_s) > leaves_s:
+            return None
+        time.sleep(max(0.0, self._due_s - now_s))
+        if self.is_over:
+            return None
+        self._intervals += 1
+        self._tried.clear()
+        return Next()
+
+
+class Look(NamedTuple):
+    """What the server shows at a look: how many jobs it counts in each state, in its own words, and the states of the
+    reservations."""
+
+    counts: str = ""
+    reservations: Mapping[str, str] = MappingProxyType({})
+
+    @classmethod
+    def read(cls, connection: Connection) -> Look:
+        """Two small requests. Raises :class:`hooks.ifl.IflError`."""
+        return cls(connection.read_counts(), connection.read_reservation_states())
+
+
+def _read_age_s() -> float:
+    """Seconds since this process was made, which is before its interpreter was ready; 0 where that cannot be read."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19])
+        uptime_s = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return max(0.0, uptime_s - ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def _stamp(config: str | None) -> _Stamp:

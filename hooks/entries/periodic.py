@@ -9,7 +9,6 @@ their time: these start jobs, and write no comments.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -40,7 +39,7 @@ from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, Secon
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
 from hooks.trust import Trust, begin_pass, end_silence
-from hooks.vigil import Ahead, Vigil
+from hooks.vigil import Ahead, Passed, Vigil
 from policy.engine import decide
 from policy.ledger import Ledger
 from policy.plan import Plan
@@ -55,8 +54,8 @@ def handle(pbs: Any) -> str | None:
     vigil = Vigil(pbs_ifl, pbs.hook_config_filename)
     outcome = _handle_pass(pbs, pbs_ifl, vigil)
     while outcome is not None and outcome.may_be_followed:
-        ahead = vigil.wait(outcome.spent_s, outcome.tried)
-        outcome = _handle_pass(pbs, pbs_ifl, vigil, ahead) if ahead is not None else None
+        coming = vigil.wait(outcome.passed)
+        outcome = _handle_pass(pbs, pbs_ifl, vigil, coming.ahead) if coming is not None else None
     return None
 
 
@@ -131,13 +130,12 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What belongs into the server's log; how long was read and decided; which starts were tried; whether another pass
-    may follow ahead of its time: where jobs are started, and no running one was asked to make room, which has its time
-    until a pass is due."""
+    """What belongs into the server's log; what the next pass has to know of this one; whether that may follow ahead of
+    its time: where jobs are started or a scheduler is just being switched, and no running job was asked to make room,
+    which has its time until a pass is due."""
 
     sentences: list[str]
-    spent_s: float
-    tried: Sequence[str]
+    passed: Passed
     may_be_followed: bool
 
 
@@ -156,14 +154,16 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead
         decision = _decide(sight, acting, state, trust, budget)
         decide_s = time.monotonic() - begun_s - read_s
         if ahead is not None and budget.left_s() <= 0:
-            return Outcome(decision.warnings, read_s + decide_s, (), may_be_followed=False)
+            return Outcome(decision.warnings, Passed(read_s + decide_s), may_be_followed=False)
         not_again = ahead.tried if ahead is not None else frozenset()
         effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     _record(decision, effects, timing, settings, state, is_told=ahead is None or effects.did_something)
-    may_be_followed = bool(decision.powers.start) and not decision.plan.preempts
+    is_unsettled = bool(decision.duties.passing)
+    may_be_followed = (is_unsettled or bool(decision.powers.start)) and not decision.plan.preempts
     tried = [*effects.started, *effects.refused]
-    return Outcome([*decision.warnings, *effects.failures], read_s + decide_s, tried, may_be_followed)
+    passed = Passed(read_s + decide_s, tried, bool(effects.started), is_unsettled)
+    return Outcome([*decision.warnings, *effects.failures], passed, may_be_followed)
 
 
 def _read(connection: Connection, settings: Settings, state: State) -> Sight:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from container.requirements import find_shortcomings
-from tests.bench_pbs import beside, ending, passing, softlimits, starting, submitting
+from tests.bench_pbs import beside, ending, passing, shortjobs, softlimits, starting, submitting
 from tests.bench_pbs.figures import HEADING, Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
@@ -24,6 +24,7 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "latency": starting.measure_latency,
     "pass": passing.measure,
     "rate": starting.measure_rate,
+    "shortjobs": shortjobs.measure,
     "ends": ending.measure,
     "softlimits": softlimits.measure,
     "beside": beside.measure,

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-
 class Client:
     """One connection."""
 
@@ -66,13 +65,25 @@ class Client:
             time.sleep(request["pause_s"])
         return {"latencies": latencies, "first_s": first_s, "last_s": last_s, "running": running}
 
+    def wait_for_ends(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Wait so many seconds at most until the server has no job that waits, runs or ends."""
+        deadline = time.perf_counter() + request["seconds"]
+        while time.perf_counter() < deadline:
+            if all(word.endswith(":0") for word in self._read_counts().split()):
+                return {"ended": True}
+            time.sleep(request["pause_s"])
+        return {"ended": False}
+
     def _count_running(self) -> int:
+        return int(self._read_counts().partition("Running:")[2].split()[0])
+
+    def _read_counts(self) -> str:
         wanted = self._ifl.attrl()
         wanted.name, wanted.resource, wanted.value, wanted.next = "state_count", None, "", None
         answer = self._ifl.pbs_statserver(self._handle, wanted, None)
-        text = answer.attribs.value
+        text = str(answer.attribs.value)
         self._ifl.pbs_statfree(answer)
-        return int(text.partition("Running:")[2].split()[0])
+        return text
 
 
 def main(arguments: list[str]) -> int:

@@ -37,7 +37,7 @@ def started() -> list[str]:
 
 def test_it_starts_jobs_and_the_journal_says_so(state: State) -> None:
     outcome = run(state, {"1.s": job()}, Ahead(10))
-    assert (started(), outcome.tried, outcome.may_be_followed) == (["1.s"], ["1.s"], True)
+    assert (started(), outcome.passed.tried, outcome.may_be_followed) == (["1.s"], ["1.s"], True)
     assert [entry["started"] for entry in state.read_journal(9)] == [["1.s"]]
 
 
@@ -55,7 +55,7 @@ def test_whoever_waits_again_after_a_start_is_left_to_the_pass_that_is_due(state
 def test_a_start_that_is_refused_counts_as_tried(state: State) -> None:
     pbs_ifl.REFUSALS["1.s"] = "the vnode is too hot"
     outcome = run(state, {"1.s": job(), "2.s": job()})
-    assert sorted(outcome.tried) == ["1.s", "2.s"]
+    assert sorted(outcome.passed.tried) == ["1.s", "2.s"]
 
 
 def test_one_whose_time_is_over_once_it_has_decided_does_nothing(state: State) -> None:
