@@ -172,7 +172,9 @@ class Look(NamedTuple):
 def _read_age_s() -> float:
     """Seconds since this process was made, which is before its interpreter was ready; 0 where that cannot be read."""
     try:
-        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19])
+        ticks = int(
+            Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
+        )
         uptime_s = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
         return 0.0

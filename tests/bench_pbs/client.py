@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+
 class Client:
     """One connection."""
 
