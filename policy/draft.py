@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from policy.asked import Asked
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.core_lists import NO_CORES, Cores
@@ -325,6 +326,7 @@ class Draft:
             lists = {run: each for run, each in scene.core_book.lists.items() if run in runs}
             cores = cores if lists == cores else lists
         stripes = scene.placer.stripes if ledger.stripes or "placer" in scene.__dict__ else ledger.stripes
+        asked = self._asked(promises)
         if (
             promises is ledger.promises
             and preemptions is ledger.preemptions
@@ -333,6 +335,7 @@ class Draft:
             and stripes is ledger.stripes
             and cuts is ledger.cuts
             and cores is ledger.cores
+            and asked is ledger.asked
             and not self.holds
             and not ledger.holds
             and self.first_behind == ledger.first_behind
@@ -348,7 +351,22 @@ class Draft:
             cuts=cuts,
             cores=cores,
             first_behind=self.first_behind,
+            asked=asked,
         )
+
+    def _asked(self, promises: Mapping[str, float]) -> Mapping[str, Asked]:
+        """What those asked for to whom promises and holds were given: those of now as they ask now."""
+        before, jobs, holds = self._ledger.asked, self._world.jobs, self._ledger.holds
+        if not before and not promises and not self.holds:
+            return before
+        asked = {
+            job_id: Asked.of(jobs[job_id])
+            if job_id not in before or (job_id in self.holds and job_id not in holds)
+            else before[job_id]
+            for job_id in (*promises, *self.holds)
+            if job_id in jobs
+        }
+        return before if asked == before else asked
 
 
 def _array_of(run_id: str) -> str:

@@ -45,6 +45,8 @@ def decide(
     """
     if snapshot.finished:
         ledger = _with_what_was_seen(ledger, snapshot, settings)
+    if ledger.asked:
+        ledger = _with_what_still_stands(ledger, snapshot)
     settled = still_settled(snapshot, ledger, settings)
     if settled is not None:
         return settled
@@ -62,6 +64,24 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
         return ledger
     learned = learn(ledger.learned, finished, settings.stripe, ledger.seen_s)
     return ledger._replace(history=remember(ledger.history, finished), learned=learned, seen_s=snapshot.time_s)
+
+
+def _with_what_still_stands(ledger: Ledger, snapshot: Snapshot) -> Ledger:
+    """The ledger without the promises and holds of jobs that were altered since to ask for something else."""
+    jobs = snapshot.world().jobs
+    lapsed = {job_id for job_id, asked in ledger.asked.items() if job_id in jobs and not asked.covers(jobs[job_id])}
+    changed = {
+        job_id
+        for job_id in ledger.holds
+        if job_id in jobs and job_id in ledger.asked and not ledger.asked[job_id].is_same(jobs[job_id])
+    }
+    if not lapsed and not changed:
+        return ledger
+    return ledger._replace(
+        promises={job_id: at_s for job_id, at_s in ledger.promises.items() if job_id not in lapsed},
+        holds={job_id: hold for job_id, hold in ledger.holds.items() if job_id not in changed},
+        asked={job_id: asked for job_id, asked in ledger.asked.items() if job_id not in lapsed},
+    )
 
 
 class _Pass:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, TypeVar
 
+from policy.asked import Asked
 from policy.core_lists import Cores
 from policy.placement import Placement, parse_exec_vnode
 
@@ -85,6 +86,7 @@ class Ledger(NamedTuple):
     started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
     what was measured. ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs
     were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
+    ``asked``: what each of those with a promise or a hold asked for when it was given.
     ``first_behind``: which of the jobs behind the heads is tried first, as the last pass had no time left for it.
     """
 
@@ -100,6 +102,7 @@ class Ledger(NamedTuple):
     cuts: Mapping[str, Cut] = _NOTHING
     cores: Mapping[str, Cores] = _NOTHING
     first_behind: int = 0
+    asked: Mapping[str, Asked] = _NOTHING
 
     def to_data(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -136,6 +139,7 @@ class Ledger(NamedTuple):
                 run: {vnode: list(numbers) for vnode, numbers in cores.items()} for run, cores in self.cores.items()
             },
             "first_behind": self.first_behind,
+            "asked": {job: asked.to_data() for job, asked in self.asked.items()},
         }
 
     @classmethod
@@ -168,6 +172,7 @@ class Ledger(NamedTuple):
                 cuts=_each(data["cuts"], _cut),
                 cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
                 first_behind=_count(data.get("first_behind", 0)),
+                asked=_each(data.get("asked", {}), Asked.from_data),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error

@@ -10,7 +10,7 @@ import pytest
 
 from hooks import state as state_module
 from hooks.state import LEDGER, SecondWriterError, State, StateError
-from policy.ledger import Hold, Ledger
+from policy.ledger import VERSION, Hold, Ledger
 from policy.placement import parse_exec_vnode
 
 LEDGER_WITH_PROMISE = Ledger(promises={"12.server": 1000.0}, preemptions={"7.server": 2})
@@ -90,7 +90,7 @@ def test_a_ledger_of_the_first_version_loses_no_promise_no_hold_and_no_count(sta
     assert ledger.holds == {"13.server": Hold(parse_exec_vnode("(v1:ncpus=2)"), ("7.server",), 900.0, "quota")}
     assert ledger.preemptions == {"7.server": 2, "8[3].server": 1}
     state.save_ledger(ledger)
-    assert json.loads((state.path / LEDGER).read_text())["version"] == 2
+    assert json.loads((state.path / LEDGER).read_text())["version"] == VERSION
     assert state.load_ledger() == (ledger, "")
 
 

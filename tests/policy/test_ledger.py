@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from policy.asked import Asked
 from policy.cluster import UNLIMITED_S
 from policy.ledger import VERSION, Backfilled, Cut, History, Hold, Ledger, LedgerError, Tally
+from policy.request import parse_request
 from tests.policy.clusters import place_of
 
 FULL = Ledger(
@@ -23,6 +25,14 @@ FULL = Ledger(
     {"1.s": Cut(91.5, "cut-for-rescue", (("beneficiary", "4.s"), ("left_s", UNLIMITED_S)))},
     {"5.s": {"v1": (0, 1, 8), "v2": ()}},
     17,
+    {
+        "3.s": Asked(
+            "workq",
+            UNLIMITED_S,
+            parse_request("2:ncpus=4:mem=5kb:host=v1:mpiprocs=4+1:ncpus=1", "scatter:excl"),
+            (("lic", 2),),
+        )
+    },
 )
 
 
@@ -51,6 +61,15 @@ def test_written_in_words_of_pbs() -> None:
         "cuts": {"1.s": [91.5, "cut-for-rescue", [["beneficiary", "4.s"], ["left_s", None]]]},
         "cores": {"5.s": {"v1": [0, 1, 8], "v2": []}},
         "first_behind": 17,
+        "asked": {
+            "3.s": {
+                "queue": "workq",
+                "estimate_s": None,
+                "job_wide": {"lic": 2},
+                "place": ["scatter", "excl", None],
+                "chunks": [[2, {"mem": 5, "ncpus": 4}, [["host", "v1"]], 4, None], [1, {"ncpus": 1}, [], None, None]],
+            }
+        },
     }
 
 
@@ -66,7 +85,7 @@ def test_the_second_version_is_read_without_what_was_learned_of_all_users_togeth
 
 def test_a_part_that_came_later_need_not_be_there() -> None:
     older = {key: value for key, value in data().items() if key not in LATER}
-    assert Ledger.from_data(older) == FULL._replace(first_behind=0)
+    assert Ledger.from_data(older) == FULL._replace(first_behind=0, asked={})
 
 
 @pytest.mark.parametrize("version", [0, VERSION + 1, "1", None, True])
@@ -130,7 +149,7 @@ def test_bad_data_is_refused(changed: dict[str, Any]) -> None:
         Ledger.from_data(data(**changed))
 
 
-LATER = {"first_behind"}
+LATER = {"first_behind", "asked"}
 """Parts that an older ledger of this version does not have."""
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Ledger
+from policy.asked import Asked
 from policy.ledger import Backfilled, Cut, History, Hold, Tally
 from policy.placement import Placement, Spot, parse_exec_vnode
+from policy.request import Chunk, Request
 from tests.property.strategies import NOW_S, USERS, Parts
 
 
@@ -88,6 +90,10 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
         st.builds(Tally, counts, st.lists(times, max_size=3).map(tuple)),
         max_size=2,
     )
+    amounts = st.dictionaries(names, counts, max_size=2).map(lambda table: tuple(sorted(table.items())))
+    ranks = st.one_of(st.none(), counts)
+    chunks = st.builds(Chunk, counts, amounts, st.lists(st.tuples(names, names), max_size=2).map(tuple), ranks, ranks)
+    requests = st.builds(Request, st.lists(chunks, max_size=2).map(tuple), names, names, st.one_of(st.none(), names))
     return st.builds(
         Ledger,
         st.dictionaries(ids, times, max_size=3),
@@ -101,4 +107,5 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
         times,
         st.dictionaries(ids, st.builds(Cut, times, names, numbers), max_size=2),
         st.dictionaries(ids, cores, max_size=2),
+        asked=st.dictionaries(ids, st.builds(Asked, names, ends, requests, amounts), max_size=2),
     )
