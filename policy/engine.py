@@ -198,10 +198,16 @@ class _Pass:
         collects = shortest_first or self._attempts.begins_elsewhere
         backfills = self._settings.backfill.kind != "none"
         regions, plain, refusals = self._draft.regions, self._world.plain_queues(), self._turns.refusals
+        confined = self._scene.confined
         starts, most_starts, promises = self._draft.starts, self._settings.schedule.max_starts, self._ledger.promises
         for entry in entries:
             job = entry[5]
-            if job.blocked or job.not_before_s is not None or job.queue not in plain:
+            if (
+                job.blocked
+                or job.not_before_s is not None
+                or job.queue not in plain
+                or (confined is not None and (not job.rerunable or job.id in confined.capped))
+            ):
                 reason = self._scene.gates.shut(job)
                 if reason is not None:
                     self._turns.at_a_gate(job, reason)

@@ -43,6 +43,7 @@ _TRIED = {
     "into-window": "start now",
     "pinned": "start now",
     "hard-limit": "start now",
+    "unpreemptible": "start now",
     "server-resource": "start now",
 }
 

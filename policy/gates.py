@@ -1,4 +1,5 @@
-"""What keeps a job from starting whatever is free: holds, times, stopped or closed queues, limits, used-up licences.
+"""What keeps a job from starting whatever is free: holds, times, stopped or closed queues, limits, used-up licences,
+and a quota where the job could not be preempted.
 
 A gate is asked before anything is placed; a job behind one neither heads the line nor blocks those behind it. Hard
 limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "Managing Resource Usage").
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from typing import Union
 
 from policy.cluster import ONE_OF, UNLIMITED_S, Job, Queue
+from policy.confined import Confined
 from policy.limits import ALL, EntityKey, Limits, show_entity
 from policy.reasons import Reason
 from policy.request import Amounts, Request
@@ -22,8 +24,9 @@ _Need = Union[int, Request, tuple[Request, Amounts]]
 class Gates:
     """The gates of one pass; ``left`` counts the server's consumables down as jobs start."""
 
-    def __init__(self, world: World, now_s: float) -> None:
+    def __init__(self, world: World, now_s: float, confined: Confined | None = None) -> None:
         self._world = world
+        self._confined = confined
         self._now_s = now_s
         self._left: dict[str, int] = dict(world.server.left)
         self._plain = world.plain_queues()
@@ -36,7 +39,7 @@ class Gates:
     def shut(self, job: Job) -> Reason | None:
         """Why the job may not start now; None where nothing keeps it."""
         if job.queue in self._plain and not job.blocked and job.not_before_s is None:
-            return None
+            return None if self._confined is None else self._confined.why(job)
         if job.queue not in self._queues:
             self._look_at(job.queue)
         if job.blocked:
@@ -59,6 +62,8 @@ class Gates:
                     known[need] = reason
         if reason is None and self._left:
             reason = self._too_few_left(job)
+        if reason is None and self._confined is not None:
+            reason = self._confined.why(job)
         return reason
 
     def open_for(self, job: Job) -> None:

@@ -154,7 +154,11 @@ class Preemption:
             search = Search(self._world, job, allowed, guard, closed, after_victims)
             room = self._search(job, rights, search, pool)
             if room is not None:
-                return self._as_found(job, rights, room)
+                over = self._quotas.exceeded_by(job, room.placement) if rights == Rights(True, BASE) else None
+                if over is None:
+                    return self._as_found(job, rights, room)
+                # An exclusive job shows what it keeps only where it is.
+                return Reason("over-quota", self._quotas.numbers_of(over, job, room.placement))
             if search.blocked_by_head:
                 reason = self._exempt(job, rights, usable, pool) or _DELAYS_HEAD
                 self._delaying[shape] = (job.left_s, closed.extent, reason)

@@ -232,11 +232,11 @@ class Quotas:
             return Standing(entity, limit, self.used(scope, entity, resource), resource, scope)
         return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)), "ncpus", job.queue)
 
-    def numbers_of(self, over: Standing, job: Job) -> tuple[tuple[str, Number], ...]:
+    def numbers_of(self, over: Standing, job: Job, where: Placement | None = None) -> tuple[tuple[str, Number], ...]:
         """The numbers of a reason that a job exceeds this entry; what it needs of it where its request does not
         tell."""
         numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
-        need = self.needs(job)[over.resource]
+        need = self.needs(job, where)[over.resource]
         kept = (("need", need),) if need != job.request.amount(over.resource) else ()
         return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
 

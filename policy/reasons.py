@@ -213,6 +213,10 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "over-quota": lambda f: (
         f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
     ),
+    "unpreemptible": lambda f: (
+        f"could not be preempted, as {f['why']}, so it starts within quota only: {f['entity']} would use"
+        f" {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
+    ),
     "preempt-delay": lambda f: f"may preempt {f['at_s_in']}, if nothing ends first",
     "no-victims": lambda f: (
         f"preempts nobody: with all {_cores(f['preemptible'])} of over-quota jobs that may be preempted, it would still"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from policy.classes import Classes
+from policy.confined import Confined
 from policy.core_lists import CoreBook
 from policy.estimates import Estimates
 from policy.formulas import FORMULAS, Formulas
@@ -31,6 +32,7 @@ class Scene:
     """
 
     gates: Gates
+    confined: Confined | None
     quotas: Quotas
     classes: Classes | None
     placer: Placer
@@ -78,6 +80,13 @@ def _preemption(scene: Scene) -> Preemption | None:
     return Preemption(scene.world, scene.ledger, scene.quotas, scene.classes, settings, scene.now_s)
 
 
+def _confined(scene: Scene) -> Confined | None:
+    """None where nobody preempts, or where the site has it so."""
+    if scene.preemption is None or not scene.settings.quota.confine_unpreemptible:
+        return None
+    return Confined(scene.ledger, scene.quotas, scene.classes, scene.settings.quota)
+
+
 def _core_book(scene: Scene) -> CoreBook:
     """The core lists of the runs that are still under way."""
     runs = scene.world.runs
@@ -85,7 +94,8 @@ def _core_book(scene: Scene) -> CoreBook:
 
 
 _PARTS: dict[str, Callable[[Scene], object]] = {
-    "gates": lambda scene: Gates(scene.world, scene.now_s),
+    "confined": _confined,
+    "gates": lambda scene: Gates(scene.world, scene.now_s, scene.confined),
     "quotas": lambda scene: Quotas(scene.world, scene.settings.quota.counted),
     "classes": lambda scene: Classes(scene.world, scene.ledger, scene.quotas, scene.now_s),
     "placer": lambda scene: Placer(scene.world, scene.settings, scene.ledger, scene.now_s, scene.formulas),

@@ -155,9 +155,15 @@ class Turns:
     def _place(self, job: Job, allowed: int, closed: Closed) -> Placement | Reason | None:
         """Where the job can start now; a reason where it would fit but is not to start (P4, P5)."""
         if closed is NOTHING_CLOSED:
-            return self._place_on(job, allowed)
-        with closed.applied_to(self._scene.capacity):
-            return self._place_on(job, allowed & ~closed.vnodes)
+            placement = self._place_on(job, allowed)
+        else:
+            with closed.applied_to(self._scene.capacity):
+                placement = self._place_on(job, allowed & ~closed.vnodes)
+        confined = self._scene.confined
+        if confined is not None and isinstance(placement, Placement):
+            # Only where it is does an exclusive job show what it keeps.
+            return confined.why(job, placement) or placement
+        return placement
 
     def _place_on(self, job: Job, vnodes: int) -> Placement | Reason | None:
         scene = self._scene
