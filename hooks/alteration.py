@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hooks.asked import without_empty
+from hooks.jobs import NO_CHECKPOINT
 from hooks.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.stripes import own_place, restripe, undo_stripe, without_stripe
 from hooks.submission import find_impossible, find_nonsense, shrink_estimate
@@ -39,6 +40,30 @@ def refuse_alteration(alteration: Alteration, summary: Summary, settings: Settin
         return None
     after = _after(alteration)
     return find_impossible(after, alteration.queue, summary, settings) or find_nonsense(after)
+
+
+class Fixing(NamedTuple):
+    """An alteration's ``Rerunable`` and ``Checkpoint``, None where it names them not, and what the job has of both."""
+
+    rerunable: bool | None
+    checkpoint: str | None
+    was_rerunable: bool
+    was_checkpoint: str
+
+
+def refuse_fixing(fixing: Fixing) -> str | None:
+    """The sentence to refuse a user who makes a running job one that could not be preempted, or not be saved; None
+    where the alteration does not."""
+    if fixing.rerunable is False and fixing.was_rerunable:
+        what = "not rerunable (qalter -r n)"
+    elif fixing.checkpoint == NO_CHECKPOINT and fixing.was_checkpoint != NO_CHECKPOINT:
+        what = "not checkpointable (qalter -c n)"
+    else:
+        return None
+    return (
+        f"a running job can be made {what} by managers and operators alone, since it may run on cores that others are"
+        " entitled to (quota.confine_unpreemptible); submit it so, and it starts within quota"
+    )
 
 
 def follow_alteration(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | int | None]:

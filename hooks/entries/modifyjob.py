@@ -2,20 +2,35 @@
 
 The pass alters jobs too, their comments above all, so what concerns neither times nor chunks nor wishes is let through
 at once; so is all that names the job's own select, which only pbsteer and managers may. PBS's scheduler is not asked
-about at all. In ``observe`` only a ``select`` beyond the bounds is refused.
+about at all. A user may not make a running job one that could not be preempted. In ``observe`` only a ``select`` beyond
+the bounds is refused.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hooks.alteration import Alteration, follow_alteration, refuse_alteration
+from hooks.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.asked import change_asked, read_asked, read_select, without_empty
 from hooks.config import read_config
 from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT
 from hooks.summary import read_summary
 from policy.bounds import find_excess
+
+
+def _read_fixing(event: Any) -> Fixing | None:
+    """What the alteration says of rerunning and checkpointing; None where it says nothing."""
+    rerunable, checkpoint = event.job.Rerunable, event.job.Checkpoint
+    if rerunable is None and checkpoint is None:
+        return None
+    before = event.job_o
+    return Fixing(
+        None if rerunable is None else bool(rerunable),
+        None if checkpoint is None else str(checkpoint),
+        before.Rerunable is None or bool(before.Rerunable),
+        str(before.Checkpoint or ""),
+    )
 
 
 def handle(pbs: Any) -> str | None:
@@ -26,7 +41,8 @@ def handle(pbs: Any) -> str | None:
     excess = find_excess(changes.get("select", "") or read_select(event.job.Resource_List), settings.submission)
     if excess:
         return excess
-    if not changes or OWN_SELECT in changes:
+    fixing = _read_fixing(event) if settings.quota.confine_unpreemptible else None
+    if (not changes or OWN_SELECT in changes) and fixing is None:
         return None
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     before = event.job_o
@@ -34,6 +50,13 @@ def handle(pbs: Any) -> str | None:
     if summary.mode(queue) == "observe":
         return None
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
+    # Of an array that has begun, subjobs run.
+    if fixing is not None and int(before.job_state) not in waiting[:3] and not may_manage(pbs):
+        refusal = refuse_fixing(fixing)
+        if refusal:
+            return refusal
+    if not changes or OWN_SELECT in changes:
+        return None
     alteration = Alteration(
         without_empty(read_asked(before.Resource_List)),
         changes,

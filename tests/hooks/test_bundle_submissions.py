@@ -93,7 +93,7 @@ def test_in_every_mode_what_only_pbsteer_writes_of_a_job_is_dropped_from_a_users
     assert answer["events"][0]["resources"] == {"select": "1:ncpus=1", "pbsteer_asked": ""}
 
 
-def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: str) -> dict[str, Any]:
+def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: Any) -> dict[str, Any]:
     job_o = {"queue": "workq", "job_state": state, "euser": "alice", "Resource_List": before}
     return {"Resource_List": changes, "job_o": job_o, **more}
 
@@ -156,3 +156,54 @@ def test_queuejob_does_nothing_before_the_first_pass_and_in_observe(hook: Hook) 
         answer = hook.run("queuejob", events=[submit(select="1:ncpus=99", walltime="10:00:00")], settings=HALF)
         assert answer["verdicts"] == [None]
         assert "soft_walltime" not in answer["events"][0]["resources"]
+
+
+QUEUED, RUNNING, BEGUN = 1, 4, 7
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "had", "more"),
+    [
+        ({"Rerunable": 0}, RUNNING, {}, {}),
+        ({"Rerunable": 0}, BEGUN, {}, {}),
+        ({"Checkpoint": "n"}, RUNNING, {}, {}),
+        ({"Rerunable": 0}, RUNNING, {"Checkpoint": "n"}, {"Resource_List": {"walltime": "1:00:00"}}),
+    ],
+)
+def test_modifyjob_refuses_users_to_keep_a_running_job_from_being_preempted(
+    hook: Hook, change: dict[str, Any], state: int, had: dict[str, Any], more: dict[str, Any]
+) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    event = alter({"select": "1"}, {}, state, **change)
+    event.update(more)
+    event["job_o"].update({"Rerunable": 1, "Checkpoint": "u", **had})
+    (verdict,) = hook.run("modifyjob", events=[event])["verdicts"]
+    assert "by managers and operators alone" in str(verdict)
+    assert hook.run("modifyjob", events=[{**event, "requestor": "olga"}])["verdicts"] == [None]
+    off = {"quota": {"confine_unpreemptible": False}}
+    assert hook.run("modifyjob", events=[event], settings=off)["verdicts"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "had"),
+    [
+        ({"Rerunable": 0}, QUEUED, {}),
+        ({"Rerunable": 1}, RUNNING, {"Rerunable": 0}),
+        ({"Rerunable": 0}, RUNNING, {"Rerunable": 0}),
+        ({"Checkpoint": "u"}, RUNNING, {}),
+        ({"Checkpoint": "n"}, RUNNING, {"Checkpoint": "n"}),
+    ],
+)
+def test_modifyjob_lets_a_user_say_what_changes_nothing_or_helps(
+    hook: Hook, change: dict[str, Any], state: int, had: dict[str, Any]
+) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    event = alter({"select": "1"}, {}, state, **change)
+    event["job_o"].update({"Rerunable": 1, "Checkpoint": "u", **had})
+    assert hook.run("modifyjob", events=[event])["verdicts"] == [None]
+
+
+def test_modifyjob_in_observe_lets_users_do_as_pbs_does(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, summary_of("observe"), shared=False)
+    event = alter({"select": "1"}, {}, RUNNING, Rerunable=0)
+    assert hook.run("modifyjob", events=[event])["verdicts"] == [None]

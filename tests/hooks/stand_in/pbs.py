@@ -43,7 +43,10 @@ class Undefined(dict[str, Any]):
 
 
 class Record:
-    """An object with the attributes that it is made of."""
+    """An object with the attributes that it is made of; what an alteration does not name is None, as in PBS."""
+
+    Rerunable: Any = None
+    Checkpoint: Any = None
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)

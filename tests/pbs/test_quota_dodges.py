@@ -1,0 +1,52 @@
+"""What a user may try to keep cores that others are entitled to, on a real server: each dodge, and what stays."""
+
+from __future__ import annotations
+
+from tests.hooks.deployed import deploy, drive, quick_settings, wait_for_pass
+from tests.pbs.cluster import PbsCluster
+
+
+def waiting_for(pbs: PbsCluster, job_id: str) -> str:
+    """Why the job waits, once a pass has said so."""
+    pbs.wait_until(lambda: "pbsteer" in pbs.job(job_id).get("comment", ""), 120.0, "a pass has told why it waits")
+    return str(pbs.job(job_id)["comment"])
+
+
+def test_jobs_that_may_not_be_rerun_run_within_quota_only(pbs: PbsCluster) -> None:
+    """24 cores; alice's quota is 8, bob's 8: submitted or altered, hers never keep bob from his."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8],[u:PBS_GENERIC=8]'")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    kept = pbs.qsub("alice", options=("-r", "n"), select="1:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(kept) == "R", 120.0, "it is within alice's quota, and runs")
+    refused = pbs.qsub("alice", options=("-r", "n"), select="1:ncpus=8")
+    assert "could not be preempted, as it is not rerunable" in waiting_for(pbs, refused)
+    assert pbs.job_state(refused) == "Q"
+
+    over = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(2)]
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in over), 120.0, "rerunable jobs take idle cores")
+    for option in (("-r", "n"), ("-c", "n")):
+        done = pbs.run(["qalter", *option, over[0]], user="alice")
+        assert done.status != 0
+        assert "managers and operators alone" in done.stderr
+    assert pbs.job(over[0])["Rerunable"] == "True"
+
+    bobs = pbs.qsub("bob", select="1:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(bobs) == "R", 120.0, "bob gets his quota")
+    assert pbs.job_state(kept) == "R"
+    assert sorted(pbs.job_state(job) for job in over) == ["Q", "R"]
+    assert pbs.job_state(refused) == "Q"
+
+
+def test_a_manager_may_and_a_waiting_job_may(pbs: PbsCluster) -> None:
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    running = pbs.qsub("alice", select="1:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(running) == "R", 120.0, "it runs")
+    assert pbs.run(["qalter", "-r", "n", running]).status == 0
+    assert pbs.job(running)["Rerunable"] == "False"
+    held = pbs.qsub("alice", options=("-h",), select="1:ncpus=8")
+    assert pbs.run(["qalter", "-r", "n", held], user="alice").status == 0
+    wait_for_pass(pbs)
+    assert pbs.job(held)["Rerunable"] == "False"
