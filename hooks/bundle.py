@@ -20,6 +20,8 @@ LOAD = "pbsteer_load"
 """In a bundle, the name under which an entry has the function that loads another module. PBS empties the namespace that
 this function lives in when the event is over, so no module that outlives it may have it."""
 _ENTRIES = "hooks.entries."
+_PRINTABLE = "policy.printable"
+"""What a bundle itself needs, to say what it refuses and what failed."""
 VERSION = "0.2.0.dev0"
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +48,8 @@ def build(event: str) -> str:
         raise BundleError(f"no hook for event {event!r}; there is {', '.join(EVENTS)}")
     entry = f"{_ENTRIES}{event}"
     modules: dict[str, _Source] = {}
-    _collect(entry, modules, ())
+    for module in (entry, _PRINTABLE):
+        _collect(module, modules, ())
     digest = source_digest()
     embedded = "\n".join(
         f"_NEEDS[{name!r}] = {source.needs!r}\n_SOURCES[{name!r}] = r{_QUOTE}{source.text}{_QUOTE}\n"
@@ -62,6 +65,7 @@ def build(event: str) -> str:
         sources=embedded,
         entry=entry,
         load=LOAD,
+        printable=_PRINTABLE,
     )
 
 
@@ -211,15 +215,24 @@ def _handle(pbs):
     except (Exception, KeyboardInterrupt):
         import traceback
 
-        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on: " + traceback.format_exc())
+        told = _printable(traceback.format_exc(), "printable_lines")
+        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on: " + told)
         return None
+
+
+def _printable(text, form="printable"):
+    """The text as others may read it, whatever users have put into it."""
+    try:
+        return getattr(_load("{printable}"), form)(text)
+    except Exception:
+        return ascii(text)
 
 
 import pbs
 
 _refusal = _handle(pbs)
 if _refusal:
-    pbs.event().reject("pbsteer: " + _refusal)
+    pbs.event().reject(_printable("pbsteer: " + _refusal))
 else:
     pbs.event().accept()
 '''

@@ -15,6 +15,7 @@ from hooks.picture import Picture
 from policy.classes import BASE
 from policy.cluster import Job
 from policy.plan import Plan
+from policy.printable import printable
 from policy.reasons import Reason
 from policy.settings import PassSettings
 
@@ -65,7 +66,7 @@ def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:
 def _find_new(waiting: Waiting, plan: Plan, picture: Picture) -> Iterator[tuple[str, str, int]]:
     """Job, comment and position of those whose comment does not hold any more."""
     for position, (job, reason) in enumerate(waiting):
-        sentence = reason.sentence(job, plan.time_s)[:_LENGTH]
+        sentence = printable(reason.sentence(job, plan.time_s)[:_LENGTH])
         if not _still_holds(picture.jobs.get(job.id, {}).get("comment", ""), sentence, plan.time_s):
             yield job.id, make_comment(sentence, plan.time_s), position
 

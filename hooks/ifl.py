@@ -26,11 +26,13 @@ from hooks.picture import (
     Picture,
     shorten_text,
 )
+from policy.printable import printable
 
 _GONE = (15001, 15139)
 """What is said of a job that nobody knows, and of one that has ended."""
 _UNKNOWN_ATTRIBUTE = 15002
-_UNKNOWN_VNODE = 15062
+_NO_VNODES = (15062, 15064)
+"""What is said where no vnode matches, and where the server has none at all."""
 HOLDING_STATES = "RES"
 """The states in which a job, or a subjob, holds vnodes."""
 _ENDED_STATES = "F"
@@ -50,6 +52,10 @@ class IflError(Exception):
         self.code = code
 
 
+class ServerAwayError(IflError):
+    """The server takes no connection: it is down, or about to be."""
+
+
 class Connection:
     """One connection to a server (the host's own if none is named). Use it in a ``with`` statement.
 
@@ -60,7 +66,7 @@ class Connection:
         self._ifl = pbs_ifl
         self._handle = pbs_ifl.pbs_connect(server)
         if self._handle < 0:
-            raise IflError(f"cannot connect to {server or 'the PBS server'}: error {pbs_ifl.get_pbs_errno()}")
+            raise ServerAwayError(f"cannot connect to {server or 'the PBS server'}: error {pbs_ifl.get_pbs_errno()}")
 
     def __enter__(self) -> Connection:
         return self
@@ -234,7 +240,7 @@ class Connection:
         answer = ask(chain.head)
         if not answer and attributes and self._errno() == _UNKNOWN_ATTRIBUTE:
             answer = ask(None)
-        if not answer and self._errno() not in (0, _UNKNOWN_VNODE):
+        if not answer and self._errno() not in (0, *_NO_VNODES):
             raise IflError(f"cannot read the {what}: {self._complaint()}", self._errno())
         try:
             for status in _walk(answer):
@@ -281,13 +287,17 @@ class Connection:
         """Write what :mod:`hooks.marks` says on a job or an array; an empty text takes it off. With ``holds`` (``s``,
         ``us``) these are set too, of one that runs without a checkpoint, and with ``comment`` that: the server takes
         all or nothing."""
-        others = {"Hold_Types": holds, "comment": comment}
+        others = {"Hold_Types": holds, "comment": printable(comment)}
         attributes = [(name, None, value) for name, value in others.items() if value]
         self._alter(job_id, (MARK_ATTRIBUTE, MARK_RESOURCE, text), *attributes)
 
     def set_comment(self, job_id: str, comment: str) -> None:
-        """Set the comment of a job or an array."""
-        self._alter(job_id, ("comment", None, comment))
+        """Set the comment of a job or an array; nothing where it has ended meanwhile."""
+        try:
+            self._alter(job_id, ("comment", None, printable(comment)))
+        except IflError as error:
+            if error.code not in _GONE:
+                raise
 
     def set_chunks(self, job_id: str, chunks: Mapping[str, str]) -> None:
         """Let a waiting job ask for other chunks (``select``, ``place``, the select of its own; an empty text unsets):

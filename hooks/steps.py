@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -160,6 +161,11 @@ def _steps_of_hook(name: str, now: Hook | None, then: Hook, folder: Path) -> Ite
         pairs = {"event": then.event, **given, "enabled": "false"}
         yield Step(f"create hook {name} " + ",".join(f"{key}={value}" for key, value in pairs.items()))
         now = Hook(then.event, {**CREATED, **given, "enabled": "false"})
+    alarm = then.attributes.get("alarm", "")
+    if alarm.isdecimal() and int(alarm) > int(now.attributes.get("alarm", alarm)):
+        # Settings that give the hook more time come after that time: PBS would cut off a run in between.
+        yield Step(f"set hook {name} alarm = {alarm}")
+        now = replace(now, attributes={**now.attributes, "alarm": alarm})
     for (kind, suffix), old, new in zip(_KINDS, (now.script, now.config), (then.script, then.config)):
         if new is not None and new != old:
             path = folder / (name + suffix)

@@ -93,6 +93,12 @@ def begin_pass(pbs_ifl: Any, state: State, settings: Settings, sentences: list[s
     return trust
 
 
+def forget_pass(state: State) -> None:
+    """Take off a pass that could not reach the server: without the server nothing waits for it."""
+    trust = Trust.read(state)
+    trust._replace(unfinished=max(0, trust.unfinished - 1)).write(state)
+
+
 def _release_victims(pbs_ifl: Any) -> list[str]:
     """Let go the victims that are held for somebody, since no pass may come that would; returns them."""
     with Connection(pbs_ifl) as connection:

@@ -30,7 +30,11 @@ def handle(pbs: Any) -> str | None:
     name = pbs.get_local_nodename()
     if name not in vnodes:
         return None
-    ranking = read_config(pbs.hook_config_filename).ranking
+    try:
+        ranking = read_config(pbs.hook_config_filename).ranking
+    except FileNotFoundError:
+        # The host is being taken out of the server, or the hook off the host.
+        return None
     # Where MoMs run hooks. PBS removes files there that nobody writes anew for 20 minutes, so nothing of ours stays.
     path = Path(pbs.hook_config_filename).parent / "tmp" / _COUNTS
     counts = read_counts(_ROOT, time.monotonic())

@@ -30,7 +30,7 @@ from hooks.errands import Errands
 from hooks.finished import find_finished, learns, note_runs
 from hooks.heeding import find_unheeded
 from hooks.hints import Hints, find_hints, give_hints
-from hooks.ifl import Connection
+from hooks.ifl import Connection, ServerAwayError
 from hooks.obstacles import find_obstacles
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
@@ -38,11 +38,12 @@ from hooks.schedulers import Duties, Switched, nudge, share_out, switch
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
-from hooks.trust import Trust, begin_pass, end_silence
+from hooks.trust import Trust, begin_pass, end_silence, forget_pass
 from hooks.vigil import Ahead, Passed, Vigil
 from policy.engine import decide
 from policy.ledger import Ledger
 from policy.plan import Plan
+from policy.printable import printable
 from policy.settings import Settings
 from policy.snapshot import Changes
 
@@ -54,7 +55,11 @@ def handle(pbs: Any) -> str | None:
     vigil = Vigil(pbs_ifl, pbs.hook_config_filename)
     outcome = _handle_pass(pbs, pbs_ifl, vigil)
     while outcome is not None and outcome.may_be_followed:
-        coming = vigil.wait(outcome.passed)
+        try:
+            coming = vigil.wait(outcome.passed)
+        except KeyboardInterrupt:
+            # PBS's alarm came while the process only waited: nothing is cut off.
+            return None
         outcome = _handle_pass(pbs, pbs_ifl, vigil, coming.ahead) if coming is not None else None
     return None
 
@@ -82,6 +87,10 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
             sentences += outcome.sentences
             trust.ended().write(state)
             return outcome
+    except ServerAwayError as error:
+        # The server that began this pass is being shut down, as a rule.
+        pbs.logmsg(pbs.LOG_DEBUG, f"no pass of pbsteer: {printable(str(error))}")
+        forget_pass(state)
     except SecondWriterError as error:
         if not is_removed(config) and ahead is None:
             sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
@@ -92,7 +101,7 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
         raise
     finally:
         for sentence in sentences:
-            pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {sentence}")
+            pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {printable(sentence)}")
     return None
 
 

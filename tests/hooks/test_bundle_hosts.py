@@ -79,3 +79,11 @@ def test_a_mom_s_run_before_pbs_has_told_of_the_resource_says_nothing(hook: Hook
 def test_a_mom_s_run_for_a_host_that_has_no_vnode_of_its_name_does_nothing(hook: Hook) -> None:
     answer = hook.run("exechost_periodic", vnodes={"v2": {"resources_available": {}, "resources_assigned": {}}})
     assert (answer["vnodes"], answer["logged"], answer["verdicts"]) == ({"v2": {}}, [], [None])
+
+
+def test_a_host_that_is_being_taken_out_of_the_server_reports_nothing_and_complains_of_nothing(hook: Hook) -> None:
+    """PBS removes a hook's settings from a host before its last run is over."""
+    (hook.home / "tmp").mkdir()
+    vnodes: dict[str, Any] = {"v1": {"resources_available": {}, "resources_assigned": {}}}
+    answer = hook.run("exechost_periodic", vnodes=vnodes, config=str(hook.home / "gone.json"))
+    assert (answer["verdicts"], answer["logged"]) == ([None], [])

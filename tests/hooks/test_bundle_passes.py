@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.bundle import build
+from hooks.trust import Trust
 from tests.hooks.bundled import Hook, submit
 from tests.hooks.pictures import job, picture, queue, running, vnode
 
@@ -235,3 +236,23 @@ def test_a_pass_decides_as_much_as_it_has_time_for_and_names_who_is_left_out(hoo
     assert len(entry["starts"]) + left_out == 3000
     assert any(note.startswith(f"{left_out:,} jobs not looked at") for note in entry["notes"])
     assert "slowest" in entry
+
+
+def test_a_pass_that_finds_its_server_gone_says_so_in_one_line_and_does_not_count_as_failed(hook: Hook) -> None:
+    for _ in range(4):
+        answer = hook.run("periodic", world={**picture().to_data(), "away": True})
+        (line,) = answer["logged"]
+        assert line.startswith("no pass of pbsteer: cannot connect to the PBS server")
+    assert Trust.read(hook.state).unfinished == 0
+
+
+def test_what_a_user_writes_reaches_the_log_and_the_comments_in_printable_form(hook: Hook) -> None:
+    """The job's operating system is told in the comment, why its start was refused in the log."""
+    wish = {"Resource_List__select": "1:ncpus=1:aoe=a\x1b]0;OWNED\x07"}
+    jobs = {"1.s": job(**wish), "2.s": job()}  # type: ignore[arg-type]
+    world = picture(jobs, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", world=world, refusals={"2.s": "no \x1b[31m\n11/22/2026 11:00:00;0008;forged"})
+    written = [*answer["logged"], *(word for call in answer["calls"] for word in call)]
+    assert any(r"a\x1b]0;OWNED\x07" in text for text in written)
+    assert any(r"\n11/22/2026" in text for text in answer["logged"])
+    assert all(text.isprintable() for text in written)

@@ -207,3 +207,10 @@ def test_modifyjob_in_observe_lets_users_do_as_pbs_does(hook: Hook) -> None:
     hook.state.publish(SUMMARY, summary_of("observe"), shared=False)
     event = alter({"select": "1"}, {}, RUNNING, Rerunable=0)
     assert hook.run("modifyjob", events=[event])["verdicts"] == [None]
+
+
+def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\n\x1b[31m11/22")])["verdicts"]
+    assert r"host=x\n\x1b[31m11/22" in verdict
+    assert verdict.isprintable()

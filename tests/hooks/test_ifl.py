@@ -103,6 +103,32 @@ def test_a_refusal_quotes_the_server() -> None:
         connection.start("12.server", "(v2:ncpus=1)")
 
 
+@pytest.mark.parametrize("said", ["15139 Job has finished", "15001 Unknown Job Id"])
+def test_a_comment_of_a_job_that_has_ended_meanwhile_is_nobodys_failure(said: str) -> None:
+    pbs_ifl.REFUSALS["12.server"] = said
+    with Connection(pbs_ifl) as connection:
+        connection.set_comment("12.server", "why it waits")
+        with pytest.raises(IflError, match=said[6:]):
+            connection.set_mark("12.server", HELD)
+    pbs_ifl.REFUSALS["12.server"] = "Unauthorized Request"
+    with Connection(pbs_ifl) as connection, pytest.raises(IflError, match="Unauthorized"):
+        connection.set_comment("12.server", "why it waits")
+
+
+def test_comments_are_written_without_what_a_terminal_would_obey() -> None:
+    with Connection(pbs_ifl) as connection:
+        connection.set_comment("12.server", "asks for aoe=a\x1b]0;OWNED\x07\n")
+        connection.set_mark("12.server", HELD, comment="a\x1b[31m")
+    written = [call[call.index("comment") + 1] for call in pbs_ifl.CALLS if "comment" in call]
+    assert written == [r"asks for aoe=a\x1b]0;OWNED\x07\n", r"a\x1b[31m"]
+
+
+def test_a_server_without_vnodes_has_an_empty_list() -> None:
+    pbs_ifl.WORLD["vnodes"] = {}
+    with Connection(pbs_ifl) as connection:
+        assert connection.read_picture(NOW_S).vnodes == {}
+
+
 def test_a_server_that_is_away_is_named() -> None:
     pbs_ifl.WORLD["away"] = True
     with pytest.raises(IflError, match="cannot connect to the PBS server"):

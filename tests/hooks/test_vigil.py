@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hooks import vigil as watched
+from hooks.entries import periodic
 from hooks.events import attributes_of
 from hooks.vigil import Next, Passed, Vigil
 from policy.settings import PassSettings, Settings
@@ -259,3 +262,15 @@ def test_none_comes_from_a_server_that_counts_nothing(clock: Clock, config: Path
 def test_each_look_is_one_request_on_one_connection(clock: Clock, config: Path) -> None:
     keep_vigil(clock, config, PassSettings(interval_s=15))
     assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"] * 2
+
+
+def test_the_alarm_of_a_process_that_only_waits_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Waiting(Vigil):
+        def wait(self, passed: Passed) -> Next | None:
+            raise KeyboardInterrupt
+
+    done = periodic.Outcome([], Passed(0.1), may_be_followed=True)
+    monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
+    monkeypatch.setattr(periodic, "Vigil", Waiting)
+    monkeypatch.setattr(periodic, "_handle_pass", lambda *_: done)
+    assert periodic.handle(SimpleNamespace(hook_config_filename=None)) is None

@@ -1,7 +1,8 @@
 """A server of plain dictionaries behind the part of pbs_ifl that the hooks use, with linked lists like the real one.
 
-``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused. A start
-that nobody waits for tells nothing, and the job what came of it.
+``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused, with
+the error number that the words may begin with. A start that nobody waits for tells nothing, and the job what came of
+it.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def pbs_statque(handle: int, name: str | None, names: Any, extend: str | None) -
 
 def pbs_statvnode(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
     if not WORLD["vnodes"]:
-        _error[:] = [15062, "Server has no node list"]
+        _error[:] = [15064, "Server has no node list"]
         return None
     return _answer(WORLD["vnodes"], names)
 
@@ -166,7 +167,8 @@ def pbs_manager(handle: int, command: int, kind: int, name: str, changes: attrop
 def _act(call: list[str]) -> int:
     CALLS.append(call)
     refusal = REFUSALS.get(call[1])
-    _error[:] = [15004, refusal] if refusal else [0, None]
+    code = refusal[:5] if refusal else ""
+    _error[:] = [int(code) if code.isdigit() else 15004, refusal] if refusal else [0, None]
     return int(_error[0])
 
 

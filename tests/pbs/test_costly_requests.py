@@ -1,0 +1,115 @@
+"""Costly or forged requests of one user on a real server: refused in every mode; where they are in the server already,
+the passes go on and the jobs of everybody else start."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.state import PASSES
+from policy.settings import SubmissionSettings
+from tests.hooks.deployed import (
+    deploy,
+    drive,
+    is_scheduling,
+    last_pass,
+    quick_settings,
+    set_mode,
+    state_of,
+    wait_for_pass,
+)
+from tests.pbs.cluster import PbsCluster
+
+MODES = ("observe", "advise", "drive")
+BEYOND = "+".join(f"1:ncpus=0:mem={kib + 1}kb" for kib in range(257))
+WITHIN = "+".join(f"1:ncpus=0:mem={kib + 1}kb" for kib in range(255)) + "+1:ncpus=8"
+UNBOUNDED = SubmissionSettings(select_length=0, select_kinds=0)
+
+
+def of_mode(pbs: PbsCluster, mode: str) -> None:
+    deploy(pbs, quick_settings("observe"))
+    if mode == "drive":
+        drive(pbs)
+    else:
+        set_mode(pbs, mode)
+        wait_for_pass(pbs)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_select_beyond_the_bounds_is_refused_in_every_mode(pbs: PbsCluster, mode: str) -> None:
+    of_mode(pbs, mode)
+    waiting = pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
+    said = "257 kinds of chunks, counting equal neighbours once; allowed are 256 (submission.select_kinds)"
+    for done in (
+        pbs.try_qsub("alice", select=BEYOND),
+        pbs.run(["qalter", "-l", f"select={BEYOND}", waiting], user="alice"),
+    ):
+        assert done.status != 0
+        assert said in done.stderr
+    too_long = pbs.try_qsub("alice", select="+".join(["1:ncpus=1"] * 2000))
+    assert "19,999 characters; allowed are 16,384 (submission.select_length)" in too_long.stderr
+    assert pbs.job(waiting)["Resource_List"]["select"] == "1:ncpus=1"
+    pbs.qsub("alice", select="+".join(["1:ncpus=0:mem=1kb"] * 500), options=["-h"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_user_cannot_submit_with_what_only_pbsteer_writes_of_a_job(pbs: PbsCluster, mode: str) -> None:
+    of_mode(pbs, mode)
+    forged = pbs.qsub("alice", select="1:ncpus=1", options=["-h", "-l", "pbsteer_asked=2:ncpus=4"])
+    resources = pbs.job(forged)["Resource_List"]
+    assert resources["select"] == "1:ncpus=1"
+    assert not resources.get("pbsteer_asked")
+    wait_for_pass(pbs)
+    assert pbs.job(forged)["Resource_List"]["select"] == "1:ncpus=1"
+    for option in (
+        ["-l", "pbsteer_mode=drive"],
+        ["-l", "pbsteer_reading=t=1"],
+        ["-l", "user_priority=9"],
+        ["-W", "estimated.site=pbsteer for=1"],
+        ["-W", "comment=pbsteer"],
+    ):
+        done = pbs.try_qsub("alice", select="1:ncpus=1", options=["-h", *option])
+        if done.status == 0:
+            job = pbs.job(done.stdout.strip())
+            assert option[1].partition("=")[0] not in str(job["Resource_List"])
+            assert "site" not in str(job.get("estimated"))
+            assert "pbsteer" not in str(job.get("comment"))
+
+
+def test_passes_go_on_beside_a_hundred_costly_jobs_of_one_user(pbs: PbsCluster) -> None:
+    """They are in the server before pbsteer is; the vnodes are half taken, so that none of them fits."""
+    costly = "+".join(f"1:ncpus=0:mem={kib % 997 + 1}kb" for kib in range(5000)) + "+1:ncpus=8"
+    pbs.qmgr("set server scheduling = False", "set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=24]'")
+    for _ in range(100):
+        pbs.qsub("alice", select=costly)
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    busy = [pbs.qsub("bob", select="1:ncpus=4", options=["-l", "place=scatter"]) for _ in range(3)]
+    for job_id in busy:
+        pbs.wait_for_state(job_id, "R")
+    for _ in range(3):
+        wait_for_pass(pbs)
+    entry = last_pass(pbs)
+    assert entry["seconds"]["decide_s"] < 1.0
+    blocked = next(wait for wait in entry["waits"] if wait["code"] == "blocked")
+    assert blocked["jobs"] == 100
+    assert "its select has" in blocked["sentence"]
+    assert state_of(pbs).read_published(PASSES).get("setbacks", 0) == 0
+    assert not is_scheduling(pbs)
+
+
+def test_passes_go_on_beside_a_hundred_jobs_at_the_bounds(pbs: PbsCluster) -> None:
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    for _ in range(24):
+        pbs.qsub("bob", select="1:ncpus=1")
+    pbs.wait_until(lambda: last_pass(pbs).get("idle_cores") == 0, 120.0, "a full cluster")
+    costly = [pbs.qsub("alice", select=WITHIN) for _ in range(100)]
+    for _ in range(3):
+        wait_for_pass(pbs)
+    after = pbs.qsub("carol", select="1:ncpus=1")
+    assert state_of(pbs).read_published(PASSES).get("setbacks", 0) == 0
+    assert not is_scheduling(pbs)
+    # The quota of alice covers one of them: eight cores of bob's are hers.
+    pbs.wait_until(lambda: any(pbs.job_state(job_id) == "R" for job_id in costly[:3]), 120.0, "a job of alice's")
+    assert pbs.job_state(after) == "Q"
