@@ -37,7 +37,7 @@ class Pool:
         self.by_class: list[Run] = []
         self.counted: dict[str, int] = {}
         self.spares: dict[Owner, int] = {}
-        self.in_classes: dict[int, int] = {}
+        self.in_classes: dict[tuple[str, int], int] = {}
         self.exempt: list[Run] = []
         self.offers: Offers | None = None
         self.offers_if_exempt: Offers | None = None
@@ -174,11 +174,12 @@ class Candidates:
                 if over and run.id not in picked:
                     pool.note_over(run, cores)
                 if classes is not None and run.id not in picked:
-                    rank = classes.of_run(run)
-                    in_classes[rank] = in_classes.get(rank, 0) + cores
+                    kind = (job.queue, classes.of_run(run))
+                    in_classes[kind] = in_classes.get(kind, 0) + cores
                 sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
                 ordered.append(run)
-            sizes.sort()
+            # Of equally many cores the first in the configured order, which for these is the least unsaved work.
+            sizes.sort(key=lambda sized: (sized[0].cores, sized[1]))
             if self._classes is not None:
                 pool.by_class = self._lowest_first(ordered, self._classes)
         return pool
@@ -223,7 +224,7 @@ class Candidates:
         """Whether the job would not fit what is free even without all runs that the rules could offer, as far as
         counting tells."""
         if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
-            offered = sum(cores for rank, cores in pool.in_classes.items() if rank < rights.above)
+            offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
             if rights.by_quota:
                 offered += self._most_by_quota(job.user, pool)
             if capacity.idle(usable) + offered < job.cores:
@@ -246,7 +247,7 @@ class Candidates:
         """The runs that may be preempted at all by what they are, in the configured order."""
         if self._candidates is None:
             cap = self._quota.cap
-            counts, promises, holds = self._ledger.preemptions, self._ledger.promises, self._ledger.holds
+            counts, holds = self._ledger.preemptions, self._ledger.holds
             managed = {queue.name for queue in self._world.queues.values() if queue.managed}
             self._candidates = sorted(
                 (
@@ -255,29 +256,33 @@ class Candidates:
                     if run.job.rerunable
                     and not run.exiting
                     # Taken back now, the start of a beneficiary would have cost its victims their work for nothing.
-                    and not (
-                        run.start_s == self._now_s and (run.subjob is not None or run.id in promises or run.id in holds)
-                    )
+                    and not (run.start_s == self._now_s and (run.subjob is not None or run.id in holds))
                     and counts.get(run.id, 0) < cap
                     and run.job.queue in managed
                     and (self._classes is not None or self._quotas.bounds(run.job, run.placement))
                 ),
-                key=self._order,
+                key=lambda run: (*self._order(run), run.id),
             )
         return self._candidates
 
-    def _order(self, run: Run) -> tuple[float, float, str]:
-        order = self._quota.victim_order
-        if order == "newest":
-            return (-run.start_s, 0, run.id)
-        if order == "oldest":
-            return (run.start_s, 0, run.id)
-        if order == "fewest-cores":
-            return (run.job.cores, -run.start_s, run.id)
-        if order == "most-cores":
-            return (-run.job.cores, -run.start_s, run.id)
+    def unsaved(self, run: Run) -> float:
+        """The core-seconds of work that a run would have to repeat."""
         saves = self._saves if run.job.saves is None else run.job.saves
-        return (0 if saves else run.job.cores * (self._now_s - run.start_s), run.job.cores, run.id)
+        return 0 if saves else run.job.cores * (self._now_s - run.start_s)
+
+    def _order(self, run: Run) -> tuple[float, ...]:
+        """The configured order; ties go to less unsaved work, then to the later started, then the later submitted."""
+        order, job = self._quota.victim_order, run.job
+        ties = (self.unsaved(run), -run.start_s, -job.submit_s, -job.sequence, -(run.subjob or 0))
+        if order == "newest":
+            return (-run.start_s, *ties)
+        if order == "oldest":
+            return (run.start_s, *ties)
+        if order == "fewest-cores":
+            return (job.cores, *ties)
+        if order == "most-cores":
+            return (-job.cores, *ties)
+        return ties
 
     def _lowest_first(self, candidates: list[Run], classes: Classes) -> list[Run]:
         """By class, lowest first; among equals the deferrable ones, where the site wants it; then those submitted
@@ -289,7 +294,14 @@ class Candidates:
 
         return sorted(
             candidates,
-            key=lambda run: (classes.of_run(run), deferred(run), -run.job.submit_s, -run.job.sequence, run.id),
+            key=lambda run: (
+                classes.of_victim(run),
+                deferred(run),
+                -run.job.submit_s,
+                -run.job.sequence,
+                *self._order(run),
+                run.id,
+            ),
         )
 
     def _pieces_without(self, rights: Rights, usable: int, pool: Pool, cores: int, capacity: Capacity) -> int:
@@ -309,7 +321,9 @@ class Candidates:
             lower = [
                 key[1].above
                 for key in self._idle
-                if key[0] == usable and key[1].by_quota == rights.by_quota and key[1].above < rights.above
+                if key[0] == usable
+                and key[1].above < rights.above
+                and key[1]._replace(above=rights.above, rank=rights.rank) == rights
             ]
             directory = capacity.directory
             classes, below = self._classes, max(lower, default=None)
@@ -319,12 +333,18 @@ class Candidates:
                     if run.id in pool.counted:
                         add_idle(idle, run, usable, directory)
             else:
-                idle = self._idle[usable, rights._replace(above=below)][:]
+                idle = next(
+                    each
+                    for key, each in self._idle.items()
+                    if key[0] == usable
+                    and key[1].above == below
+                    and key[1]._replace(above=rights.above, rank=rights.rank) == rights
+                )[:]
             for run in pool.by_class if classes is not None else ():
                 rank = classes.of_run(run) if classes is not None else BASE
                 known_by_quota = rights.by_quota and run.id in pool.counted
                 counted = known_by_quota or run.id in self.picked
-                if (below is None or rank >= below) and rank < rights.above and not counted:
+                if (below is None or rank >= below) and rights.by_class(rank, run.job.queue) and not counted:
                     add_idle(idle, run, usable, directory)
             known = self._idle[usable, rights] = idle
         return known

@@ -39,9 +39,13 @@ class QuotaLeft(NamedTuple):
 
 
 class Classes:
-    """The classes of one pass: of runs, frozen at their start, and of waiting jobs, decided by :meth:`order`."""
+    """The classes of one pass: of runs, frozen at their start, and of waiting jobs, decided by :meth:`order`. With
+    ``compare_queues`` the priorities of all queues are on one scale."""
 
-    def __init__(self, world: World, ledger: Ledger, quotas: Quotas, now_s: float) -> None:
+    def __init__(
+        self, world: World, ledger: Ledger, quotas: Quotas, now_s: float, compare_queues: bool = False
+    ) -> None:
+        self.compare_queues = compare_queues
         self._world = world
         self._now_s = now_s
         self._quotas = quotas
@@ -61,6 +65,25 @@ class Classes:
     def of_run(self, run: Run) -> int:
         """The class that a run started in."""
         return self.of_runs.get(run.id, BASE)
+
+    def of_victim(self, run: Run) -> int:
+        """The class that protects a run: the one it started in, or the one it would get now if it were queued again,
+        where that is higher. A victim would preempt in its turn for what was just taken from it, else."""
+        frozen = self.of_runs.get(run.id, BASE)
+        subject = self.subject(run.job)
+        if subject is None or subject.priority <= frozen:
+            return frozen
+        if not subject.quotas and run.job.request.cores:
+            return frozen
+        needs = self._quotas.needs(run.job, run.placement)
+        for scope, resource, entity, limit in subject.quotas:
+            if resource in needs and self._quotas.used(scope, entity, resource) > limit:
+                return frozen
+        return subject.priority
+
+    def comparable(self, queue: str, other: str) -> bool:
+        """Whether the classes of two queues stand above or below each other."""
+        return self.compare_queues or queue == other
 
     def start(self, job: Job, run_id: str) -> None:
         """The job starts: its class is frozen."""

@@ -13,9 +13,9 @@ from policy.asked import Asked
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.core_lists import NO_CORES, Cores
-from policy.ledger import PROMISE, Backfilled, Cut, Hold, Ledger
+from policy.ledger import PROMISE, Backfilled, Cut, Hold, Ledger, Moved
 from policy.placement import Placement
-from policy.plan import Estimate, Plan, Preempt, Start, Waits
+from policy.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
 from policy.reasons import Number, Reason
 from policy.regions import Region, parts_with_one_head
 from policy.releases import Pending, once_victims_end
@@ -46,6 +46,8 @@ class Draft:
         self.holds: dict[str, Hold] = {}
         # Times promised to those who are no heads any more, as cores are kept for them.
         self.promised: dict[str, float] = {}
+        # Promises that heads had to give up, or have later now, for jobs with a better claim.
+        self.moved: dict[str, MovedPromise] = {}
         self.regions: dict[str, Region] = {}
         self.next_s = UNLIMITED_S
         self.again = False
@@ -68,6 +70,8 @@ class Draft:
             left = job._replace(subjobs=job.subjobs[1:])
         world, undo = self._world, self._undo
         end_s = self.now_s + job.left_s
+        preemption = self._scene.preemption if job.id in self._ledger.promises else None
+        was_within = preemption is not None and self._scene.claims.is_within(job)
         undo.append(("jobs", job.id, world.set_job(job.id, None)))
         if left is not None:
             undo.append(("jobs", job.id, world.set_job(job.id, left)))
@@ -80,6 +84,8 @@ class Draft:
         cores = NO_CORES
         if job.rank is not None and job.rank.detail != "vnode":
             cores = scene.core_book.give(run_id, placement)
+        if was_within and preemption is not None:
+            preemption.keep_promised_start(run_id)
         self.starts.append(Start(run_id, job, placement, backfilled is not None, subjob, why, cores))
         if backfilled is not None:
             self._backfilled[run_id] = backfilled
@@ -123,6 +129,9 @@ class Draft:
         self._scene.quotas.shift(run.job, 1, run.placement)
         region = self.regions[run.job.queue]
         region.idle = self._capacity.idle(region.vnodes)
+        promised_s = self._ledger.promises.get(run.id)
+        if promised_s is not None:
+            self.moved[run.id] = MovedPromise(run.id, promised_s, None, beneficiary.id)
         self.leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
         return True
 
@@ -199,12 +208,15 @@ class Draft:
             jobs = self.waits[reason] = []
         return jobs
 
-    def leave_no_more(self, job: Job) -> None:
-        """The job's reason no longer holds: it will be given another outcome."""
-        for jobs in self.waits.values():
+    def leave_no_more(self, job: Job, reason: Reason | None = None) -> Reason | None:
+        """The job's reason, looked for where it is not given, no longer holds: it will be given another outcome. Gives
+        the reason, None where the job had none."""
+        for each in self.waits if reason is None else (reason,):
+            jobs = self.waits.get(each, [])
             if job in jobs:
                 jobs.remove(job)
-                return
+                return each
+        return None
 
     def opens_s(self, job: Job, shut: Reason) -> float:
         """When the hard limit or the licences that shut the job out are given back, as runs end by their estimates;
@@ -220,7 +232,9 @@ class Draft:
             return None
         for region in self.each_region():
             reservation = region.reservation
-            if reservation is not None and reservation.head.id != job.id and end_s > reservation.until_s:
+            if reservation is None or reservation.head.id == job.id or end_s <= reservation.until_s:
+                continue
+            if self._scene.preemption is None or not self._scene.claims.outranks(job, reservation.head):
                 reason = self._scene.gates.shut_beside(job, reservation.head)
                 if reason is not None:
                     return reason
@@ -265,7 +279,8 @@ class Draft:
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
         classes = self._scene.classes.of_jobs if self._scene.classes is not None else None
         ledger = self._next(promises)
-        return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again)
+        moved = tuple(self.moved[head] for head in sorted(self.moved))
+        return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
         """The first reserved time of each head: the one of the moment may be earlier, a start is never to be later."""
@@ -275,7 +290,11 @@ class Draft:
             for region in self.each_region()
             if region.reservation is not None and region.reservation.at_s != UNLIMITED_S
         ]
-        if len(reservations) == len(before) == 1 and reservations[0].head.id in before and not self._undo:
+        if (
+            len(reservations) == len(before) == 1
+            and reservations[0].head.id in before
+            and not (self._undo or self.moved)
+        ):
             (reservation,) = reservations
             head = reservation.head.id
             return (Estimate(head, reservation.at_s, before[head]),), before
@@ -286,7 +305,7 @@ class Draft:
         begun = {start.job.id for start in self.starts}
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
-            if job is not None and job_id not in begun:
+            if job is not None and job_id not in begun and job_id not in self.moved:
                 reason = self._scene.gates.shut(job)
                 # A window that keeps the whole queue away was known when the promise was made.
                 if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
@@ -325,6 +344,9 @@ class Draft:
         if cores or "core_book" in scene.__dict__:
             lists = {run: each for run, each in scene.core_book.lists.items() if run in runs}
             cores = cores if lists == cores else lists
+        moved: Mapping[str, Moved] = ledger.moved
+        if moved or self.moved:
+            moved = self._moved_so_far()
         stripes = scene.placer.stripes if ledger.stripes or "placer" in scene.__dict__ else ledger.stripes
         asked = self._asked(promises)
         if (
@@ -336,6 +358,7 @@ class Draft:
             and cuts is ledger.cuts
             and cores is ledger.cores
             and asked is ledger.asked
+            and moved == ledger.moved
             and not self.holds
             and not ledger.holds
             and self.first_behind == ledger.first_behind
@@ -352,6 +375,7 @@ class Draft:
             cores=cores,
             first_behind=self.first_behind,
             asked=asked,
+            moved=moved,
         )
 
     def _asked(self, promises: Mapping[str, float]) -> Mapping[str, Asked]:
@@ -367,6 +391,15 @@ class Draft:
             if job_id in jobs
         }
         return before if asked == before else asked
+
+    def _moved_so_far(self) -> Mapping[str, Moved]:
+        """How the promises of the jobs that wait have moved, in this pass and before."""
+        waiting, known = self._world.jobs, self._ledger.moved
+        moved = {job: each for job, each in known.items() if job in waiting}
+        for head, now in self.moved.items():
+            before = known.get(head, Moved(now.was_s, 0, ""))
+            moved[head] = Moved(before.first_s, before.times + 1, now.beneficiary)
+        return moved
 
 
 def _array_of(run_id: str) -> str:

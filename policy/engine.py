@@ -114,6 +114,7 @@ class _Pass:
         else:
             self._walk(entries)
         draft.first_behind = self._attempts.first_behind
+        self._turns.settle_heads()
         if settings.rescue.enabled:
             self._attempts.guard(lambda: rescue(self._scene, draft, self._turns.holds))
         if self._shrinks:
@@ -155,8 +156,8 @@ class _Pass:
     # The order
 
     def _in_order(self) -> Sequence[Entry]:
-        """The waiting jobs in queue order, by class where there are any; those with a promise first; without those
-        whose cores are kept already."""
+        """The waiting jobs in queue order, by class where there are any; those with a promise before all to which they
+        do not give way for their class; without those whose cores are kept already."""
         entries: Sequence[Entry] = self._world.order
         if self._scene.classes is not None:
             entries = self._scene.classes.order(entries)
@@ -166,8 +167,23 @@ class _Pass:
         if promises and entries and not (len(promises) == 1 and entries[0][3] in promises):
             first = [entry for entry in entries if entry[3] in promises]
             if entries[: len(first)] != first:
-                entries = first + [entry for entry in entries if entry[3] not in promises]
+                rest = [entry for entry in entries if entry[3] not in promises]
+                entries = self._behind_higher_classes(first, rest)
         return entries if entries is not self._world.order else entries[:]
+
+    def _behind_higher_classes(self, promised: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
+        """The jobs with a promise before all others, but for those of higher classes, to which they give way."""
+        claims = self._scene.claims
+        if self._scene.classes is None or not self._settings.priority.preempt:
+            return [*promised, *entries]
+        ordered: list[Entry] = []
+        for head in promised:
+            first = next(
+                (i for i, entry in enumerate(entries) if not claims.outranks_by_class(entry[5], head[5])), len(entries)
+            )
+            ordered += [*entries[:first], head]
+            entries = entries[first:]
+        return [*ordered, *entries]
 
     def _walk_plainly(self, entries: Sequence[Entry], region: Region) -> None:
         """The walk where idle cores alone decide who is looked at: one region, no gates, nobody preempts."""

@@ -104,7 +104,11 @@ class Holds:
 
     def _standing(self, job: Job, run: Run) -> Standing | None:
         """How the entry stands by which the run goes; None where it goes for its lower class."""
-        if self._classes is not None and self._classes.of_run(run) < self._classes.of(job):
+        if (
+            self._classes is not None
+            and self._classes.comparable(job.queue, run.job.queue)
+            and self._classes.of_run(run) < self._classes.of(job)
+        ):
             return None
         return self._quotas.surplus(run.job, run.placement) or self._quotas.standing(run.job)
 

@@ -78,6 +78,14 @@ class Cut(NamedTuple):
     numbers: tuple[tuple[str, Any], ...]
 
 
+class Moved(NamedTuple):
+    """A head whose promise moved: the first start it was promised, how often it moved, and for which job last."""
+
+    first_s: float
+    times: int
+    beneficiary: str
+
+
 class Ledger(NamedTuple):
     """What is remembered, each by id or name.
 
@@ -88,6 +96,7 @@ class Ledger(NamedTuple):
     were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
     ``asked``: what each of those with a promise or a hold asked for when it was given.
     ``first_behind``: which of the jobs behind the heads is tried first, as the last pass had no time left for it.
+    ``moved``: waiting job to how its promise moved for jobs with a better claim.
     """
 
     promises: Mapping[str, float] = _NOTHING
@@ -103,6 +112,7 @@ class Ledger(NamedTuple):
     cores: Mapping[str, Cores] = _NOTHING
     first_behind: int = 0
     asked: Mapping[str, Asked] = _NOTHING
+    moved: Mapping[str, Moved] = _NOTHING
 
     def to_data(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -140,6 +150,7 @@ class Ledger(NamedTuple):
             },
             "first_behind": self.first_behind,
             "asked": {job: asked.to_data() for job, asked in self.asked.items()},
+            "moved": {job: list(moved) for job, moved in self.moved.items()},
         }
 
     @classmethod
@@ -173,6 +184,8 @@ class Ledger(NamedTuple):
                 cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
                 first_behind=_count(data.get("first_behind", 0)),
                 asked=_each(data.get("asked", {}), Asked.from_data),
+                # A ledger of this version that was written before promises could move has none.
+                moved=_each(data.get("moved", {}), _moved),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error
@@ -228,6 +241,13 @@ def _cut(value: Any) -> Cut:
             raise TypeError(f"{number!r} is neither a number nor a text")
         read.append((str(name), _NEVER_S if number is None else number))
     return Cut(_time_s(at_s), code, tuple(read))
+
+
+def _moved(value: Any) -> Moved:
+    first_s, times, beneficiary = value
+    if not isinstance(beneficiary, str):
+        raise TypeError(f"{beneficiary!r} is no job")
+    return Moved(_time_s(first_s), _count(times), beneficiary)
 
 
 def _history(value: Any) -> History:

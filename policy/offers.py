@@ -12,17 +12,30 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from policy.classes import BASE, Classes
-from policy.cluster import Job, Run
+from policy.cluster import Run
 from policy.limits import EntityKey
-from policy.placement import Placement
 from policy.quotas import Owner, Quotas
 
 
 class Rights(NamedTuple):
-    """By which rules a job may preempt: within quota (A); above the base class (B, its class, else BASE)."""
+    """By which rules a job may preempt: within quota (A); above the base class (B, its class, else BASE).
+
+    ``rank`` is the job's class whether or not rule B is on, ``queue`` the one whose runs have comparable classes; none
+    where those of all queues are.
+    """
 
     by_quota: bool
     above: int
+    rank: int = BASE
+    queue: str | None = None
+
+    def by_class(self, rank: int, queue: str) -> bool:
+        """Whether rule B offers a run of this class and queue."""
+        return self.above != BASE and rank < self.above and (self.queue is None or self.queue == queue)
+
+    def may_take(self, rank: int, queue: str) -> bool:
+        """Whether rule A may offer a run of this class and queue: none of a class above the job's own."""
+        return self.by_quota and (rank <= self.rank or (self.queue is not None and self.queue != queue))
 
 
 class Offered(NamedTuple):
@@ -33,13 +46,12 @@ class Offered(NamedTuple):
 
 
 class _Group:
-    """Runs that are offered together. ``job`` and ``where`` stand for those of all of them."""
+    """Runs that are offered together. ``run`` stands for all of them, ``rank`` is the class that protects them."""
 
-    __slots__ = ("cores", "job", "over", "rank", "starts", "where")
+    __slots__ = ("cores", "over", "rank", "run", "starts")
 
     def __init__(self, run: Run, rank: int) -> None:
-        self.job: Job = run.job
-        self.where: Placement = run.placement
+        self.run = run
         self.rank = rank
         self.over = False
         self.cores = 0
@@ -51,51 +63,53 @@ class Offers:
 
     def __init__(self, runs: Iterable[tuple[Run, int]], quotas: Quotas, classes: Classes | None) -> None:
         self._quotas = quotas
+        self._classes = classes
         self._cores: dict[str, tuple[_Group, int]] = {}
         groups: dict[tuple[Owner, tuple[tuple[str, int], ...], int], _Group] = {}
         for run, cores in runs:
-            rank = BASE if classes is None else classes.of_run(run)
-            key = (quotas.owner(run.job, run.placement), tuple(quotas.needs(run.job, run.placement).items()), rank)
+            key = (
+                quotas.owner(run.job, run.placement),
+                tuple(quotas.needs(run.job, run.placement).items()),
+                BASE if classes is None else classes.of_run(run),
+            )
             group = groups.get(key)
             if group is None:
-                group = groups[key] = _Group(run, rank)
+                group = groups[key] = _Group(run, self._rank(run))
             group.cores += cores
             group.starts.append(run.start_s)
             self._cores[run.id] = (group, cores)
         self._groups = list(groups.values())
         self._of_entity: dict[tuple[str, str, EntityKey], list[_Group]] = defaultdict(list)
         for group in self._groups:
-            for scope, resource, entity, _ in quotas.bounds(group.job, group.where):
+            for scope, resource, entity, _ in quotas.bounds(group.run.job, group.run.placement):
                 self._of_entity[scope, resource, entity].append(group)
         self._used: dict[tuple[str, str, EntityKey], int] = {}
         self._booked: Mapping[object, object] = {}
-        # Runs and cores by class; the same of those whom rule A offers, by user and class.
-        self._of_class: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self._over: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self._over_of: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        # Runs and cores by queue and class; the same of those whom rule A offers, by these, and by user as well.
+        self._of_class: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        self._over: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        self._over_of: dict[tuple[str, str, int], list[int]] = defaultdict(lambda: [0, 0])
         for group in self._groups:
-            _add(self._of_class[group.rank], len(group.starts), group.cores)
+            self._count(group, 1)
 
     def count_out(self, run: Run) -> None:
         """The run is nobody's victim any more."""
         group, cores = self._cores.pop(run.id, (None, 0))
         if group is not None:
+            self._count(group, -1)
             group.cores -= cores
             group.starts.remove(run.start_s)
-            _add(self._of_class[group.rank], -1, -cores)
-            if group.over:
-                self._add_over(group, -1, -cores)
+            self._count(group, 1)
 
     def to(self, user: str, rights: Rights) -> Offered:
         """What is offered to a job of this user with these rights."""
-        if rights.by_quota:
-            self._look_again()
+        self._look_again()
         runs = cores = 0
-        for rank, (of_rank, cores_of_rank) in self._of_class.items():
-            if _is_lower(rank, rights):
+        for (queue, rank), (of_rank, cores_of_rank) in self._of_class.items():
+            if rights.by_class(rank, queue):
                 runs, cores = runs + of_rank, cores + cores_of_rank
-            elif rights.by_quota:
-                over, own = self._over[rank], self._over_of[user, rank]
+            elif rights.may_take(rank, queue):
+                over, own = self._over[queue, rank], self._over_of[user, queue, rank]
                 runs, cores = runs + over[0] - own[0], cores + over[1] - own[1]
         return Offered(runs, cores)
 
@@ -105,7 +119,10 @@ class Offers:
             min(group.starts)
             for group in self._groups
             if group.starts
-            and (_is_lower(group.rank, rights) or (rights.by_quota and group.over and group.job.user != user))
+            and (
+                rights.by_class(group.rank, group.run.job.queue)
+                or (rights.may_take(group.rank, group.run.job.queue) and group.over and group.run.job.user != user)
+            )
         )
 
     def _look_again(self) -> None:
@@ -121,20 +138,21 @@ class Offers:
                 self._used[scope, resource, entity] = used
                 changed.update((id(group), group) for group in groups)
         for group in changed.values():
-            over = quotas.surplus(group.job, group.where) is not None
-            if over is not group.over:
-                sign = 1 if over else -1
-                group.over = over
-                self._add_over(group, sign * len(group.starts), sign * group.cores)
+            self._count(group, -1)
+            group.over = quotas.surplus(group.run.job, group.run.placement) is not None
+            group.rank = self._rank(group.run)
+            self._count(group, 1)
 
-    def _add_over(self, group: _Group, runs: int, cores: int) -> None:
-        _add(self._over[group.rank], runs, cores)
-        _add(self._over_of[group.job.user, group.rank], runs, cores)
+    def _rank(self, run: Run) -> int:
+        return BASE if self._classes is None else self._classes.of_victim(run)
 
-
-def _is_lower(rank: int, rights: Rights) -> bool:
-    """Whether rule B offers a run of this class."""
-    return rights.above != BASE and rank < rights.above
+    def _count(self, group: _Group, sign: int) -> None:
+        """Add a group to the sums, or take it off them."""
+        runs, cores, queue = sign * len(group.starts), sign * group.cores, group.run.job.queue
+        _add(self._of_class[queue, group.rank], runs, cores)
+        if group.over:
+            _add(self._over[queue, group.rank], runs, cores)
+            _add(self._over_of[group.run.job.user, queue, group.rank], runs, cores)
 
 
 def _add(sums: list[int], runs: int, cores: int) -> None:

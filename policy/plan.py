@@ -57,6 +57,16 @@ class Estimate(NamedTuple):
     promised_s: float
 
 
+class MovedPromise(NamedTuple):
+    """The promised start of a waiting job that gave way to a beneficiary with a better claim: what it was, and what it
+    is now; None where the job is promised none until it heads its region again."""
+
+    id: str
+    was_s: float
+    at_s: float | None
+    beneficiary: str
+
+
 class Wait(NamedTuple):
     """Jobs left alone for one reason."""
 
@@ -97,7 +107,8 @@ class Plan(NamedTuple):
     time alone will change what is decided (a promised time comes, a delay is over), as long as runs end when they are
     expected to, None where it does not; ``classes`` the class of each waiting job above the base class (P2), None where
     no queue has priorities; ``again`` is True where the plan's own starts change what is decided: one was taken back,
-    or one put somebody over quota when others had found no victim."""
+    or one put somebody over quota when others had found no victim; ``moved`` the promises that this pass moved for
+    jobs with a better claim."""
 
     time_s: float
     starts: tuple[Start, ...]
@@ -109,6 +120,7 @@ class Plan(NamedTuple):
     next_s: float | None = None
     classes: Mapping[str, int] | None = None
     again: bool = False
+    moved: tuple[MovedPromise, ...] = ()
 
     def reasons(self) -> dict[str, tuple[Job, Reason]]:
         """Each job left alone, by id, with its reason."""

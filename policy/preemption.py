@@ -8,7 +8,7 @@ or may not be rerun is nobody's victim. The search itself is :mod:`policy.victim
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from policy.candidates import Candidates, Pool
@@ -46,6 +46,9 @@ _DELAYS_HEAD = Reason("preempt-delays-head")
 # Where so many single victims would each delay the head, another single one hardly helps: take several.
 _SINGLES_BESIDE_HEAD = 16
 
+# So many single victims are tried for less repeated work than several victims would cost.
+_SINGLES_FOR_HEAD = 64
+
 
 class Preemption:
     """The rules A and B in one pass, and what they have taken so far."""
@@ -61,11 +64,12 @@ class Preemption:
     ) -> None:
         self._world = world
         self._quotas = quotas
-        self._classes = classes if settings.priority.preempt else None
+        self._classes = classes
+        self._rule_b = classes is not None and settings.priority.preempt
         self._settings = settings.quota
         self._rule_a = settings.quota.preempt and world.has_quotas
         self._now_s = now_s
-        self._candidates = Candidates(world, ledger, quotas, self._classes, settings, now_s)
+        self._candidates = Candidates(world, ledger, quotas, classes, settings, now_s)
         # Shapes that would delay the head, by the shortest estimate that did and what was closed to it, and why: the
         # head's room only shrinks in a pass.
         self._delaying: dict[object, tuple[float, int, Reason]] = {}
@@ -73,19 +77,23 @@ class Preemption:
         self._failed: dict[object, tuple[int, Reason]] = {}
         # Shapes that what the victims leave over did not hold, by the shortest estimate that was tried.
         self._no_surplus: dict[object, tuple[Capacity, float]] = {}
+        # Starts of this pass that were promised to jobs within quota.
+        self._promised_within: set[str] = set()
         self._in_vain = False
         self._taken = 0
 
     def rights(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
         """By which rules the job may preempt; None and why not, where by none."""
         refused: list[Reason] = []
-        by_quota, above = False, BASE
+        by_quota, above, rank = False, BASE, BASE
         if self._rule_a:
             reason = self._refused_by_quota(job)
             by_quota = reason is None
             refused += [reason] if reason is not None else []
         if self._classes is not None:
-            above = self._classes.of(job)
+            rank = self._classes.of(job)
+        if self._classes is not None and self._rule_b:
+            above = rank
             refused += [self._why_base(job, self._classes)] if above == BASE else []
         if not by_quota and above == BASE:
             return None, tuple(refused)
@@ -94,7 +102,8 @@ class Preemption:
             at_s = job.submit_s + settings.delay_s + settings.delay_per_core_s * job.cores
             if at_s > self._now_s:
                 return None, (Reason("preempt-delay", (("at_s", at_s),)),)
-        return Rights(by_quota, above), ()
+        everywhere = self._classes is None or self._classes.compare_queues
+        return Rights(by_quota, above, rank, None if everywhere else job.queue), ()
 
     def _refused_by_quota(self, job: Job) -> Reason | None:
         if not self._quotas.bounds(job):
@@ -190,6 +199,10 @@ class Preemption:
         find a victim."""
         return self._in_vain and self._rule_a and self._quotas.is_over(job)
 
+    def keep_promised_start(self, run_id: str) -> None:
+        """A job within quota starts as it was promised: rule A does not take the start back in this pass."""
+        self._promised_within.add(run_id)
+
     def spent(self) -> Reason | None:
         """Why nobody preempts in this pass any more; None as long as somebody may."""
         if self._taken < self._settings.max_victims_per_pass:
@@ -210,9 +223,10 @@ class Preemption:
 
     def _rule_for(self, run: Run, rights: Rights) -> Victim | None:
         """The run as a victim of a job with these rights, whoever's; None where neither rule offers it now."""
-        if rights.above != BASE and self._classes is not None and self._classes.of_run(run) < rights.above:
+        rank = BASE if self._classes is None else self._classes.of_victim(run)
+        if rights.by_class(rank, run.job.queue):
             return Victim(run, None)
-        if rights.by_quota:
+        if rights.may_take(rank, run.job.queue) and run.id not in self._promised_within:
             standing = self._quotas.surplus(run.job, run.placement)
             return None if standing is None else Victim(run, standing)
         return None
@@ -228,12 +242,38 @@ class Preemption:
     # The search
 
     def _search(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        room = None
-        lower = any(cores and rank < rights.above for rank, cores in pool.in_classes.items())
+        if search.fits_but_for_head():
+            return self._least_repeated(job, rights, search, pool)
+        lower = any(cores and rights.by_class(rank, queue) for (queue, rank), cores in pool.in_classes.items())
         if rights.by_quota and not lower and self._settings.victim_order == "smallest-sufficient":
+            # Runs of the base class go first, so all others are left out as long as these are enough.
+            only_base = rights._replace(above=BASE, rank=BASE, queue=None)
+            for each in (rights,) if self._classes is None else (only_base, rights):
+                room = self._smallest_sufficient(job, each, search, pool)
+                room = room or self._walk(job, each, search, self._in_order(each, pool))
+                if room is not None:
+                    return room
+            return None
+        room = self._walk(job, rights, search, self._in_order(rights, pool))
+        if room is None and rights.by_quota:
+            # The first runs in order may use up what their owner is over quota by, and not be enough.
             room = self._smallest_sufficient(job, rights, search, pool)
-        if room is None:
-            room = self._walk(job, rights, search, pool)
+        return room
+
+    def _least_repeated(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
+        """Victims where the job fits but for the head: they only make room beside it, so those go that repeat the least
+        work, whatever the order of victims: several or, where that repeats less, a single one."""
+        unsaved = self._candidates.unsaved
+        ordered = sorted(self._in_order(rights, pool), key=unsaved)
+        room = self._walk(job, rights, search, ordered)
+        least = None if room is None else sum(map(unsaved, room.runs))
+        for run in ordered[:_SINGLES_FOR_HEAD]:
+            if least is None or unsaved(run) >= least:
+                break
+            if search.may_use(run) and self._offer(run, job, rights) is not None:
+                single = search.alone(run)
+                if single is not None:
+                    return single
         return room
 
     def _smallest_sufficient(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
@@ -257,12 +297,12 @@ class Preemption:
                     return room
         return None
 
-    def _walk(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """The first runs in the order of the rules that are enough, each asked with those before it gone."""
+    def _walk(self, job: Job, rights: Rights, search: Search, ordered: Iterable[Run]) -> Room | None:
+        """The first runs of those given that are enough, each asked with those before it gone."""
         gone: list[Run] = []
 
         def offered() -> Iterator[Run]:
-            for run in self._in_order(rights, pool):
+            for run in ordered:
                 if search.may_use(run) and self._offer(run, job, rights) is not None:
                     self._quotas.shift(run.job, -1, run.placement)
                     gone.append(run)
@@ -275,16 +315,23 @@ class Preemption:
                 self._quotas.shift(run.job, 1, run.placement)
 
     def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
-        """The runs of lower classes in P2's order, then those that only rule A offers, in the configured order."""
-        classes = self._classes
-        if rights.above != BASE and classes is not None:
-            yield from (run for run in pool.by_class if classes.of_run(run) < rights.above)
-        if rights.by_quota:
-            for run in pool.ordered:
-                if pool.spares.get(self._quotas.owner(run.job, run.placement), 0) > 0 and (
-                    rights.above == BASE or classes is None or classes.of_run(run) >= rights.above
-                ):
+        """The runs of lower classes in P2's order, then those that only rule A offers: those of the base class, then
+        the others, in the configured order."""
+        classes, seen = self._classes, set()
+        for run in pool.by_class if rights.above != BASE and classes is not None else ():
+            if classes is not None and rights.by_class(classes.of_victim(run), run.job.queue):
+                seen.add(run.id)
+                yield run
+        if not rights.by_quota:
+            return
+        above_base: list[Run] = []
+        for run in pool.ordered:
+            if run.id not in seen and pool.spares.get(self._quotas.owner(run.job, run.placement), 0) > 0:
+                if classes is not None and classes.of_victim(run) != BASE:
+                    above_base.append(run)
+                else:
                     yield run
+        yield from above_base
 
     def _as_found(self, job: Job, rights: Rights, room: Room) -> Found:
         """The victims, each with how its entry stood at its turn."""
@@ -305,9 +352,11 @@ class Preemption:
         if exempt is not None:
             return exempt
         idle = ("idle", self._world.capacity.idle(usable))
-        if rights.above == BASE:
+        if self._classes is None:
             return Reason("no-victims", (("preemptible", pool.cores_of_others(job.user)), idle))
         offered = self._candidates.offers(usable, pool).to(job.user, rights)
+        if rights.above == BASE:
+            return Reason("no-victims", (("preemptible", offered.cores), idle))
         if not offered.runs:
             return Reason("no-lower-class", (("class", rights.above), idle))
         return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), idle))

@@ -181,6 +181,10 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f" reserved to start {f['at_s_in']}, "
         + (f"when {f['over']} is over" if "over" in f else "when enough running jobs have ended")
     ),
+    "promise-moved": lambda f: (
+        f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"
+        + ("" if f["at_s_in"] == "now" else f"; it had been promised a start {f['at_s_in']}")
+    ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle; it waits for {_short(f['cores'], f['idle']):,} more,"

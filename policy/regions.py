@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from policy.cluster import Job
+from policy.reasons import Reason
 from policy.reservation import Reservation
 from policy.world import World
 
 
 class Region:
     """What one set of queues that share vnodes has come to in this pass: its idle cores, its cores in all on vnodes
-    that take jobs, and the reservation of its head."""
+    that take jobs, the reservation of its head, and why the head waits.
 
-    __slots__ = ("idle", "reservation", "total", "vnodes")
+    ``moved_for`` is the job to which the head gave way since it was reserved for; None where the reservation holds.
+    """
+
+    __slots__ = ("head_waits", "idle", "moved_for", "reservation", "total", "vnodes")
 
     def __init__(self, vnodes: int, idle: int, total: int) -> None:
         self.vnodes = vnodes
         self.idle = idle
         self.total = total
         self.reservation: Reservation | None = None
+        self.head_waits: Reason | None = None
+        self.moved_for: Job | None = None
 
 
 Part = tuple[int, tuple[str, ...], int]

@@ -134,13 +134,14 @@ class Reservation:
             return False
         return allowed == self._allowed or not allowed & ~self._allowed
 
-    def head_vnodes(self) -> int:
-        """The vnodes the head would take at the reserved time; 0 where any will do."""
-        if self._then is None:
+    def head_vnodes(self, then: Capacity | None = None) -> int:
+        """The vnodes the head would take at the reserved time, or of what would be free then; 0 where any will do."""
+        then = then or self._then
+        if then is None:
             return 0
-        placement = fit(self._then, self.head.request, self._allowed)
+        placement = fit(then, self.head.request, self._allowed)
         mask = 0
-        for share in placement.shares(self._then.directory) if placement else ():
+        for share in placement.shares(then.directory) if placement else ():
             mask |= share.mask
         return mask
 
@@ -188,3 +189,7 @@ class HeadGuard:
         kept = self._reservation.fits_head(trial)
         trial.give(shares, self._request)
         return kept
+
+    def vnodes_of_head(self) -> int:
+        """The vnodes that the head would take once those are gone; 0 where any will do."""
+        return self._reservation.head_vnodes(self._trial)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from policy.claims import Claims
 from policy.classes import Classes
 from policy.confined import Confined
 from policy.core_lists import CoreBook
@@ -35,6 +36,7 @@ class Scene:
     confined: Confined | None
     quotas: Quotas
     classes: Classes | None
+    claims: Claims
     placer: Placer
     core_book: CoreBook
     estimates: Estimates
@@ -74,8 +76,9 @@ class Scene:
 
 def _preemption(scene: Scene) -> Preemption | None:
     settings = scene.settings
-    by_class = scene.classes is not None and settings.priority.preempt
-    if not by_class and not (settings.quota.preempt and scene.world.has_quotas):
+    if not (scene.classes is not None and settings.priority.preempt) and not (
+        settings.quota.preempt and scene.world.has_quotas
+    ):
         return None
     return Preemption(scene.world, scene.ledger, scene.quotas, scene.classes, settings, scene.now_s)
 
@@ -85,6 +88,11 @@ def _confined(scene: Scene) -> Confined | None:
     if scene.preemption is None or not scene.settings.quota.confine_unpreemptible:
         return None
     return Confined(scene.ledger, scene.quotas, scene.classes, scene.settings.quota)
+
+
+def _classes(scene: Scene) -> Classes:
+    compare_queues = scene.settings.priority.compare_queues
+    return Classes(scene.world, scene.ledger, scene.quotas, scene.now_s, compare_queues)
 
 
 def _core_book(scene: Scene) -> CoreBook:
@@ -97,7 +105,8 @@ _PARTS: dict[str, Callable[[Scene], object]] = {
     "confined": _confined,
     "gates": lambda scene: Gates(scene.world, scene.now_s, scene.confined),
     "quotas": lambda scene: Quotas(scene.world, scene.settings.quota.counted),
-    "classes": lambda scene: Classes(scene.world, scene.ledger, scene.quotas, scene.now_s),
+    "claims": lambda scene: Claims(scene.quotas, scene.classes, scene.settings),
+    "classes": _classes,
     "placer": lambda scene: Placer(scene.world, scene.settings, scene.ledger, scene.now_s, scene.formulas),
     "core_book": _core_book,
     "estimates": lambda scene: Estimates(scene.settings, scene.ledger, scene.now_s),

@@ -196,10 +196,12 @@ class OrderSettings:
 @dataclass(frozen=True)
 class PrioritySettings:
     """P2: whether a job of a higher class preempts those of lower ones (rule B), and whether among equals the
-    deferrable ones go first rather than those submitted last."""
+    deferrable ones go first rather than those submitted last. With ``compare_queues`` the priorities of all queues are
+    on one scale; without it a class stands above or below those of its own queue only."""
 
     preempt: bool = _flag(True)
     deferrable_first: bool = _flag(False)
+    compare_queues: bool = _flag(False)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from policy.fitting import fit, fits
 from policy.holds import Holds
 from policy.ledger import CLASS, PROMISE, QUOTA, Backfilled
 from policy.placement import Placement
+from policy.plan import MovedPromise
 from policy.preemption import Victim
 from policy.promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.reasons import Number, Reason
@@ -123,6 +124,7 @@ class Turns:
             reason = self._become_head(job, allowed, region, tried, in_the_way)
             if self._cut_ahead(job, allowed, region):
                 return
+            region.head_waits = reason
         draft.leave(job, reason)
 
     def at_a_gate(self, job: Job, shut: Reason) -> None:
@@ -199,8 +201,14 @@ class Turns:
         if pending and reservation.at_s == self._now_s:
             # It waits for the victims of others, which have time to save.
             reservation.at_s += self._settings.checkpoint.grace_s
-        reservation.until_s = min(reservation.at_s, self._ledger.promises.get(job.id, UNLIMITED_S))
-        region.reservation = reservation
+        promised_s = self._ledger.promises.get(job.id, UNLIMITED_S)
+        if reservation.at_s > promised_s:
+            moved_for = region.moved_for or self._started_before(job, region)
+            if moved_for is not None:
+                self._move_promise(job, promised_s, reservation.at_s, moved_for)
+                promised_s = reservation.at_s
+        reservation.until_s = min(reservation.at_s, promised_s)
+        region.reservation, region.moved_for = reservation, None
         numbers: tuple[tuple[str, Number], ...] = (("idle", region.idle), ("at_s", reservation.at_s))
         over = None if windows is None else windows.ending_at(reservation.at_s)
         if over is not None:
@@ -208,7 +216,123 @@ class Turns:
         if in_the_way is not None:
             numbers = (*numbers, ("in_the_way", in_the_way.number("window")))
             tried = (in_the_way, *tried)
+        tried = (*self._moved(job), *tried)
         return Reason("reserved", numbers, (_pinned(job), *tried) if job.pinned else tried)
+
+    # Heads that give way
+
+    def _outranks_head(self, job: Job, region: Region) -> bool:
+        """Whether the head of the region gives way to the job."""
+        reservation = region.reservation
+        if self._preemption is None or reservation is None:
+            return False
+        return self._scene.claims.outranks(job, reservation.head)
+
+    def _started_before(self, head: Job, region: Region) -> Job | None:
+        """A job of a higher class that took cores of the region in this pass before the head had its turn; None where
+        there is none."""
+        if self._preemption is None:
+            return None
+        held = {preempt.beneficiary for preempt in self._draft.preempts if not preempt.again}
+        jobs = [pending.job for pending in self._draft.pending if pending.job.id in held]
+        for job in (*jobs, *(start.job for start in self._draft.starts)):
+            if self._draft.regions[job.queue] is region and self._scene.claims.outranks_by_class(job, head):
+                return job
+        return None
+
+    def _move_promise(self, head: Job, was_s: float, at_s: float, moved_for: Job) -> None:
+        """The head's promise is now a later one, or none, for a job with a better claim."""
+        now_s = None if at_s == UNLIMITED_S else at_s
+        self._draft.moved[head.id] = MovedPromise(head.id, was_s, now_s, moved_for.id)
+        if now_s is not None:
+            self._draft.promised[head.id] = now_s
+
+    def _moved(self, head: Job) -> tuple[Reason, ...]:
+        """For which job the promise of the head moved last, if it did."""
+        now, before = self._draft.moved.get(head.id), self._ledger.moved.get(head.id)
+        if now is not None:
+            return (_moved_for(now.beneficiary, before.first_s if before is not None else now.was_s),)
+        return (_moved_for(before.beneficiary, before.first_s),) if before is not None else ()
+
+    def reserve_again(self, region: Region) -> Reservation | None:
+        """The reservation of the region, made anew where its head gave way since; None without a head."""
+        reservation, waits = region.reservation, region.head_waits
+        if region.moved_for is None or reservation is None or waits is None:
+            return reservation
+        head = reservation.head
+        tried = tuple(each for each in waits.tried if each.code not in ("promise-moved", "pinned"))
+        reason = self._become_head(head, self._world.vnodes_of(head.queue), region, tried, None)
+        region.moved_for = None
+        if reason.code == "reserved":
+            self._draft.leave_no_more(head, waits)
+            self._draft.leave(head, reason)
+            region.head_waits = reason
+        return region.reservation
+
+    def settle_heads(self) -> None:
+        """Reserve anew for the heads that gave way last, and withdraw the promises of the jobs that wait behind a head
+        of a higher class: they are promised anew once they are heads."""
+        for region in self._draft.each_region():
+            self.reserve_again(region)
+        if self._preemption is None:
+            return
+        claims = self._scene.claims
+        for job_id, promised_s in self._ledger.promises.items():
+            job = self._world.jobs.get(job_id)
+            reservation = self._draft.regions[job.queue].reservation if job is not None else None
+            if job is None or reservation is None or not claims.outranks_by_class(reservation.head, job):
+                continue
+            reason = self._draft.leave_no_more(job)
+            if reason is not None:
+                self._move_promise(job, promised_s, UNLIMITED_S, reservation.head)
+                self._draft.leave(job, reason._replace(tried=(*self._moved(job), *reason.tried)))
+
+    def _before_head(self, job: Job, region: Region) -> None:
+        """A job with a better claim than the head: it takes idle cores and victims as if nothing were reserved."""
+        draft, allowed = self._draft, self._world.vnodes_of(job.queue)
+        closed = self._closed_to(job)
+        left: Job | None = job
+        while left is not None:
+            job = left
+            if not self._outranks_head(job, region):
+                self.behind(job, region)
+                return
+            if job.request.cores > region.idle:
+                self._preempt_or_leave(job, region, self.refusals.too_few(region))
+                return
+            if len(draft.starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
+                draft.leave(job, Reason("limit-of-pass", (("limit", len(draft.starts)),)))
+                return
+            placement = self._place_beside(job, allowed, closed, region)
+            if isinstance(placement, Reason):
+                draft.leave(job, placement)
+                return
+            if placement is None:
+                in_the_way = self._window_in_the_way(job, allowed, closed)
+                lacks = _pinned(job) if job.pinned else self.refusals.fragmented(region)
+                self._preempt_or_leave(job, region, in_the_way or lacks)
+                return
+            left = self._left_in_class(job, draft.start(job, placement))
+            reason = self._scene.gates.shut(left) if left is not None else None
+            if left is not None and reason is not None:
+                draft.leave(left, reason)
+                return
+
+    def _place_beside(self, job: Job, allowed: int, closed: Closed, region: Region) -> Placement | Reason | None:
+        """Where a job with a better claim than the head can start now: where the head loses nothing by it, if there is
+        such a place, else anywhere, and the head gives way."""
+        placement = self._place(job, allowed, closed)
+        reservation = region.reservation
+        if region.moved_for is not None or reservation is None or not isinstance(placement, Placement):
+            return placement
+        end_s = self._now_s + job.left_s
+        if reservation.admits(placement, end_s, job.request):
+            return placement
+        elsewhere = self._place(job, allowed & ~reservation.head_vnodes(), closed)
+        if isinstance(elsewhere, Placement) and reservation.admits(elsewhere, end_s, job.request):
+            return elsewhere
+        region.moved_for = job
+        return placement
 
     def _count_beside(self, reservation: Reservation) -> None:
         """Take off what is spare beside a head that waits for runs without a walltime what others of these hold that
@@ -271,8 +395,12 @@ class Turns:
     # Jobs behind a head
 
     def behind(self, job: Job, region: Region) -> None:
-        """There is a head: start beside it or within its window, or preempt, or wait."""
-        reservation = region.reservation
+        """There is a head: start beside it or within its window, or preempt, or wait. It gives way to a job with a
+        better claim."""
+        if self._outranks_head(job, region):
+            self._before_head(job, region)
+            return
+        reservation = self.reserve_again(region)
         assert reservation is not None  # noqa: S101 - there is a head
         left: Job | None = job
         while left is not None:
@@ -391,16 +519,22 @@ class Turns:
         rights, refused = preemption.rights(job)
         if rights is None:
             return refused
-        reservation = region.reservation
+        yields = self._outranks_head(job, region)
+        reservation = region.reservation if yields else self.reserve_again(region)
         end_s = self._now_s + job.left_s
         shut = self._draft.shut_beside_heads(job, end_s)
         if shut is not None:
             return (*refused, shut)
-        guard = None if reservation is None else reservation.guard(end_s, job.request)
+        guard = None if reservation is None or yields else reservation.guard(end_s, job.request)
         after_victims = self._draft.free_after_victims()
         found = preemption.find(job, rights, allowed, guard, self._closed_to(job, late=True), after_victims)
         if isinstance(found, Reason):
             return (*refused, found)
+        if yields and reservation is not None and region.moved_for is None:
+            loses = reservation.guard(end_s, job.request)
+            for victim in found.victims:
+                loses.let_go(victim.run)
+            region.moved_for = None if loses.admits(found.placement) else job
         preemption.take(found)
         running = [victim for victim in found.victims if not self._draft.cancel_start(victim.run, job)]
         if running or self._draft.victims_under(found.placement, ()):
@@ -408,7 +542,7 @@ class Turns:
             self.holds.begin(job, found.placement, running, QUOTA if by_quota else CLASS)
         else:
             self._draft.start(job, found.placement)
-        if reservation is not None:
+        if reservation is not None and region.moved_for is None:
             gone = [victim.run for victim in found.victims]
             reservation.replace(found.placement, end_s, job.request, gone)
         return None
@@ -450,6 +584,11 @@ class Turns:
             return left
         self.set_aside.append(left)
         return None
+
+
+def _moved_for(beneficiary: str, first_s: float) -> Reason:
+    """For which job with a better claim a head's promise moved, and when it was to start at first."""
+    return Reason("promise-moved", (("beneficiary", beneficiary), ("at_s", first_s)))
 
 
 def _pinned(job: Job) -> Reason:

@@ -33,6 +33,9 @@ class Guard(Protocol):
     def admits(self, placement: Placement) -> bool:
         """Whether the reserved job keeps its start if the job runs there and all those are gone."""
 
+    def vnodes_of_head(self) -> int:
+        """The vnodes that the reserved job would take if all those are gone; 0 where any will do."""
+
 
 class Room(NamedTuple):
     """Where the job runs once these runs are gone, in the order they were offered."""
@@ -141,6 +144,12 @@ class Search:
         cores, vnodes, most = size
         piece = self._smallest
         return cores >= self.short and most >= piece and cores + vnodes * max(0, piece - 1) >= self.lacking * piece
+
+    def fits_but_for_head(self) -> bool:
+        """Whether the job fits without any victim, so that only the reserved job is in its way."""
+        if self._guard is None or (self._by_cores and self._idle < self._job.cores):
+            return False
+        return fit(self._capacity, self._job.request, self._allowed, self._ever) is not None
 
     def without_victims(self) -> Room | None:
         """Room without preempting anything."""
@@ -270,8 +279,12 @@ class Search:
         if placement is None:
             return False
         if self._guard is not None and not self._guard.admits(placement):
-            self.blocked_by_head += 1
-            return False
+            avoided = self._guard.vnodes_of_head()
+            beside = fit(self._capacity, self._job.request, self._allowed & ~avoided, self._ever) if avoided else None
+            if beside is None or not self._guard.admits(beside):
+                self.blocked_by_head += 1
+                return False
+            placement = beside
         self._placement = placement
         return True
 

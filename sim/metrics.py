@@ -30,7 +30,10 @@ class Metrics:
     `makespan_s`          first submit to last end
     `preempted_jobs`, `preemptions`  jobs preempted at least once; preemptions of all jobs
     `checkpoint_core_s`, `lost_core_s`  charged for saving jobs; work that had to be repeated
-    `max_head_delay_s`    largest of start - first promise, below 0 if every start was early; None without a promise
+    `max_head_delay_s`    largest of start - promise, below 0 if every start was early; None without a promise. Where a
+                          promise moved for a job with a better claim it is held against the last one
+    `moved_promises`      how often a head's promise moved for a job within quota or of a higher class
+    `max_moved_delay_s`   largest of start - first promise of the heads whose promise moved; None without any
     `cpu_s`, `jobs_per_cpu_s`  CPU time of the replay, reading excluded
     `reserved_core_s`     what reservations keep from the first submit to the last end; None on a cluster without any
     """
@@ -52,6 +55,8 @@ class Metrics:
     cpu_s: float
     jobs_per_cpu_s: float | None
     reserved_core_s: float | None = None
+    moved_promises: int = 0
+    max_moved_delay_s: float | None = None
 
     def figures(self) -> dict[str, object]:
         """Each figure by its name, in order; what reservations keep only where there are some."""
@@ -93,6 +98,8 @@ def measure(replay: Replay) -> Metrics:
         max_head_delay_s=max((r.head_delay_s for r in records if r.head_delay_s is not None), default=None),
         cpu_s=replay.cpu_s,
         jobs_per_cpu_s=len(records) / replay.cpu_s if replay.cpu_s else None,
+        moved_promises=sum(r.moved for r in records),
+        max_moved_delay_s=max((r.moved_delay_s for r in records if r.moved_delay_s is not None), default=None),
         reserved_core_s=_reserved_core_s(replay.cluster, first_s, last_s) if replay.cluster.reservations else None,
     )
 

@@ -16,8 +16,10 @@ class JobRecord(NamedTuple):
     """One job's life in the replay.
 
     `segments` are the (start, end) of each of its runs in order of time, in seconds of the workload, never empty: a run
-    that was preempted ends when its cores came free. `vnodes` are those of the last run. `head_delay_s` is its first
-    start minus the first start it was promised as head of the queue; None if it never was promised one.
+    that was preempted ends when its cores came free. `vnodes` are those of the last run. `head_delay_s` is a
+    start minus the start it was promised as head of the queue, the largest of all its starts; None if it never was
+    promised one. `moved` counts how often its promise moved for a job with a better claim: the delay is then that after
+    the last promise, and `moved_delay_s` that after the first.
     """
 
     job: TraceJob
@@ -25,6 +27,8 @@ class JobRecord(NamedTuple):
     vnodes: tuple[str, ...]
     preemptions: int
     head_delay_s: float | None
+    moved: int = 0
+    moved_delay_s: float | None = None
 
     @property
     def start_s(self) -> float:

@@ -18,7 +18,7 @@ from typing import Callable
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.placement import Placement
-from policy.plan import Start
+from policy.plan import MovedPromise, Start
 from sim.applications import traits_of
 from sim.contention import Contention, Shape
 from sim.policies import Policy
@@ -78,12 +78,21 @@ def shapes_of(workload: Workload) -> Mapping[str, Shape]:
     }
 
 
+def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> float | None:
+    """The longest delay so far, with the one of a start now."""
+    if promised_s is None:
+        return before_s
+    return now_s - promised_s if before_s is None else max(before_s, now_s - promised_s)
+
+
 class _Life:
     """What is noted of one job while it lives. ``end_s`` is when its run ends as things are, never where none is under
-    way; ``placement`` that of its last run, None while it waits."""
+    way; ``placement`` that of its last run, None while it waits. ``promised_s`` is the start it is promised as a head,
+    ``first_promised_s`` what it was promised before that moved, each None once it has started."""
 
     __slots__ = (
-        "end_s", "first_start_s", "job", "placement", "preemptions", "promised_s", "runs", "start_s", "trace",
+        "end_s", "first_promised_s", "first_start_s", "head_delay_s", "job", "moved", "moved_delay_s", "placement",
+        "preemptions", "promised_s", "runs", "start_s", "trace",
     )  # fmt: skip
 
     def __init__(self, trace: TraceJob, job: Job) -> None:
@@ -94,8 +103,25 @@ class _Life:
         self.end_s = _NEVER_S
         self.first_start_s: float | None = None
         self.promised_s: float | None = None
+        self.first_promised_s: float | None = None
+        self.head_delay_s: float | None = None
+        self.moved_delay_s: float | None = None
+        self.moved = 0
         self.preemptions = 0
         self.runs: tuple[tuple[float, float], ...] = ()
+
+    def move_promise(self, moved: MovedPromise) -> None:
+        """The job's promise moved for one with a better claim."""
+        self.moved += 1
+        if self.first_promised_s is None:
+            self.first_promised_s = moved.was_s
+        self.promised_s = moved.at_s
+
+    def note_delay(self, now_s: float) -> None:
+        """The job starts: how much later than promised, and, where the promise moved, than promised at first."""
+        self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
+        self.moved_delay_s = _latest(self.moved_delay_s, self.first_promised_s, now_s)
+        self.promised_s = self.first_promised_s = None
 
     def left_s(self) -> float:
         """What of the recorded run time the next run has to do."""
@@ -183,6 +209,8 @@ class _Run:
             self._ledger, snapshot = plan.ledger, plan.started
             for start in plan.starts:
                 self._start(start, now_s)
+            for moved in plan.moved:
+                self._lives[moved.id].move_promise(moved)
             for job_id, _, promised_s in plan.estimates:
                 life = self._lives[job_id]
                 if life.promised_s is None:
@@ -197,6 +225,7 @@ class _Run:
         life = self._lives[start.id]
         life.placement = start.placement
         life.start_s = now_s
+        life.note_delay(now_s)
         if life.first_start_s is None:
             life.first_start_s = now_s
         life.end_s = end_s = now_s + life.left_s()
@@ -268,6 +297,10 @@ class _Run:
             if life.placement is None or life.first_start_s is None:
                 self.never += 1
                 continue
-            delay_s = None if life.promised_s is None else life.first_start_s - life.promised_s
-            records.append(JobRecord(life.trace, life.runs, life.placement.vnodes, life.preemptions, delay_s))
+            records.append(
+                JobRecord(
+                    life.trace, life.runs, life.placement.vnodes, life.preemptions, life.head_delay_s, life.moved,
+                    life.moved_delay_s,
+                )
+            )  # fmt: skip
         return records

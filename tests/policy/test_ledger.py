@@ -8,7 +8,7 @@ import pytest
 
 from policy.asked import Asked
 from policy.cluster import UNLIMITED_S
-from policy.ledger import VERSION, Backfilled, Cut, History, Hold, Ledger, LedgerError, Tally
+from policy.ledger import VERSION, Backfilled, Cut, History, Hold, Ledger, LedgerError, Moved, Tally
 from policy.request import parse_request
 from tests.policy.clusters import place_of
 
@@ -33,6 +33,7 @@ FULL = Ledger(
             (("lic", 2),),
         )
     },
+    {"3.s": Moved(50.5, 2, "4.s")},
 )
 
 
@@ -70,6 +71,7 @@ def test_written_in_words_of_pbs() -> None:
                 "chunks": [[2, {"mem": 5, "ncpus": 4}, [["host", "v1"]], 4, None], [1, {"ncpus": 1}, [], None, None]],
             }
         },
+        "moved": {"3.s": [50.5, 2, "4.s"]},
     }
 
 
@@ -85,7 +87,7 @@ def test_the_second_version_is_read_without_what_was_learned_of_all_users_togeth
 
 def test_a_part_that_came_later_need_not_be_there() -> None:
     older = {key: value for key, value in data().items() if key not in LATER}
-    assert Ledger.from_data(older) == FULL._replace(first_behind=0, asked={})
+    assert Ledger.from_data(older) == FULL._replace(first_behind=0, asked={}, moved={})
 
 
 @pytest.mark.parametrize("version", [0, VERSION + 1, "1", None, True])
@@ -142,6 +144,10 @@ HOLD = FULL.to_data()["holds"]["4.s"]
         {"cores": {"1.s": {"v1": [0, -1]}}},
         {"cores": {"1.s": {"v1": [0.5]}}},
         {"cores": {"1.s": {"v1": [True]}}},
+        {"moved": {"1.s": [50.0, 1]}},
+        {"moved": {"1.s": [50.0, -1, "2.s"]}},
+        {"moved": {"1.s": ["soon", 1, "2.s"]}},
+        {"moved": {"1.s": [50.0, 1, 2]}},
     ],
 )
 def test_bad_data_is_refused(changed: dict[str, Any]) -> None:
@@ -149,7 +155,7 @@ def test_bad_data_is_refused(changed: dict[str, Any]) -> None:
         Ledger.from_data(data(**changed))
 
 
-LATER = {"first_behind", "asked"}
+LATER = {"first_behind", "asked", "moved"}
 """Parts that an older ledger of this version does not have."""
 
 

@@ -23,12 +23,12 @@ def offers_of(runs: list[Run], text: str = "[u:alice=4],[u:bob=4]") -> tuple[Off
 
 def test_rule_a_offers_the_runs_of_those_over_quota() -> None:
     offers, _ = offers_of(RUNS)
-    assert offers.to("carol", Rights(True, BASE)) == Offered(2, 8)
-    assert offers.first_start_s("carol", Rights(True, BASE)) == 10
+    assert offers.to("carol", Rights(True, BASE, 5)) == Offered(2, 8)
+    assert offers.first_start_s("carol", Rights(True, BASE, 5)) == 10
 
 
 def test_nobody_is_offered_own_runs_by_quota() -> None:
-    assert offers_of(RUNS)[0].to("alice", Rights(True, BASE)) == NOBODY
+    assert offers_of(RUNS)[0].to("alice", Rights(True, BASE, 5)) == NOBODY
 
 
 def test_rule_b_offers_lower_classes_whosever_they_are() -> None:
@@ -36,13 +36,23 @@ def test_rule_b_offers_lower_classes_whosever_they_are() -> None:
 
 
 def test_with_both_rules_either_suffices() -> None:
-    assert offers_of(RUNS)[0].to("carol", Rights(True, 5)) == Offered(3, 12)
+    assert offers_of(RUNS)[0].to("carol", Rights(True, 5, 5)) == Offered(3, 12)
 
 
 def test_who_is_counted_out_is_offered_no_more_and_lowers_what_the_owner_holds() -> None:
     offers, quotas = offers_of(RUNS)
-    assert offers.to("carol", Rights(True, BASE)) == Offered(2, 8)
+    assert offers.to("carol", Rights(True, BASE, 5)) == Offered(2, 8)
     offers.count_out(RUNS[0])
-    assert offers.to("carol", Rights(True, BASE)) == Offered(1, 4)
+    assert offers.to("carol", Rights(True, BASE, 5)) == Offered(1, 4)
     quotas.shift(RUNS[0].job, -1)
-    assert offers.to("carol", Rights(True, BASE)) == NOBODY
+    assert offers.to("carol", Rights(True, BASE, 5)) == NOBODY
+
+
+def test_rule_a_offers_no_class_above_the_jobs_own() -> None:
+    """alice's run of class 5 stays; where the classes of her queue do not compare it may go."""
+    assert offers_of(RUNS)[0].to("carol", Rights(True, BASE, 1)) == Offered(1, 4)
+    assert offers_of(RUNS)[0].to("carol", Rights(True, BASE, 1, "another")) == Offered(2, 8)
+
+
+def test_rule_b_offers_the_runs_of_comparable_queues() -> None:
+    assert offers_of(RUNS)[0].to("carol", Rights(False, 5, 5, "another")) == NOBODY

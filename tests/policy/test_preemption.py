@@ -120,15 +120,22 @@ def test_the_cap_counts_each_subjob() -> None:
 
 
 def test_where_only_the_order_keeps_a_job_it_preempts_nobody() -> None:
+    """carol, within quota too, cannot have the core of dave, who has none."""
     snapshot = cluster(
         [vnode("v1", 8)],
         [job("3", "carol", "8"), job("4", "bob", "1", 50)],
-        [run("1", "alice", "v1=2"), run("2", "alice", "v1=2")],
-        queues=[queue("[u:alice=0],[u:bob=4]")],
+        [run("1", "alice", "v1=2"), run("2", "dave", "v1=2")],
+        queues=[queue("[u:alice=0],[u:bob=4],[u:carol=8]")],
     )
     plan = plan_for(snapshot, Settings(BackfillSettings(kind="none")))
     assert victims(plan) == {}
     assert codes(plan)["4"] == "behind-head"
+
+
+def test_the_order_keeps_no_job_within_quota_behind_a_head_that_is_not() -> None:
+    waiting = [job("3", "carol", "8"), job("4", "bob", "1", 50)]
+    snapshot = cluster([vnode("v1", 8)], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:alice=4],[u:bob=4]")])
+    assert list(started(plan_for(snapshot, Settings(BackfillSettings(kind="none"))))) == ["4"]
 
 
 def test_nothing_is_preempted_where_that_is_switched_off() -> None:
@@ -165,11 +172,13 @@ def test_a_hold_for_a_job_that_is_gone_is_forgotten() -> None:
 
 
 def test_a_run_still_exempt_is_told_of_where_others_would_delay_the_head() -> None:
-    """The head is to start on v1 at 100. bob, for 500 s, may take neither that nor, before 50, v2."""
-    runs = [run("1", "alice", "v1=4", -200, 300), run("2", "alice", "v2=4", -50, 900)]
-    waiting = [job("8", "carol", "1:ncpus=4:vnode=v1", submit_s=-10), job("9", "bob", "1:ncpus=4", 500)]
-    owned = [queue("[u:alice=0],[u:bob=4],[u:carol=0]")]
-    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs, queues=owned), quota_settings(exempt_s=100))
+    """The head, within quota, is to start on v1 and v3 at 100. bob may take neither v1 for 500 s nor, before 50, v2."""
+    runs = [run("1", "alice", "v1=4", -200, 300), run("2", "alice", "v2=4", -50, 900), run("3", "zoe", "v3=4", 0, 100)]
+    wide = "1:ncpus=4:vnode=v1+1:ncpus=4:vnode=v3"
+    waiting = [job("8", "carol", wide, submit_s=-10), job("9", "bob", "1:ncpus=4", 500)]
+    owned = [queue("[u:alice=0],[u:bob=4],[u:carol=8]")]
+    vnodes = [vnode("v1"), vnode("v2"), vnode("v3")]
+    plan = plan_for(cluster(vnodes, waiting, runs, queues=owned), quota_settings(exempt_s=100))
     assert [tried.code for tried in plan.reasons()["9"][1].tried] == ["exempt-victims"]
     assert plan.next_s == 50
     then = plan_for(plan.started.apply(Changes(50)), quota_settings(exempt_s=100), plan.ledger)

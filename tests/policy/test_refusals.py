@@ -36,9 +36,10 @@ def test_who_is_refused_for_another_reason_has_a_list_of_its_own() -> None:
 
 def test_what_they_need_of_the_quota_counts() -> None:
     """Within the quota with 2, beyond it with 3: not the same refusal."""
-    waiting = [job("2", "dave", "4"), job("3", "bob", "3"), job("4", "bob", "2")]
-    snapshot = cluster([vnode("v1")], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:bob=2],[u:alice=0]")])
-    plan = plan_for(snapshot)
+    waiting = [job("2", "dave", "8"), job("3", "bob", "3", 500), job("4", "bob", "2", 500)]
+    runs = [run("1", "alice", "v1=4"), run("5", "zoe", "v2=4")]
+    quotas = [queue("[u:bob=2],[u:alice=0],[u:dave=8]")]
+    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs, queues=quotas))
     assert victims(plan) == {}
     assert [tried.code for tried in reason(plan, "3").tried] == ["over-quota"]
     assert [tried.code for tried in reason(plan, "4").tried] == ["preempt-delays-head"]

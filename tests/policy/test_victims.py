@@ -40,6 +40,9 @@ class Keeper:
     def admits(self, placement: Placement) -> bool:
         return placement.cores > 0 and self._needed <= self._gone
 
+    def vnodes_of_head(self) -> int:
+        return 0
+
 
 FULL = [run("1", "a", "v1=3"), run("2", "a", "v1=5"), run("3", "a", "v2=4"), run("4", "a", "v2=4")]
 

@@ -6,8 +6,10 @@ Written from docs/policies.md, P2: whose priority a job takes, what is left of t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
 
-from policy import Job, Queue
+from policy import Job, Queue, Run
 from policy.limits import GENERIC, EntityKey
 from policy.quotas import Quotas
 from tests.property import audit
@@ -43,6 +45,19 @@ def classes_of_runs(parts: Parts, known: dict[str, int]) -> dict[str, int]:
             own = priority if held[run.job.queue, entity] <= quota else BASE
         found[run.id] = known.get(run.id, own)
     return found
+
+
+def class_of_victim(parts: Parts, of_runs: dict[str, int], run: Run, gone: Collection[str]) -> int:
+    """The class that protects a run once those are gone: the one it started in, or the one it would get if it were
+    queued again, where that is higher."""
+    queue = next(queue for queue in parts.queues if queue.name == run.job.queue)
+    subject = subject_of(queue, run.job)
+    if subject is None:
+        return of_runs[run.id]
+    entity, priority, quota = subject
+    there = tuple(each for each in parts.runs if each.id not in gone or each.id == run.id)
+    used = used_by(replace(parts, runs=there), run.job.queue, entity)
+    return max(of_runs[run.id], priority) if used <= quota else of_runs[run.id]
 
 
 def classes_of_jobs(parts: Parts) -> dict[str, int]:

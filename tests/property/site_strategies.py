@@ -73,7 +73,10 @@ def rescues(*enabled: bool) -> st.SearchStrategy[RescueSettings]:
 def priorities(*preempt: bool) -> st.SearchStrategy[PrioritySettings]:
     """Rule B on or off."""
     return st.builds(
-        PrioritySettings, preempt=st.sampled_from(preempt or (True, True, False)), deferrable_first=st.booleans()
+        PrioritySettings,
+        preempt=st.sampled_from(preempt or (True, True, False)),
+        deferrable_first=st.booleans(),
+        compare_queues=st.booleans(),
     )
 
 

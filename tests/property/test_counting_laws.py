@@ -94,7 +94,9 @@ def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, da
     classes = Classes(world, Ledger(), quotas, parts.time_s) if data.draw(st.booleans()) else None
     runs = list(world.runs.values())
     offers = Offers([(run, run.placement.cores) for run in runs], quotas, classes)
-    rights = st.builds(Rights, st.booleans(), st.sampled_from((BASE, 0, 1, 5)) if classes else st.just(BASE))
+    ranks = st.sampled_from((BASE, 0, 1, 5)) if classes else st.just(BASE)
+    queues = st.sampled_from((None, *(queue.name for queue in parts.queues)))
+    rights = st.builds(Rights, st.booleans(), ranks, ranks, queues)
     users = st.sampled_from(sorted({job.user for job in (*parts.jobs, *(run.job for run in runs))} or {"nobody"}))
     for _ in range(data.draw(st.integers(1, 4))):
         asked = data.draw(rights)
@@ -107,9 +109,13 @@ def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, da
 
 
 def _is_offered(run: Run, user: str, rights: Rights, quotas: Quotas, classes: Classes | None) -> bool:
-    if rights.above != BASE and classes is not None and classes.of_run(run) < rights.above:
+    rank = BASE if classes is None else classes.of_victim(run)
+    compares = rights.queue in (None, run.job.queue)
+    if rights.above != BASE and compares and rank < rights.above:
         return True
-    return rights.by_quota and run.job.user != user and quotas.surplus(run.job) is not None
+    if not rights.by_quota or (compares and rank > rights.rank):
+        return False
+    return run.job.user != user and quotas.surplus(run.job) is not None
 
 
 def _one_less(runs: list[Run], offers: Offers, quotas: Quotas, data: st.DataObject) -> list[Run]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
+from policy.plan import MovedPromise
 from tests.property.change_strategies import finished_of
 from tests.property.strategies import Parts
 
@@ -21,7 +22,8 @@ PASSES_AT_ONCE = 50
 @dataclass
 class History:
     """``passes`` are the snapshot, ledger and plan of each; ``segments`` each id's runs as (start, end); ``charges_s``
-    what saving and restarting has cost it; ``late`` the promised and the real start of heads that came too late."""
+    what saving and restarting has cost it; ``late`` the promised and the real start of heads that came too late;
+    ``moved`` the promises that gave way to a better claim."""
 
     passes: list[tuple[Snapshot, Ledger, Plan]] = field(default_factory=list)
     segments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
@@ -30,6 +32,7 @@ class History:
     preempted: list[tuple[str, str, float]] = field(default_factory=list)
     promised_s: dict[str, float] = field(default_factory=dict)
     late: dict[str, tuple[float, float]] = field(default_factory=dict)
+    moved: list[MovedPromise] = field(default_factory=list)
     waiting: Mapping[str, Job] = field(default_factory=dict)
 
 
@@ -133,6 +136,9 @@ class _Life:
 
     def _note(self, plan: Plan) -> None:
         history = self.history
+        for moved in plan.moved:
+            history.promised_s.pop(moved.id, None)
+            history.moved.append(moved)
         for estimate in plan.estimates:
             history.promised_s.setdefault(estimate.id, estimate.promised_s)
         for start in plan.starts:

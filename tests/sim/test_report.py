@@ -17,7 +17,8 @@ from tests.sim.builders import a_job, a_replay, ran
 
 KEYS = (
     "policy jobs skipped mean_wait_s p95_wait_s mean_bounded_slowdown utilization idle_ratio makespan_s "
-    "preempted_jobs preemptions checkpoint_core_s lost_core_s max_head_delay_s cpu_s jobs_per_cpu_s"
+    "preempted_jobs preemptions checkpoint_core_s lost_core_s max_head_delay_s cpu_s jobs_per_cpu_s "
+    "moved_promises max_moved_delay_s"
 )
 NODES = Cluster(4, 1)
 

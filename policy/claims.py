@@ -1,0 +1,43 @@
+"""Which jobs the head of a region gives way to (docs/policies.md, "A head has no veto").
+
+A reservation protects its head against jobs without a better claim. A job has a better claim where its class is higher
+and the classes compare (rule B); or, unless its class is lower, where it is within quota and the head is not (rule A).
+"""
+
+from __future__ import annotations
+
+from policy.classes import Classes
+from policy.cluster import Job
+from policy.quotas import Quotas
+from policy.settings import Settings
+
+
+class Claims:
+    """The claims of one pass, as the quotas and the classes stand at the moment they are compared."""
+
+    def __init__(self, quotas: Quotas, classes: Classes | None, settings: Settings) -> None:
+        self._quotas = quotas
+        self._classes = classes
+        self._rule_a = settings.quota.preempt
+        self._rule_b = settings.priority.preempt
+
+    def outranks(self, job: Job, head: Job) -> bool:
+        """Whether the head gives way to the job."""
+        if self._classes is not None and self._classes.comparable(job.queue, head.queue):
+            of_job, of_head = self._classes.of(job), self._classes.of(head)
+            if of_job < of_head:
+                return False
+            if self._rule_b and of_job > of_head:
+                return True
+        return self._rule_a and self.is_within(job) and not self.is_within(head)
+
+    def outranks_by_class(self, job: Job, head: Job) -> bool:
+        """Whether the head gives way to the job for its class alone."""
+        classes = self._classes
+        if classes is None or not self._rule_b or not classes.comparable(job.queue, head.queue):
+            return False
+        return classes.of(job) > classes.of(head)
+
+    def is_within(self, job: Job) -> bool:
+        """Whether some quota counts the job, and it would stay within all that do."""
+        return bool(self._quotas.bounds(job)) and self._quotas.exceeded_by(job) is None
