@@ -139,7 +139,7 @@ _FIGURES: tuple[tuple[str, Callable[[Metrics], str]], ...] = (
     ("work repeated", lambda m: _core_hours(m.lost_core_s)),
     ("latest head after promise", lambda m: _seconds(m.max_head_delay_s)),
     ("promises moved", lambda m: f"{m.moved_promises:,}"),
-    ("latest of these after the first", lambda m: _seconds(m.max_moved_delay_s)),
+    ("latest after a move", lambda m: _seconds(m.max_moved_delay_s)),
     ("replay, CPU time", lambda m: f"{m.cpu_s:,.2f} s"),
     ("jobs a CPU second", lambda m: "-" if m.jobs_per_cpu_s is None else f"{m.jobs_per_cpu_s:,.0f}"),
 )
