@@ -35,9 +35,9 @@ _TO_BE_RESUMED = "45"
 _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
 _ENVIRONMENTS = frozenset({"aoe", "eoe"})
 """Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
-_DELETED = " and terminated"
-"""What PBS adds to the comment of a running job that it is told to delete, at once (``req_deletejob2`` calls
-``update_job_finish_comment``). Users cannot set comments."""
+_DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
+"""What PBS adds at the end of the comment of a running job that it is told to delete, at once (``req_deletejob2`` calls
+``update_job_finish_comment``). Users cannot set comments, but words of theirs may be quoted in one."""
 _SUBJOB = re.compile(r"\[([0-9]+)\]")
 _SEQUENCE = re.compile(r"[0-9]+")
 _MOST_SUBJOBS = 1_000_000
@@ -78,7 +78,7 @@ def is_running(texts: Attributes) -> bool:
 
 def was_deleted(texts: Attributes) -> bool:
     """Whether somebody has PBS delete the running job, which may take its program, and PBS's patience, a while yet."""
-    return _DELETED in texts.get("comment", "")
+    return _DELETED.search(texts.get("comment", "")) is not None
 
 
 def waits_to_resume(texts: Attributes) -> bool:

@@ -74,14 +74,14 @@ def clear_traces(programs: Programs, pbs_exec: str) -> str:
 
 def run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
     """What :mod:`hooks.traces` answers, told to do this; an ``error`` where it could not be run or read."""
-    argv = ("pbs_python", str(Path(__file__).with_name("traces.py")), pbs_exec, what)
+    argv = ("pbs_python", "-I", str(Path(__file__).with_name("traces.py")), pbs_exec, what)
     reply = programs(argv)
     try:
         told = json.loads(reply.text or "{}")
     except ValueError:
         told = {}
     complaint = (reply.complaint.strip() or f"ended with {reply.status}").splitlines()[-1]
-    return told if isinstance(told, dict) and told else {"error": f"{argv[0]} {argv[1]}: {complaint}"}
+    return told if isinstance(told, dict) and told else {"error": f"{argv[0]} {argv[2]}: {complaint}"}
 
 
 def priority_argv(job_id: str, priority: int) -> tuple[str, ...]:

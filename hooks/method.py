@@ -23,6 +23,9 @@ SAVED = "pbsteer-saved-"
 """In a MoM's ``mom_priv``, with a job's id and the session of one of its tasks: that our script has saved this one and
 not yet restarted it. In it are the sessions of the job's that were noted before."""
 
+SAVING_NOTE = "pbsteer-saving-"
+"""The same of a task that is being saved, or was when a MoM ended the script: it counts for nothing."""
+
 _BY_SIGNAL = (256, 128)
 """What PBS, and a shell, add to the number of the signal that killed a job."""
 
@@ -109,8 +112,8 @@ def has_failed_restart(pbs_home: str, job: Any, exit_status: int) -> bool:
     return bool(saved) and (not job.session_id or str(job.session_id).lstrip("-") in saved)
 
 
-def find_saved(pbs_home: str) -> dict[str, list[Path]]:
-    """The notes of tasks that were saved, by job."""
+def find_saved(pbs_home: str, prefix: str = SAVED) -> dict[str, list[Path]]:
+    """The notes of tasks that were saved, or those of another ``prefix``, by job."""
     found: dict[str, list[Path]] = {}
     try:
         paths = sorted((Path(pbs_home) / "mom_priv").iterdir())
@@ -118,6 +121,6 @@ def find_saved(pbs_home: str) -> dict[str, list[Path]]:
         return {}
     for path in paths:
         job_id, _, session = path.name.rpartition(".")
-        if job_id.startswith(SAVED) and session.isdigit():
-            found.setdefault(job_id[len(SAVED) :], []).append(path)
+        if job_id.startswith(prefix) and session.isdigit():
+            found.setdefault(job_id[len(prefix) :], []).append(path)
     return found

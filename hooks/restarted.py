@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
-from hooks.method import find_saved
+from hooks.method import SAVED, SAVING_NOTE, find_saved
 
 RESTARTED = "pbsteer-restarted-"
 """In a MoM's ``mom_priv``, with a job's id: that our script started it again from what was saved."""
@@ -30,7 +30,8 @@ def find_left(pbs_home: str, jobs: Container[str]) -> list[Path]:
     files = Path(pbs_home) / "mom_priv" / "jobs"
     return [
         note
-        for job_id, notes in find_saved(pbs_home).items()
+        for prefix in (SAVED, SAVING_NOTE)
+        for job_id, notes in find_saved(pbs_home, prefix).items()
         if job_id not in jobs and not (files / f"{job_id}.JB").exists()
         for note in notes
     ]

@@ -118,6 +118,9 @@ def test_the_server_says_who_must_not_be_run_twice() -> None:
         ("Job run at Sun Nov 22 at 07:05 on (n1:ncpus=8)", False),
         ("Job run at Sun Nov 22 at 07:05 on (n1:ncpus=8) and terminated by alice@server", True),
         ("Job held by root on Sun Nov 22 07:07:41 2026 and terminated by alice@server", True),
+        ("Job run at Sun Nov 22 at 07:05 on (n1:ncpus=8) and terminated", True),
+        ("Job run at Sun Nov 22 at 07:05 on (n1:ncpus=8) and terminated by alice@server, she says", False),
+        ("pbsteer 2026-11-22 07:05: it asks for aoe=x and terminated jobs", False),
     ],
 )
 def test_the_server_says_who_was_deleted(comment: str, deleted: bool) -> None:

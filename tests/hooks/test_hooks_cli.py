@@ -223,7 +223,7 @@ def test_a_part_without_a_partition_is_a_wrong_use(conf: Path, tmp_path: Path, w
     assert "belong to --partition" in result.output
 
 
-@pytest.mark.parametrize(("options", "words"), [((), "save"), (("--criu", "/opt/criu/criu"), "dump")])
+@pytest.mark.parametrize(("options", "words"), [((), "save"), (("--criu", "/usr/sbin/criu"), "dump")])
 def test_the_scripts_are_written_with_the_lines_that_a_mom_needs(
     conf: Path, tmp_path: Path, options: tuple[str, ...], words: str
 ) -> None:
@@ -235,7 +235,7 @@ def test_the_scripts_are_written_with_the_lines_that_a_mom_needs(
         "checkpoint.py": 0o755,
         "profile.sh": 0o644,
     }
-    program = f"!{tmp_path}/exec/bin/pbs_python {folder}/checkpoint.py {words} %jobid %sid %taskid %path"
+    program = f"!{tmp_path}/exec/bin/pbs_python -I {folder}/checkpoint.py {words} %jobid %sid %taskid %path"
     assert " ".join((f"$action checkpoint_abort 40 {program}", *options[1:])) in result.output.splitlines()
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from hooks.entries.exechost_periodic import forget_left, report_restarted
-from hooks.method import SAVED
+from hooks.method import SAVED, SAVING_NOTE
 from hooks.restarted import RESTARTED, find_restarted
-from hooks.scripts import checkpoint
+from hooks.scripts import notes
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_note_of_a_job_that_is_gone_is_taken_away(home: Path) -> None:
 
 
 def test_the_script_leaves_the_notes_that_the_hooks_look_for() -> None:
-    assert (checkpoint.SAVED, checkpoint.RESTARTED) == (SAVED, RESTARTED)
+    assert (notes.SAVED, notes.SAVING, notes.RESTARTED) == (SAVED, SAVING_NOTE, RESTARTED)
 
 
 def forget(home: Path, *jobs: str) -> set[str]:
@@ -56,7 +56,7 @@ def test_what_is_noted_of_saved_jobs_goes_once_the_mom_knows_them_no_more(home: 
     for job_id in ("1.s", "2[3].s"):
         (home / "mom_priv" / "jobs" / f"{job_id}.JB").touch()
     kept = {f"{SAVED}{name}" for name in ("1.s.42", "1.s.43", "2[3].s.44", "4.s.45")} | {"config", f"{SAVED}odd"}
-    for name in kept | {f"{SAVED}5.s.46", f"{SAVED}5.s.47", f"{SAVED}2[4].s.48"}:
+    for name in kept | {f"{SAVING_NOTE}5.s.46", f"{SAVED}5.s.46", f"{SAVED}5.s.47", f"{SAVED}2[4].s.48"}:
         (home / "mom_priv" / name).touch()
     assert forget(home, "4.s") == kept
     (home / "mom_priv" / "jobs" / "1.s.JB").unlink()

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hooks.moms import read_script
 from policy.settings import CheckpointSettings
 from tests.hooks.deployed import last_pass, state_of
 from tests.pbs.cluster import PbsCluster
 
-ROOT = Path(__file__).resolve().parents[2]
-CHECKPOINT = ROOT / "hooks" / "scripts" / "checkpoint.py"
 GRACE_S = 8
 SETTINGS = CheckpointSettings(grace_s=GRACE_S, cost_s=0)
 GOAL = 60
@@ -45,9 +44,9 @@ def with_actions(cluster: PbsCluster, abort: str, restart: str, *more: str, moms
     for host in cluster.spec.mom_hosts[:moms]:
         home = cluster.testbed.pbs_home(host)
         config, script = home / "mom_priv" / "config", home / "checkpoint.py"
-        script.write_text(CHECKPOINT.read_text(encoding="utf-8"), encoding="utf-8")
+        script.write_bytes(read_script("checkpoint.py"))
         before[config] = config.read_text(encoding="utf-8")
-        run = f"{cluster.spec.pbs_exec}/bin/pbs_python {script}"
+        run = f"{cluster.spec.pbs_exec}/bin/pbs_python -I {script}"
         lines = (
             " ".join((f"$action checkpoint_abort 40 !{run} {abort} %jobid %sid %taskid %path", *more)),
             " ".join((f"$action restart 40 !{run} {restart} %jobid %sid %taskid %path", *more)),

@@ -1,0 +1,99 @@
+"""The bounds that PBS set for a task: its limits and its control groups, noted as it is saved and set again before it
+runs on. What is noted is what the kernel holds a process to, which its user can make tighter but not wider.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hooks.scripts.guards import lift_memory_bound
+from hooks.scripts.processes import read_status
+
+_LIMITS = {name: number for name, number in vars(resource).items() if name.startswith("RLIMIT_")}
+_OF_MEMORY = frozenset({"RLIMIT_AS", "RLIMIT_DATA"})
+_NONE = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+_MOST_TOLD = 1 << 20
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+class _Mount(NamedTuple):
+    """Where a hierarchy of control groups can be reached: the group ``root`` is at ``point``."""
+
+    root: str
+    point: str
+    kind: str
+    options: frozenset[str]
+
+
+def read_bounds(pid: int) -> dict[str, Any]:
+    """A process's limits, control groups and umask, as plain data."""
+    limits = {name: resource.prlimit(pid, number) for name, number in _LIMITS.items()}
+    return {"limits": limits, "groups": _read_groups(str(pid)), "umask": int(read_status(pid, "Umask")[0], 8)}
+
+
+def set_limits(told: dict[str, Any]) -> None:
+    """Set the noted umask, and the noted limits but for memory: this process is larger than the job may have been. With
+    root's rights, since a MoM's own limits may be lower. A task that was saved by a script that noted none has none."""
+    lift_memory_bound()
+    os.umask(told.get("umask", 0o077))
+    for name, limit in told.get("limits", {}).items():
+        resource.setrlimit(_LIMITS[name], _NONE if name in _OF_MEMORY else tuple(limit))
+
+
+def set_memory_limits(told: dict[str, Any]) -> None:
+    """Set the noted limits of memory, just before the task's own program begins. Needs no rights."""
+    for name, limit in told.get("limits", {}).items():
+        if name in _OF_MEMORY:
+            resource.setrlimit(_LIMITS[name], tuple(limit))
+
+
+def join_groups(told: dict[str, Any]) -> None:
+    """Put this process into the noted control groups. Raises OSError or ValueError where one is no longer there: a job
+    must not run on outside the bounds that it had."""
+    own = _read_groups("self")
+    mounts: list[_Mount] | None = None
+    for controllers, group in told.get("groups", {}).items():
+        if own.get(controllers) == group:
+            continue
+        mounts = mounts if mounts is not None else _read_mounts()
+        path = _find_group(controllers, group, mounts)
+        if path is None:
+            raise ValueError(f"control group {controllers or 'of version 2'}:{group} cannot be reached")
+        (path / "cgroup.procs").write_text("0", encoding="ascii")
+
+
+def _read_groups(pid: str) -> dict[str, str]:
+    """A process's control group by the controllers of its hierarchy; none names the hierarchy of version 2."""
+    lines = _read(Path("/proc") / pid / "cgroup").splitlines()
+    return {controllers: group for _, controllers, group in (line.split(":", 2) for line in lines)}
+
+
+def _find_group(controllers: str, group: str, mounts: list[_Mount]) -> Path | None:
+    if ".." in group.split("/"):
+        return None
+    wanted = frozenset(controllers.split(",")) if controllers else frozenset()
+    for mount in mounts:
+        is_of_it = wanted <= mount.options if wanted else True
+        inside = os.path.relpath(group, mount.root)
+        if mount.kind == ("cgroup" if wanted else "cgroup2") and is_of_it and not inside.startswith(".."):
+            return Path(mount.point) / inside
+    return None
+
+
+def _read_mounts() -> list[_Mount]:
+    found = []
+    for line in _read(Path("/proc/self/mountinfo")).splitlines():
+        before, _, after = line.partition(" - ")
+        root, point = (_ESCAPED.sub(lambda code: chr(int(code[1], 8)), word) for word in before.split()[3:5])
+        kind, _, options = after.split(" ", 2)
+        found.append(_Mount(root, point, kind, frozenset(options.split(","))))
+    return found
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        return os.fsdecode(file.read(_MOST_TOLD))

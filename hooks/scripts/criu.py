@@ -1,0 +1,195 @@
+"""A task that knows nothing of saving: CRIU dumps its processes as they are, and restores them.
+
+CRIU opens what the images name, which the job's user may exchange meanwhile. So it runs as that user, with one
+capability more, CAP_CHECKPOINT_RESTORE, and in the job's own control groups; where that cannot be, it does not run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+from hooks.scripts.bounds import join_groups, read_bounds
+from hooks.scripts.guards import complain, lift_memory_bound
+from hooks.scripts.notes import begin_note, note_of, note_saved, write_whole
+from hooks.scripts.place import find_distrusted
+from hooks.scripts.processes import POLL_S, TRIES, is_alive, list_session, open_session, read_stat, read_users, send
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_IMAGES, _BOUNDS = "images", "bounds"
+_CAPABILITY = "cap_40"
+"""CAP_CHECKPOINT_RESTORE (Linux 5.9), by its number, which setpriv knows whatever its age."""
+_MOST_LOG = 65536
+
+
+def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
+    """Have CRIU write the session to a folder, then end it. 0 once that is done, 1 if the processes run on."""
+    uid, gid = int(os.environ["UID"]), int(os.environ["GID"])
+    program, why = find_program(criu)
+    if why:
+        return complain(f"{why}: the job is not saved")
+    outside = find_outside(sid, uid)
+    if outside:
+        return complain(f"session {sid}: process {outside[0]} is not the user's or not below it: the job is not saved")
+    # Root's folder around the user's: nobody but CRIU comes to the images.
+    path.mkdir(0o700)
+    fresh = begin_note(job_id, sid, mom_priv)
+    note, is_saved = note_of(job_id, sid, mom_priv), False
+    try:
+        bounds = read_bounds(sid)
+        write_whole(path / _BOUNDS, json.dumps(bounds))
+        (path / _IMAGES).mkdir(0o700)
+        os.chown(path / _IMAGES, uid, gid)
+        over = watch_over(lambda: let_go_on(sid, note))
+        # Stopped, not ended: should the MoM have no patience and end this script, the job must not look as if it were
+        # done.
+        if run_criu(program, "dump", path, bounds, over, "--tree", str(sid), "--leave-stopped"):
+            return 1
+        note_saved(job_id, sid, mom_priv)
+        is_saved = True
+    finally:
+        fresh.unlink(missing_ok=True)
+        if not is_saved:
+            shutil.rmtree(path)
+    for process in open_session(sid):
+        send(process, signal.SIGKILL)
+    # What has been killed is still there while the kernel takes back its memory.
+    say_done(over)
+    return 0
+
+
+def restore(sid: int, path: Path, criu: str) -> int:
+    """Have CRIU bring the session back from its folder. 0 once it runs, 1 where that cannot be; then none of it runs,
+    since the job is queued again."""
+    uid = int(os.environ["UID"])
+    program, why = find_program(criu)
+    if why:
+        return complain(f"{why}: the job cannot go on")
+    bounds = json.loads((path / _BOUNDS).read_text(encoding="ascii"))
+    numbers = [int(core.stem.partition("-")[2]) for core in (path / _IMAGES).glob("core-*.img")]
+    for _ in range(TRIES):
+        taken = [number for number in numbers if Path(f"/proc/{number}").exists()]
+        if not taken:
+            break
+        time.sleep(POLL_S)
+    else:
+        return complain(f"session {sid}: another process has the number {taken[0]}: the job cannot go on")
+    over = watch_over(lambda: end_session(sid, uid))
+    if run_criu(program, "restore", path, bounds, over, "--restore-detached") or not is_alive(sid):
+        return 1
+    say_done(over)
+    return 0
+
+
+def find_program(criu: str) -> tuple[str, str]:
+    """CRIU's path, or why there is none to run."""
+    program, setpriv = shutil.which(criu, path=_PATH), shutil.which("setpriv", path=_PATH)
+    if program is None:
+        return "", f"there is no {criu}"
+    if setpriv is None:
+        return "", f"there is no setpriv in {_PATH}, by which {criu} runs as the job's user"
+    return program, find_distrusted(Path(program))
+
+
+def run_criu(program: str, what: str, path: Path, bounds: dict[str, Any], over: int, *options: str) -> int:
+    """Run CRIU as the job's user on a folder of images. 0 if it did what it should, else 1, with its last words in the
+    system's log. It keeps the descriptor ``over`` to its end."""
+
+    def prepare() -> None:
+        join_groups(bounds)
+        lift_memory_bound()
+
+    images = os.open(path / _IMAGES, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        done = subprocess.run(
+            # The job's control groups are the MoM's to make.
+            [*as_user(), program, what, "--unprivileged", "--images-dir", f"/proc/self/fd/{images}",
+             "--log-file", f"{what}.log", "--manage-cgroups=ignore", *options],
+            check=False, stdin=subprocess.DEVNULL, env={"PATH": _PATH}, cwd="/", pass_fds=(over, images),
+            preexec_fn=prepare,
+        )  # fmt: skip
+        if not done.returncode:
+            return 0
+        said = [line for line in _read_log(images, f"{what}.log") if "Error" in line]
+    finally:
+        os.close(images)
+    return complain(f"{program} {what} ended with {done.returncode}: {' / '.join(said[-3:])}")
+
+
+def as_user() -> list[str]:
+    """What goes before a command that is to run as the job's user, with no capability but the one."""
+    uid, gid = os.environ["UID"], os.environ["GID"]
+    only = f"-all,+{_CAPABILITY}"
+    setpriv = shutil.which("setpriv", path=_PATH) or "setpriv"
+    return [setpriv, "--reuid", uid, "--regid", gid, "--init-groups", "--inh-caps", only, "--ambient-caps", only]
+
+
+def _read_log(images: int, name: str) -> list[str]:
+    """The end of a log that CRIU wrote as the user: a plain file, and text as far as it is printable."""
+    try:
+        log = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=images)
+    except OSError:
+        return []
+    with os.fdopen(log, "rb") as file:
+        file.seek(max(0, os.fstat(log).st_size - _MOST_LOG))
+        text = file.read(_MOST_LOG).decode("ascii", "replace")
+    return ["".join(char if char.isprintable() else "?" for char in line) for line in text.splitlines()]
+
+
+def let_go_on(sid: int, note: Path) -> None:
+    """Have a session go on that CRIU has stopped: nobody else would, and the job would stand still to its walltime."""
+    left = open_session(sid)
+    if left:
+        note.unlink(missing_ok=True)
+    for process in left:
+        send(process, signal.SIGCONT)
+
+
+def watch_over(otherwise: Callable[[], None]) -> int:
+    """Leave a process that does what is to be done should this script and CRIU be gone without a word, as where a MoM
+    ended the script, and only the script. Whoever it waits for keeps the descriptor that is returned."""
+    readable, writable = os.pipe()
+    if not os.fork():
+        try:
+            os.setsid()
+            os.close(writable)
+            if not os.read(readable, 1):
+                otherwise()
+        finally:
+            os._exit(0)
+    os.close(readable)
+    return writable
+
+
+def say_done(over: int) -> None:
+    """Have the process that watches over this script do nothing any more."""
+    try:
+        os.write(over, b"!")
+    except OSError:
+        return
+
+
+def end_session(sid: int, uid: int) -> None:
+    """End what there is of the user's session."""
+    for process in open_session(sid):
+        if read_users(process.pid) == {uid}:
+            send(process, signal.SIGKILL)
+
+
+def find_outside(sid: int, uid: int) -> list[int]:
+    """The processes of a session that CRIU would leave out, since they are not below its first one, and those that run
+    with anybody else's rights, which nobody but they themselves should bring back."""
+    found = []
+    for pid in list_session(sid):
+        line = [pid]
+        while line[-1] > 1 and line[-1] != sid:
+            line.append(int(read_stat(line[-1])[2] or 0))
+        if (line[-1] != sid or read_users(pid) != {uid}) and is_alive(pid):
+            found.append(pid)
+    return found
