@@ -15,6 +15,7 @@ FIRST_PROCESS = ("env", "--ignore-signal=CHLD", "sleep", "infinity")
 
 _TESTBED = "PBSTEER_TESTBED"
 _HOST = "PBSTEER_HOST"
+_MOST_BYTES = 2 << 20
 _STEP_TIMEOUT_S = 20.0
 
 
@@ -70,9 +71,11 @@ def is_first_in_namespace(pid: int) -> bool:
 
 
 def read_if_there(path: Path) -> bytes:
-    """A file of /proc, or nothing where its process has ended."""
+    """A file of /proc, or nothing where its process has ended; its beginning, where the process claims more than any
+    was started with (``PR_SET_MM`` declares any memory to be an environment)."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES)
     except OSError:
         return b""
 

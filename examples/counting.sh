@@ -20,5 +20,5 @@ while [ "$count" -lt "${GOAL:-60}" ]; do
     count=$((count + 1))
     echo "$count" >> "counting.${PBS_JOBID%%.*}.log"
 done
-# The work is done, and stays done if the job is run once more because it was asked at this very moment.
+# The work is done, and stays done if the job is run once more because it was asked to save before it ended.
 save

@@ -85,6 +85,7 @@ def describe_pass(
         "asked": list(effects.asked),
         "requeued": list(effects.requeued),
         "released": list(effects.released),
+        "withdrawn": dict(effects.withdrawn),
         "comments": effects.comments,
         "failures": list(effects.failures[:_MOST_SENTENCES]),
         "put_off": effects.put_off,

@@ -20,6 +20,7 @@ from hooks.picture import Picture
 from hooks.requeue import Departures
 from hooks.saving import LetGo, find_silent, forget_hold, plan_asking
 from hooks.starting import Starter
+from hooks.withdrawn import find_withdrawn
 from policy.ledger import Hold
 from policy.plan import Plan, Preempt
 from policy.settings import Settings
@@ -36,9 +37,9 @@ class Powers(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """What came of a plan. ``asked`` are victims that were asked to save, ``released`` those that are held no longer,
-    ``refused`` jobs that the server did not start; ``failures`` are sentences; ``put_off`` counts what is left to a
-    later pass, mostly for want of time."""
+    """What came of a plan. ``asked`` are victims that were asked to save, ``withdrawn`` those of which that was taken
+    back, with the reasons, ``released`` those that are held no longer, ``refused`` jobs that the server did not start;
+    ``failures`` are sentences; ``put_off`` counts what is left to a later pass, mostly for want of time."""
 
     started: Sequence[str] = ()
     requeued: Sequence[str] = ()
@@ -48,11 +49,12 @@ class Effects(NamedTuple):
     asked: Sequence[str] = ()
     released: Sequence[str] = ()
     refused: Sequence[str] = ()
+    withdrawn: Mapping[str, str] = {}
 
     @property
     def did_something(self) -> bool:
         """Whether anything came of it that somebody may want to read of later."""
-        return bool(self.started or self.requeued or self.failures or self.asked or self.released)
+        return bool(self.started or self.requeued or self.failures or self.asked or self.released or self.withdrawn)
 
 
 class Budget:
@@ -83,11 +85,12 @@ def carry_out(
     more is let go, in every queue. ``release`` is what a child process made here has to let go of.
     """
     failures: list[str] = []
+    withdrawn = _withdraw(connection, plan, picture, powers.preempt, failures)
     released = _release(connection, picture, plan.ledger.holds, powers.preempt, settings, failures)
     for job_id, comment in find_silent(picture, released).items():
         _attempt(partial(connection.set_comment, job_id, comment), failures)
     if not powers.start and not powers.preempt:
-        return Effects(failures=tuple(failures), released=tuple(released))
+        return Effects(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
     put_off = 0
     requests = _ask(connection, plan, picture, powers, settings, failures)
     departures = Departures(pbs_ifl, requests, release) if requests else None
@@ -132,7 +135,22 @@ def carry_out(
         [request.id for request in done if request.how != REQUEUE],
         released,
         [*refused, *not_started],
+        withdrawn,
     )
+
+
+def _withdraw(
+    connection: Connection, plan: Plan, picture: Picture, queues: Collection[str], failures: list[str]
+) -> dict[str, str]:
+    """Withdraw requests to save that serve no preemption any more; the reasons, by job and subjob."""
+    withdrawn: dict[str, str] = {}
+    victims = {preempt.id for preempt in plan.preempts}
+    for hold in plan.ledger.holds.values():
+        victims.update(hold.victims)
+    for job_id, (text, reasons) in find_withdrawn(picture, victims, queues).items():
+        if _attempt(partial(connection.set_mark, job_id, text), failures):
+            withdrawn.update(reasons)
+    return withdrawn
 
 
 def _release(

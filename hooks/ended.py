@@ -1,11 +1,12 @@
 """A job has ended by itself: is that its end, or did it save and make room because it was asked to?
 
-Asked about is the mark that the pass left before it asked. Within its time to save, whoever was asked is queued again,
-however it ended: nothing of its work may be lost, and a job whose work was done by then finds that out and ends once
-more. After that time the exit status for it has to say so. A job that nobody asked has ended, whatever its exit status;
-where the server cannot tell, only one that could have been asked may come back. One that was killed, by its owner or at
-its walltime, is never brought back, nor one of which the server says that it must not be run twice (``qsub -r n``), or
-that somebody has deleted it: a program may end of that as it pleases.
+The mark that the pass wrote before it asked decides. Within its time to save, a job that was asked is queued again,
+however it ended: its work must not be lost, and one whose work was done finds that out and ends once more. After that
+time, or once the request is withdrawn, only the agreed exit status says that work is saved and not done: else a job
+that ended well would run again. A job that was not asked has ended, whatever its exit status; where the server cannot
+tell, only one that could have been asked may come back. One that was killed, by its owner or at its walltime, is never
+brought back, nor one that the server says must not be run twice (``qsub -r n``) or is deleted: a program may end of
+that as it pleases.
 
 Whoever is queued again is so by a request of the MoM's beside the job's end. To a server that was away the MoM tells
 the ends it has as soon as it has said hello, but its requests only when the server has answered (OpenPBS 23.06), and
@@ -20,16 +21,19 @@ import select
 import signal
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 from hooks.first_host import EXEC_VNODE, find_first_vnode, is_there
 from hooks.ifl import Connection, IflError
 from hooks.jobs import index_of, parent_of, read_start_s, was_deleted
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks
-from hooks.method import SIGNAL, may_be_run_again
+from hooks.method import CHECKPOINT, SIGNAL, may_be_run_again
 
-SLACK_S = 120
-"""What clocks may differ, and passes be late, in telling whether the time to save is over."""
+SLACK_S = 5
+"""By how much the clocks of the server, which set the time to save, and of a host, which tells the end, may differ."""
+AWAY_S = 120
+"""How long after the time to save an end still counts where its MoM was away: that tells it late, and not how."""
 
 _RUN_ATTRIBUTES = ("job_state", "stime", "Rerunable", EXEC_VNODE, MARK_ATTRIBUTE, "comment")
 _VNODE_STATE = "vnode_state"
@@ -52,15 +56,26 @@ class Asked(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether a job is queued again, and why or why not, in words for a log."""
+    """Whether a job is queued again, and why or why not, in words for a log. An end that somebody may wonder about,
+    as the job had been asked to save in this run, ``is_told`` in any case."""
 
     again: bool
     why: str
+    is_told: bool = False
 
 
-def judge_end(exit_status: int, saved_status: int, asked: Asked | None, ended_s: float, *, could_be: bool) -> Verdict:
+def judge_end(
+    exit_status: int,
+    saved_status: int,
+    asked: Asked | None,
+    ended_s: float,
+    *,
+    could_be: bool,
+    mom_began_s: float = 0.0,
+) -> Verdict:
     """Whether the job that ended at ``ended_s`` is to be queued again. ``saved_status`` is the set exit status;
-    ``asked`` None where unknown, and then it has to have been one that ``could_be`` asked."""
+    ``asked`` None where unknown, and then it has to have been one that ``could_be`` asked. A MoM that began after the
+    job was asked does not know how it ended."""
     if not may_be_run_again(exit_status):
         return Verdict(again=False, why="it was killed")
     has_saved = exit_status == saved_status
@@ -68,19 +83,40 @@ def judge_end(exit_status: int, saved_status: int, asked: Asked | None, ended_s:
         who = "a job to be asked" if could_be else "no job to be asked"
         return Verdict(could_be and has_saved, f"the server does not say whether it was asked to save, and it is {who}")
     mark = asked.mark
+    if mark.how == CHECKPOINT and has_saved and mark.is_of_run(asked.start_s) and may_come_back(asked):
+        return Verdict(again=True, why="it was asked to save, and its exit status says that it has")
     if mark.how != SIGNAL:
         return Verdict(again=False, why="nobody asked it to save and end")
     if asked.is_deleted:
         return Verdict(again=False, why="somebody has deleted it")
     if not asked.is_rerunnable:
         return Verdict(again=False, why="it must not be run twice")
-    in_time = ended_s <= mark.until_s + SLACK_S
+    is_told_late = mom_began_s > mark.asked_s - SLACK_S
+    in_time = ended_s <= mark.until_s + (AWAY_S if is_told_late else SLACK_S)
     times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {asked.start_s or 0:.0f}"
+    if mark.why:
+        times += f", and withdrawn then ({mark.why})"
     if not mark.is_of_run(asked.start_s):
         # A server that was away gives its running jobs new start times. The exit status tells then, as long as the
         # mark is young: later, a program that always ends so must not come back for ever.
-        return Verdict(has_saved and mark.asked_s <= ended_s and in_time, f"it was {times}, so maybe in an earlier one")
-    return Verdict(has_saved or in_time, f"it was {times}")
+        is_young = mark.asked_s <= ended_s <= mark.until_s + AWAY_S
+        return Verdict(has_saved and is_young, f"it was {times}, so maybe in an earlier one")
+    if not has_saved and not in_time:
+        times += f"; after that only exit status {saved_status} says that work is saved and not done"
+    return Verdict(has_saved or in_time, f"it was {times}", is_told=True)
+
+
+def find_mom_start(pbs_home: str) -> float:
+    """When this host's MoM was started: it writes its lock file then. 0 where that cannot be told."""
+    try:
+        return (Path(pbs_home) / "mom_priv" / "mom.lock").stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def may_come_back(asked: Asked) -> bool:
+    """Whether the server has nothing against another run."""
+    return asked.is_rerunnable and not asked.is_deleted
 
 
 def judge_failed_restart(asked: Asked | None) -> Verdict:

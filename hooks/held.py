@@ -55,15 +55,24 @@ def _why_to_release(
     beneficiary = mark.beneficiary
     if is_running(picture.jobs.get(beneficiary, {})):
         return f"{beneficiary} runs"
-    index = index_of(beneficiary)
-    waiting = picture.jobs.get(beneficiary if index is None else parent_of(beneficiary))
-    if waiting is None or (index is not None and index not in _indices_left(waiting)):
+    if is_gone(beneficiary, picture):
         return f"{beneficiary} is gone"
-    if waiting.get("job_state", "") not in ("Q", "B"):
+    if find_waiting(beneficiary, picture).get("job_state", "") not in ("Q", "B"):
         return f"{beneficiary} cannot start"
     if beneficiary not in holds and not mark.asked_s <= picture.time_s <= mark.until_s + wait_s:
         return f"{beneficiary} did not start"
     return ""
+
+
+def is_gone(job_id: str, picture: Picture) -> bool:
+    """Whether a job or subjob neither waits nor will any more: it has ended, or was deleted."""
+    index, waiting = index_of(job_id), find_waiting(job_id, picture)
+    return not waiting or (index is not None and index not in _indices_left(waiting))
+
+
+def find_waiting(job_id: str, picture: Picture) -> Attributes:
+    """The attributes of a job, of its array where it is a subjob; none of one that is gone."""
+    return picture.jobs.get(job_id if index_of(job_id) is None else parent_of(job_id), {})
 
 
 def _indices_left(array: Attributes) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ MARK_KEY = f"{MARK_ATTRIBUTE}.{MARK_RESOURCE}"
 _OURS = "pbsteer "
 _BETWEEN = "; "
 _INDEX = re.compile(r"\[([0-9]{1,9})\]")
-_WORDS = {"for": "beneficiary", "how": "how"}
+_WORDS = {"for": "beneficiary", "how": "how", "why": "why"}
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 _TIMES = {"asked": "asked_s", "until": "until_s", "saved": "saved_s", "then": "then_s"}
 
@@ -28,7 +28,8 @@ class Mark(NamedTuple):
     """What is known of a victim, in seconds (times since 1970).
 
     ``beneficiary`` is the job it was asked to go for at ``asked_s``, ``how`` by which method (:mod:`hooks.saving`),
-    with time to save until ``until_s``; ``held`` tells that it is held, by us, until that job runs. ``saved_s`` is what
+    with time to save until ``until_s``; ``held`` tells that it is held, by us, until that job runs. ``why`` is the
+    reason where the request was withdrawn, at ``until_s`` (:mod:`hooks.withdrawn`). ``saved_s`` is what
     runs before that one had saved (see :class:`policy.cluster.Job`), ``then_s`` what is saved once that run is over.
     """
 
@@ -39,6 +40,7 @@ class Mark(NamedTuple):
     saved_s: int = 0
     then_s: int = 0
     held: bool = False
+    why: str = ""
 
     def is_of_run(self, start_s: float | None) -> bool:
         """Whether the run that began at ``start_s`` was asked, rather than an earlier one of the same job."""

@@ -24,7 +24,7 @@ from hooks.saving import LetGo
 _MOST_CHILDREN = 16
 _LATEST_S = 30.0
 """Whoever waits that long behind slow victims is not asked any more: later passes have decided anew by then, and it may
-have started elsewhere. Below the slack of :mod:`hooks.ended`: who is asked late is known as asked when it ends."""
+have started elsewhere. Its time to save is over no later for it."""
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
 _LATE = "{} was not asked to go, as those before it took too long"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from hooks.ended import SLACK_S
+from hooks.ended import AWAY_S
 from hooks.jobs import is_running, read_start_s
 from hooks.let_go import Programs, run_traces
 from hooks.marks import read_marks
@@ -26,7 +26,7 @@ def find_savers(jobs: Mapping[str, Mapping[str, str]], now_s: float) -> dict[str
         for index, mark in read_marks(texts).items():
             # Of a subjob this does not tell whether it runs yet: that it may is enough.
             is_asked = is_running(texts) and mark.is_of_run(read_start_s(texts)) if index is None else True
-            until_s = mark.until_s + SLACK_S
+            until_s = mark.until_s + AWAY_S
             if mark.how in SAVING and is_asked and until_s > now_s:
                 found[job_id if index is None else job_id.replace("[]", f"[{index}]", 1)] = until_s
     return found

@@ -56,14 +56,15 @@ def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
     from hooks.config import read_config
-    from hooks.ended import judge_end
+    from hooks.ended import find_mom_start, judge_end
 
     ended_s = time.time()
     checkpoint = read_config(pbs.hook_config_filename).checkpoint
     could_be = could_be_asked(job, checkpoint.method)
+    began_s = find_mom_start(pbs.pbs_conf["PBS_HOME"])
 
     def judge(asked: Asked | None) -> Verdict:
-        return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be)
+        return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be, mom_began_s=began_s)
 
     _act(pbs, job, exit_status, judge)
 
@@ -82,5 +83,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], V
     if verdict.again:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")
         job.rerun()
+    elif verdict.is_told:
+        pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and has ended, {found}")
     else:
         pbs.logmsg(pbs.EVENT_DEBUG, f"{job_id};pbsteer: it ended with {exit_status} and has ended, {found}")

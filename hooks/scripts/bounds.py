@@ -13,9 +13,28 @@ from typing import Any, NamedTuple
 from hooks.scripts.guards import lift_memory_bound
 from hooks.scripts.processes import read_status
 
-_LIMITS = {name: number for name, number in vars(resource).items() if name.startswith("RLIMIT_")}
-_OF_MEMORY = frozenset({"RLIMIT_AS", "RLIMIT_DATA"})
-_NONE = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+_LIMITS = {
+    "Max cpu time": resource.RLIMIT_CPU,
+    "Max file size": resource.RLIMIT_FSIZE,
+    "Max data size": resource.RLIMIT_DATA,
+    "Max stack size": resource.RLIMIT_STACK,
+    "Max core file size": resource.RLIMIT_CORE,
+    "Max resident set": resource.RLIMIT_RSS,
+    "Max processes": resource.RLIMIT_NPROC,
+    "Max open files": resource.RLIMIT_NOFILE,
+    "Max locked memory": resource.RLIMIT_MEMLOCK,
+    "Max address space": resource.RLIMIT_AS,
+    "Max pending signals": resource.RLIMIT_SIGPENDING,
+    "Max msgqueue size": resource.RLIMIT_MSGQUEUE,
+    "Max nice priority": resource.RLIMIT_NICE,
+    "Max realtime priority": resource.RLIMIT_RTPRIO,
+    "Max realtime timeout": resource.RLIMIT_RTTIME,
+}
+"""The limits by their names in /proc/PID/limits: prlimit() of another user's process needs more than root's rights in
+some containers. File locks are left out, which Linux bounds no more."""
+
+_OF_MEMORY = frozenset({"Max address space", "Max data size"})
+_NAME_WIDTH = 26
 _MOST_TOLD = 1 << 20
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -31,7 +50,11 @@ class _Mount(NamedTuple):
 
 def read_bounds(pid: int) -> dict[str, Any]:
     """A process's limits, control groups and umask, as plain data."""
-    limits = {name: resource.prlimit(pid, number) for name, number in _LIMITS.items()}
+    limits = {}
+    for line in _read(Path(f"/proc/{pid}/limits")).splitlines():
+        name = line[:_NAME_WIDTH].rstrip()
+        if name in _LIMITS:
+            limits[name] = [_read_limit(word) for word in line[_NAME_WIDTH:].split()[:2]]
     return {"limits": limits, "groups": _read_groups(str(pid)), "umask": int(read_status(pid, "Umask")[0], 8)}
 
 
@@ -41,14 +64,39 @@ def set_limits(told: dict[str, Any]) -> None:
     lift_memory_bound()
     os.umask(told.get("umask", 0o077))
     for name, limit in told.get("limits", {}).items():
-        resource.setrlimit(_LIMITS[name], _NONE if name in _OF_MEMORY else tuple(limit))
+        soft, hard = limit
+        if name in _OF_MEMORY:
+            soft = hard = _most(hard, resource.getrlimit(_LIMITS[name])[1])
+        _set_limit(_LIMITS[name], (soft, hard))
 
 
 def set_memory_limits(told: dict[str, Any]) -> None:
     """Set the noted limits of memory, just before the task's own program begins. Needs no rights."""
     for name, limit in told.get("limits", {}).items():
         if name in _OF_MEMORY:
-            resource.setrlimit(_LIMITS[name], tuple(limit))
+            soft, hard = limit
+            _set_limit(_LIMITS[name], (soft, hard))
+
+
+def _set_limit(number: int, wanted: tuple[int, int]) -> None:
+    """Set a limit, as high as this process may: never higher than it was."""
+    try:
+        resource.setrlimit(number, wanted)
+    except ValueError:
+        most = resource.getrlimit(number)[1]
+        resource.setrlimit(number, (_least(wanted[0], most), _least(wanted[1], most)))
+
+
+def _least(one: int, other: int) -> int:
+    return max(one, other) if resource.RLIM_INFINITY in (one, other) else min(one, other)
+
+
+def _most(one: int, other: int) -> int:
+    return resource.RLIM_INFINITY if resource.RLIM_INFINITY in (one, other) else max(one, other)
+
+
+def _read_limit(word: str) -> int:
+    return resource.RLIM_INFINITY if word == "unlimited" else int(word)
 
 
 def join_groups(told: dict[str, Any]) -> None:

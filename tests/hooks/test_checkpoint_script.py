@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -133,7 +136,7 @@ def test_what_has_ended_after_it_was_asked_is_saved_and_noted(tmp_path: Path, jo
     assert {path.name for path in tmp_path.iterdir()} == {"1.CK", f"{SAVED}1.s.{job.pid}"}
     told = json.loads((tmp_path / "1.CK").read_text())
     assert told["command"] == ["sleep", "600"]
-    assert tuple(told["limits"]["RLIMIT_NOFILE"]) == resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert tuple(told["limits"]["Max open files"]) == resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
 def test_an_environment_that_cannot_be_one_is_not_read(tmp_path: Path, job: subprocess.Popen[bytes]) -> None:
@@ -326,3 +329,50 @@ def test_a_job_whose_number_another_process_has_is_not_restored_and_that_process
     (tmp_path / "bounds").write_text("{}")
     assert criu.restore(job.pid, tmp_path, "/bin/true") == 1
     assert state_of(job.pid) == "S"
+
+
+@pytest.fixture
+def stand_in() -> Iterator[Path]:
+    """As much of CRIU as tells who runs it, where every user may run it."""
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    folder.chmod(0o755)
+    program = folder / "criu"
+    program.write_text('#!/bin/sh\n{ id -u; id -g; grep ^Cap /proc/$$/status; } > "$4/shown"\n')
+    program.chmod(0o755)
+    yield program
+    shutil.rmtree(folder)
+
+
+@needs_root
+def test_criu_runs_as_the_job_s_user_with_one_capability(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in: Path
+) -> None:
+    """It comes to its images though their folder is in one of root's, into which no user can look."""
+    nobody = pwd.getpwnam("nobody")
+    job = subprocess.Popen(["sleep", "600"], start_new_session=True, user=nobody.pw_uid, group=nobody.pw_gid)
+    monkeypatch.setenv("UID", str(nobody.pw_uid))
+    monkeypatch.setenv("GID", str(nobody.pw_gid))
+    image = tmp_path / "00000001"
+    wait_until(lambda: processes.read_users(job.pid) == {nobody.pw_uid}, "the job is its user's")
+    assert criu.dump("1.s", job.pid, image, tmp_path, str(stand_in)) == 0
+    assert job.wait(60) == -signal.SIGKILL
+    uid, gid, *capabilities = (image / "images" / "shown").read_text().splitlines()
+    assert (int(uid), int(gid)) == (nobody.pw_uid, nobody.pw_gid)
+    sets = {name: int(value, 16) for name, value in (line.split(":") for line in capabilities)}
+    checkpoint_restore = 1 << 40
+    assert {name: sets[name] for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == dict.fromkeys(
+        ("CapPrm", "CapEff", "CapInh", "CapAmb"), checkpoint_restore
+    )
+    assert image.stat().st_mode & 0o777 == 0o700
+
+
+@needs_root
+def test_a_criu_that_others_could_exchange_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in: Path, job: subprocess.Popen[bytes]
+) -> None:
+    monkeypatch.setenv("UID", str(os.getuid()))
+    monkeypatch.setenv("GID", str(os.getgid()))
+    stand_in.parent.chmod(0o777)
+    assert criu.dump("1.s", job.pid, tmp_path / "00000001", tmp_path, str(stand_in)) == 1
+    assert state_of(job.pid) == "S"
+    assert list(tmp_path.iterdir()) == []

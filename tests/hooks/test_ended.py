@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import types
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.ended import SLACK_S, Asked, Verdict, ask_server, judge_end, judge_patiently
+from hooks.ended import AWAY_S, SLACK_S, Asked, Verdict, ask_server, find_mom_start, judge_end, judge_patiently
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
 from hooks.events import HOOK_EVENTS
 from hooks.marks import MARK_KEY, Mark, show_marks
@@ -50,13 +51,55 @@ def test_when_its_time_is_over_only_its_exit_status_tells(status: int, again: bo
     assert judge_end(status, SAVED, ASKED, 1060 + SLACK_S + 1, could_be=True).again is again
 
 
+def test_the_clocks_of_server_and_host_may_differ_a_little() -> None:
+    assert judge_end(0, SAVED, ASKED, 1060 + SLACK_S, could_be=True).again
+
+
+@pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
+def test_when_the_request_was_withdrawn_only_its_exit_status_tells(status: int, again: bool) -> None:
+    asked = ASKED._replace(mark=MARK._replace(until_s=1020, why="beneficiary-gone"))
+    verdict = judge_end(status, SAVED, asked, 1020 + SLACK_S + 1, could_be=True)
+    assert verdict.again is again
+    assert "withdrawn then (beneficiary-gone)" in verdict.why
+    assert again or "only exit status 85 says that work is saved" in verdict.why
+
+
+def test_an_end_before_the_request_was_withdrawn_counts_as_saved() -> None:
+    asked = ASKED._replace(mark=MARK._replace(until_s=1020, why="beneficiary-gone"))
+    assert judge_end(0, SAVED, asked, 1015, could_be=True).again
+
+
+@pytest.mark.parametrize(("mom_began_s", "again"), [(990.0, False), (1010.0, True)])
+def test_a_mom_that_was_away_tells_an_end_late_and_not_how_it_was(mom_began_s: float, again: bool) -> None:
+    late_s = 1060 + AWAY_S
+    assert judge_end(0, SAVED, ASKED, late_s, could_be=True, mom_began_s=mom_began_s).again is again
+    assert not judge_end(0, SAVED, ASKED, late_s + 1, could_be=True, mom_began_s=mom_began_s).again
+
+
+def test_when_a_mom_began_is_told_by_its_lock(tmp_path: Path) -> None:
+    assert find_mom_start(str(tmp_path)) == 0.0
+    (tmp_path / "mom_priv").mkdir()
+    (tmp_path / "mom_priv" / "mom.lock").touch()
+    os.utime(tmp_path / "mom_priv" / "mom.lock", (1000, 1000))
+    assert find_mom_start(str(tmp_path)) == 1000
+
+
+@pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
+def test_whom_a_checkpoint_asked_in_vain_has_saved_only_where_its_exit_status_says_so(status: int, again: bool) -> None:
+    """The checkpoint script sends the signal too, and a program may need longer than it waits."""
+    asked = Asked(START_S, MARK._replace(how="checkpoint"))
+    assert judge_end(status, SAVED, asked, NOW_S, could_be=True).again is again
+    for no in (asked._replace(is_deleted=True), asked._replace(is_rerunnable=False), asked._replace(start_s=1001.0)):
+        assert not judge_end(status, SAVED, no, NOW_S, could_be=True).again
+
+
 @pytest.mark.parametrize("start_s", [1001.0, None])
 def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_status(start_s: float | None) -> None:
     """A server that was restarted gives the jobs that run new start times. Not for ever, or it might never end."""
     asked = Asked(start_s, MARK)
     assert judge_end(SAVED, SAVED, asked, NOW_S, could_be=True).again
     assert not judge_end(0, SAVED, asked, NOW_S, could_be=True).again
-    assert not judge_end(SAVED, SAVED, asked, 1060 + SLACK_S + 1, could_be=True).again
+    assert not judge_end(SAVED, SAVED, asked, 1060 + AWAY_S + 1, could_be=True).again
     assert not judge_end(SAVED, SAVED, asked, 999.0, could_be=True).again
 
 
@@ -67,7 +110,6 @@ def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_s
         Asked(START_S, Mark()),
         ASKED._replace(is_rerunnable=False),
         ASKED._replace(is_deleted=True),
-        Asked(START_S, MARK._replace(how="checkpoint")),
         Asked(START_S, MARK._replace(how="requeue")),
     ],
 )

@@ -138,3 +138,14 @@ def test_whatever_fails_a_job_that_says_that_it_saved_is_queued_again(
             )
         )
     assert reruns == ["1.server"]
+
+
+def test_an_end_that_is_taken_for_the_job_s_own_though_it_was_asked_is_always_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A program that saves and says nothing of it has lost what it would have gone on with: not in silence."""
+    end = Ended(monkeypatch, 0, ASKED._replace(mark=ASKED.mark._replace(why="beneficiary-gone")))
+    assert end.reruns == []
+    [(level, words)] = end.log
+    assert level == 8
+    assert words.endswith("only exit status 85 says that work is saved and not done")

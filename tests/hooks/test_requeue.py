@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from hooks import requeue
-from hooks.ended import SLACK_S
 from hooks.marks import MARK_KEY, Mark, show_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.requeue import Departures, share_out
@@ -79,10 +78,6 @@ def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkey
     departures = Departures(pbs_ifl, VICTIMS, lambda: None)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
     assert departures.failures == {"8[2].server": "8[2].server was not asked to go, as those before it took too long"}
-
-
-def test_who_is_asked_late_is_still_known_as_asked_when_it_ends() -> None:
-    assert requeue._LATEST_S < SLACK_S
 
 
 def acts() -> list[list[str]]:

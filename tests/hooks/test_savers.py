@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hooks.ended import SLACK_S
+from hooks.ended import AWAY_S
 from hooks.installed import Reply
 from hooks.marks import MARK_KEY, Mark, show_marks
 from hooks.savers import find_savers, tell_savers
@@ -20,11 +20,11 @@ ASKED = Mark("9.s", "signal", 1000, 1060)
 @pytest.mark.parametrize(
     ("texts", "mark", "until_s"),
     [
-        (running(stime="900"), ASKED, 1060 + SLACK_S),
-        (running(stime="900"), ASKED._replace(how="checkpoint", held=True), 1060 + SLACK_S),
-        (running(stime="900"), ASKED._replace(until_s=1010), 1010 + SLACK_S),
+        (running(stime="900"), ASKED, 1060 + AWAY_S),
+        (running(stime="900"), ASKED._replace(how="checkpoint", held=True), 1060 + AWAY_S),
+        (running(stime="900"), ASKED._replace(until_s=1010), 1010 + AWAY_S),
         (running(stime="900"), ASKED._replace(how="requeue"), None),
-        (running(stime="900"), ASKED._replace(until_s=1010 - SLACK_S), None),
+        (running(stime="900"), ASKED._replace(until_s=1010 - AWAY_S), None),
         (running(stime="1001"), ASKED, None),
         (job(), ASKED, None),
         (job("H"), ASKED, None),
@@ -38,8 +38,8 @@ def test_who_was_asked_in_the_run_it_is_in_and_has_time_left_still_saves(
 
 
 def test_subjobs_are_found_by_their_array() -> None:
-    marks = {None: Mark(), 3: ASKED, 4: ASKED._replace(until_s=1000 - SLACK_S)}
-    assert find_savers({"8[].s": job("B") | {MARK_KEY: show_marks(marks)}}, NOW_S) == {"8[3].s": 1060 + SLACK_S}
+    marks = {None: Mark(), 3: ASKED, 4: ASKED._replace(until_s=1000 - AWAY_S)}
+    assert find_savers({"8[].s": job("B") | {MARK_KEY: show_marks(marks)}}, NOW_S) == {"8[3].s": 1060 + AWAY_S}
 
 
 def tell(answer: str) -> str:
@@ -50,7 +50,7 @@ def tell(answer: str) -> str:
         return Reply(0, answer, "")
 
     said = tell_savers(programs, "/opt/pbs")
-    assert [(argv[0], *argv[2:]) for argv in asked] == [("pbs_python", "/opt/pbs", "saving")]
+    assert [(*argv[:2], *argv[3:]) for argv in asked] == [("pbs_python", "-I", "/opt/pbs", "saving")]
     return said
 
 

@@ -30,11 +30,16 @@ def prepare(pbs: PbsCluster, grace_s: int = GRACE_S) -> Deployment:
 
 def ask(pbs: PbsCluster, program: str) -> str:
     """A job of alice's that was asked to save, for one of bob's."""
+    return ask_for(pbs, program)[0]
+
+
+def ask_for(pbs: PbsCluster, program: str) -> tuple[str, str]:
+    """The same, with the job of bob's."""
     job = submit(pbs, program, *SIGNAL)
     wait_until_it_counts(pbs, job)
-    pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
     pbs.wait_until(lambda: passes_with(pbs, "asked", job), 120.0, "it is asked to save")
-    return job
+    return job, bobs
 
 
 def passes_that_want(pbs: PbsCluster, job: str) -> bool:
@@ -89,3 +94,36 @@ def test_the_hooks_do_not_go_while_a_job_saves(pbs: PbsCluster) -> None:
     deployment.remove(lambda _: None)
     ended = pbs.wait_for_state(job, "F", 150.0)
     assert ended["Exit_status"] == 0
+
+
+@pytest.mark.parametrize("exit_status", [85, 0])
+def test_whose_beneficiary_is_deleted_runs_again_only_where_it_says_that_it_saved(
+    pbs: PbsCluster, exit_status: int
+) -> None:
+    """It goes on for a while after it was asked, as many programs do, and then ends in its own way."""
+    prepare(pbs, grace_s=120)
+    ends = f"[ $count -ge 30 ] && [ ! -e $saved.again ] && touch $saved.again && save && exit {exit_status}"
+    job, bobs = ask_for(
+        pbs, counting(":", goal=GOAL).replace("    echo $count >> $log\n", f"    echo $count >> $log\n    {ends}\n")
+    )
+    pbs.run(["qdel", bobs], user="bob").demand_success()
+    pbs.wait_until(lambda: withdrawn(pbs, job), 60.0, "the request to save is withdrawn")
+    assert withdrawn(pbs, job) == "beneficiary-gone"
+    ended = pbs.wait_for_state(job, "F", 180.0)
+    assert ended["run_count"] == (2 if exit_status == 85 else 1)
+    assert ended["Exit_status"] == 0
+
+
+def test_a_job_that_ends_well_after_its_time_to_save_is_not_run_a_second_time(pbs: PbsCluster) -> None:
+    """It ignores the signal. Its beneficiary is deleted at the end of that time, so nobody requeues it."""
+    prepare(pbs, grace_s=6)
+    job, bobs = ask_for(pbs, counting("' USR2; trap '' USR2; trap ':", goal=GOAL))
+    pbs.run(["qdel", bobs], user="bob").demand_success()
+    ended = pbs.wait_for_state(job, "F", 180.0)
+    assert (ended["run_count"], ended["Exit_status"]) == (1, 0)
+
+
+def withdrawn(pbs: PbsCluster, job: str) -> str:
+    """The journal's reason why a request to save was withdrawn."""
+    entries = state_of(pbs).read_journal(1000)
+    return str(next((entry["withdrawn"][job] for entry in entries if job in entry["withdrawn"]), ""))

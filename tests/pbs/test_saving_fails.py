@@ -132,3 +132,20 @@ def test_a_job_that_cannot_be_saved_repeats_what_came_after_its_own_last_save(cl
     cluster.wait_until(lambda: cluster.job(job)["run_count"] > 1, 120.0, f"{job} runs again")
     assert 0 <= repeated(cluster, job) <= 5
     assert read_counts(log_of(cluster, job))[-1] == 60
+
+
+def test_a_job_that_did_not_save_in_time_is_not_restarted_in_the_middle_of_its_requeue(cluster: PbsCluster) -> None:
+    script = home_of_mom(cluster) / "checkpoint.py"
+    script.write_text(script.read_text().replace("WAIT_S = 25.0", "WAIT_S = 2.0"))
+    restarts = cluster.mom_log().count("restart script")
+    program = counting("' USR2; trap '' USR2; trap ':", every=1).replace("log=", "echo begin >> begun\nlog=")
+    begun = Path(cluster.testbed.home("alice")) / "begun"
+    begun.unlink(missing_ok=True)
+    job = submit(cluster, program, *CHECKPOINT)
+    wait_until_it_counts(cluster, job)
+    cluster.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    cluster.wait_until(lambda: cluster.job(job)["run_count"] > 1, 120.0, f"{job} runs again")
+    assert repeated(cluster, job) >= 0
+    assert cluster.mom_log().count("restart script") == restarts
+    assert begun.read_text().split() == ["begin", "begin"]
+    assert not notes(cluster)
