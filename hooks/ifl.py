@@ -37,6 +37,8 @@ HOLDING_STATES = "RES"
 """The states in which a job, or a subjob, holds vnodes."""
 _ENDED_STATES = "F"
 
+OWN_SWITCHES = ("y", "n")
+"""How a scheduler is switched on and off: PBS takes these words too, and its log then tells a pass from a person."""
 HOLD = "s"
 """The hold of managers and the system, which a job's owner cannot take off."""
 
@@ -312,7 +314,12 @@ class Connection:
         """Switch a scheduler on, which also has it begin a cycle, or off: it then ends the cycle that it is in."""
         ifl = self._ifl
         change = ifl.attropl()
-        change.name, change.resource, change.value, change.op = "scheduling", None, str(scheduling), ifl.SET
+        change.name, change.resource, change.value, change.op = (
+            "scheduling",
+            None,
+            OWN_SWITCHES[not scheduling],
+            ifl.SET,
+        )
         status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, ifl.MGR_OBJ_SCHED, scheduler, change, None)
         self._demand(status, f"set scheduling = {scheduling} of scheduler {scheduler}")
 

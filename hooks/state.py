@@ -14,6 +14,7 @@ import grp
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ SCHEDULERS = "schedulers.json"
 PRIORITIES = "priorities.json"
 PASSES = "passes.json"
 EPISODES = "episodes.json"
+CHANGES = "changes.jsonl"
 LAST_PASS = "last-pass.json"  # noqa: S105 - a pass over the server
 _LOCK = "lock"
 _JOURNAL = re.compile(r"journal-([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9]+)\.jsonl")
@@ -174,6 +176,27 @@ class State:
         if path.is_file() and (path.stat().st_size > _JOURNAL_BYTES or not _ends_whole(path)):
             path = self.path / f"journal-{day}.{number + 1}.jsonl"
         return path
+
+    # The shared audit
+
+    def append(self, name: str, lines: bytes, *, full_bytes: int) -> None:
+        """Append whole lines to a file that the group may read, and see them on the disk; made where there is none.
+
+        One that is full gets the time into its name first. Raises OSError.
+        """
+        path = self.path / name
+        if path.is_file() and path.stat().st_size > full_bytes:
+            aside = path.with_name(f"{path.stem}-{time.strftime('%Y%m%dT%H%M%S')}{path.suffix}")
+            if not aside.exists():
+                path.replace(aside)
+        begin = b"" if not lines or not path.is_file() or _ends_whole(path) else b"\n"
+        descriptor = _open_own(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            self._share(descriptor, shared=True)
+            os.write(descriptor, begin + lines)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     # Files
 

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Part] = {
     "quota": Part("tui.quota_cli", "quota", "Show soft quotas beside use, or set one."),
     "priority": Part("tui.quota_cli", "priority", "Set a user's priority in a queue."),
     "do": Part("tui.do_cli", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."),
+    "audit": Part("tui.audit_cli", "audit", "Who changed what on the server, from where and when."),
     "check": Part("tui.check_cli", "check", "Validate a policy file; every problem is listed."),
     "hooks": Part("tui.hooks_cli", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
     "simulate": Part("sim.cli", "simulate", "Replay a workload under one or more policies, and compare."),

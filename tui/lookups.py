@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
-from tui.core.audit_trail import read_trail
+from tui.core.audit_trail import find_problem, read_trail
 from tui.core.export import ExportError
 from tui.core.job_lines import JobDetail
 from tui.core.output_tail import tail_of
@@ -35,11 +35,12 @@ class Lookups:
         self._ask("job", lambda: self._screen.post_message(JobFound(detail_of(self._source, job_id))))
 
     def trail(self) -> None:
-        """The audit file: comes back as :class:`tui.news.TrailRead`."""
+        """The audit, own and shared: comes back as :class:`tui.news.TrailRead`."""
 
         def read() -> None:
             try:
-                self._screen.post_message(TrailRead(tuple(read_trail(self._audit_path)), ""))
+                shared = self._source.journal.changes
+                self._screen.post_message(TrailRead(tuple(read_trail(self._audit_path, shared)), find_problem(shared)))
             except OSError as error:
                 self._screen.post_message(TrailRead((), f"{self._audit_path}: {error.strerror}"))
 

@@ -130,7 +130,7 @@ def _set(
             return
         server_name = world.server_name or source.name
         demand_confirmation(deed, server_name, yes=yes, typed=typed, may_ask=True)
-        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), server_name)
+        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), server_name, source.journal.changes)
         outcome = make(source, change, audit, time.time)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error

@@ -82,7 +82,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._clock, self._elapsed = clock, elapsed
         self.poller = Poller(source, self._tell, interval_s, elapsed)
         self.changes = Changes(
-            self, source, AuditLog(audit_path, actor, source.name), self.is_unlocked, self.turn_lock, site, clock
+            self,
+            source,
+            AuditLog(audit_path, actor, source.name, source.journal.changes),
+            self.is_unlocked,
+            self.turn_lock,
+            site,
+            clock,
         )
         self.lookups = Lookups(self, source, audit_path)
         self.keeping = Keeping(files, self._complain)

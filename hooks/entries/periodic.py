@@ -35,6 +35,7 @@ from hooks.obstacles import find_obstacles
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
 from hooks.schedulers import Duties, Switched, nudge, share_out, switch
+from hooks.shared_audit import copy_server_changes
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
@@ -83,6 +84,8 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
             trust = begin_pass(pbs_ifl, state, settings, sentences)
             settings = read_config(config)
             vigil.begin_pass(settings.schedule)
+            if ahead is None:
+                sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
             outcome = run_pass(pbs_ifl, settings, state, trust, ahead)
             sentences += outcome.sentences
             trust.ended().write(state)

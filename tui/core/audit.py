@@ -8,6 +8,7 @@ it. PBS's server log remains the authority.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import getpass
 import json
@@ -75,11 +76,12 @@ class AuditError(OSError):
 
 @dataclass(frozen=True)
 class AuditLog:
-    """The file of one user, for one server."""
+    """The file of one user, for one server; and the administrators' ``shared`` one, where this user may write to it."""
 
     path: Path
     actor: Actor
     server: str
+    shared: Path | None = None
 
     def write(
         self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str, change: str = ""
@@ -97,11 +99,16 @@ class AuditLog:
             reply,
             change,
         )
+        line = json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _append(self.path, json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n")
+            _append(self.path, line, os.O_CREAT)
         except OSError as error:
             raise AuditError(f"audit file {self.path}: {error.strerror or error}") from error
+        if self.shared is not None:
+            # Only root on the server's host may. What others change is there all the same, from the server's log.
+            with contextlib.suppress(OSError):
+                _append(self.shared, line)
         return entry
 
     def entries(self) -> list[dict[str, Any]]:
@@ -121,12 +128,14 @@ class AuditLog:
         return entries
 
 
-def _append(path: Path, line: bytes) -> None:
-    """Write a line at the end and see it on the disk; on a new line where the one before was cut off. Raises OSError,
-    also for a link in the file's place."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+def _append(path: Path, line: bytes, make: int = 0) -> None:
+    """Write a line at the end and see it on the disk; on a new line where the one before was cut off. With ``make``,
+    which is O_CREAT, a file that is not there is made, and it is its owner's alone. Raises OSError, also for a link in
+    the file's place."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | make, 0o600)
     try:
-        os.fchmod(descriptor, 0o600)
+        if make:
+            os.fchmod(descriptor, 0o600)
         size = os.fstat(descriptor).st_size
         begin = b"\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else b""
         if os.write(descriptor, begin + line) < len(begin + line):

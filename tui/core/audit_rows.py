@@ -32,6 +32,8 @@ def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> li
 
     def became(number: int) -> str:
         record = records[number]
+        if record.logged:
+            return "as the server's log has it"
         said = f": {record.reply}" if record.reply else ""
         return f"{record.before or 'none'} → {record.after or 'none'}{said}"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hooks.state import State
+from hooks.state import CHANGES, State
 from tui.core.history import HOUR_S, HOURS
 
 KEPT = 240
@@ -87,6 +87,8 @@ class JournalReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.changes = folder / CHANGES
+        """The audit that all administrators of the server share (:mod:`hooks.shared_audit`)."""
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []

@@ -1,4 +1,5 @@
-"""The audit view: every change made with this user's consoles and commands, the newest first."""
+"""The audit view: every change that an administrator of the server made, the newest first; where the shared audit
+cannot be read, those of this user's consoles and commands."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class AuditView(TellingTable[int]):
     """Changes by their number in the file."""
 
     view_name = "audit"
-    nothing = "no change has been made yet by this user's consoles and commands"
+    nothing = "no change is known yet of any administrator"
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class AuditView(TellingTable[int]):
     def heading(self, world: World) -> str:
         """The name, what cannot be read, and how many changes were never confirmed."""
         if self.shown is not None and self.shown.trail_problem:
-            return f"audit · {self.shown.trail_problem}"
+            return f"audit · yours alone: {self.shown.trail_problem}"
         open_ones = sum(record.stage == UNCONFIRMED for record in self._records.values())
         return f"audit · {open_ones:,} never confirmed" if open_ones else "audit"
 

@@ -161,7 +161,7 @@ def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> i
 
 def pbs_manager(handle: int, command: int, kind: int, name: str, changes: attropl, extend: str | None) -> int:
     assert (command, kind, changes.name, changes.op) == (MGR_CMD_SET, MGR_OBJ_SCHED, "scheduling", SET)
-    return _act(["scheduling", name, changes.value])
+    return _act(["scheduling", name, {"y": "True", "n": "False"}[changes.value]])
 
 
 def _act(call: list[str]) -> int:

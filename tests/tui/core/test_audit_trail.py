@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import stat
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, ScriptedSource
 from tests.tui.written import write_changes
 from tui.core.audit import UNCONFIRMED, Actor, AuditError, AuditLog
-from tui.core.audit_trail import read_trail
+from tui.core.audit_trail import find_problem, read_trail
 from tui.core.changed_lines import changed_lines
 from tui.core.lines import plain
 from tui.core.world import World, see
@@ -66,6 +68,71 @@ def test_the_lines_of_a_change_are_found_by_its_number(tmp_path: Path) -> None:
     for number, stage, before in (("1", "sending", "a"), ("2", "sending", "b"), ("1", "failed", "a")):
         log.write(NOON_S, stage, COMMAND, before=before, after="", reply="", change=number)
     assert [(record.before, record.stage) for record in read_trail(path)] == [("b", UNCONFIRMED), ("a", "failed")]
+
+
+def logged(at_s: float, user: str, command: str) -> str:
+    """A line that a pass copied from the server's log."""
+    time = datetime.fromtimestamp(at_s, tz=timezone.utc).isoformat(timespec="milliseconds")
+    texts = {"stage": "done", "user": user, "origin": "login1", "server": "hpc1", "command": command}
+    return (
+        json.dumps({"time": time, **texts, "before": "", "after": "", "reply": "", "change": "", "log": "1:2"}) + "\n"
+    )
+
+
+def test_all_administrators_changes_are_one_list(tmp_path: Path) -> None:
+    own, shared = tmp_path / "audit.jsonl", tmp_path / "changes.jsonl"
+    shared.touch(0o640)
+    mine = AuditLog(own, Actor("root (sudo from eve)", "here"), "hpc1", shared)
+    quota = "qmgr -c 'set queue workq max_run_res_soft.ncpus += \"[u:carol=64]\"'"
+    mine.write(NOON_S, "sending", quota, before="32", after="64", reply="", change="1")
+    mine.write(NOON_S + 1, "done", quota, before="32", after="64", reply="", change="1")
+    hers = AuditLog(tmp_path / "other.jsonl", Actor("root (sudo from zoe)", "there"), "hpc1", shared)
+    hers.write(NOON_S + 5, "sending", "qhold -h o 7.hpc1.site", before="n", after="o", reply="", change="2")
+    with shared.open("a") as file:
+        file.write(logged(NOON_S, "root", "set queue workq max_run_res_soft.ncpus += [u:carol=64]"))
+        file.write(logged(NOON_S + 6, "root", "qhold -h o 7.hpc1"))
+        file.write(logged(NOON_S + 7, "root", "set sched scheduling = true"))
+        file.write(logged(NOON_S + 8, "alice", "set queue workq max_run_res_soft.ncpus += [u:carol=64]"))
+        file.write(logged(NOON_S + 60, "root", "set queue workq max_run_res_soft.ncpus += [u:carol=64]"))
+    told = [(record.user, record.stage, record.logged) for record in read_trail(own, shared)]
+    assert told == [
+        ("root", "done", True),
+        ("alice", "done", True),
+        ("root", "done", True),
+        ("root (sudo from zoe)", "done", False),
+        ("root (sudo from eve)", "done", False),
+    ]
+    assert "never confirmed to the console" in read_trail(own, shared)[3].reply
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o640
+    assert read_trail(own) == [read_trail(own, shared)[-1]]
+
+
+def test_a_shared_file_that_is_not_there_or_not_ours_changes_nothing(tmp_path: Path) -> None:
+    own, shared = tmp_path / "audit.jsonl", tmp_path / "folder"
+    shared.mkdir()
+    log = AuditLog(own, Actor("alice", "here"), "hpc1", shared)
+    log.write(NOON_S, "sending", COMMAND, before="", after="", reply="", change="1")
+    absent = replace(log, shared=tmp_path / "absent")
+    absent.write(NOON_S, "sending", COMMAND, before="", after="", reply="", change="2")
+    assert not (tmp_path / "absent").exists()
+    assert len(read_trail(own, shared)) == len(read_trail(own, tmp_path / "absent")) == 2
+    assert (find_problem(tmp_path / "absent"), "Is a directory" in find_problem(shared)) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("console", "log"),
+    [
+        ("qmgr -c 'set sched default scheduling = true'", "set sched scheduling = true"),
+        ("qmgr -c 'set node v1 state += offline'", "set node v1 state += offline"),
+        ("qdel 7.hpc1.site", "qdel 7.hpc1"),
+        ("qmove long 7.hpc1", "qmove long 7.hpc1"),
+    ],
+)
+def test_a_command_and_its_line_in_the_log_are_one_change(tmp_path: Path, console: str, log: str) -> None:
+    own, shared = tmp_path / "audit.jsonl", tmp_path / "changes.jsonl"
+    write_changes(own, "done", command=console)
+    shared.write_text(logged(NOON_S - 3600, "root", log))
+    assert [record.command for record in read_trail(own, shared)] == [console]
 
 
 def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:

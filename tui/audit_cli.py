@@ -1,0 +1,61 @@
+"""``pbsteer audit``: who changed what on the server, from where and when, as lines or as JSON; the newest last."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import click
+
+from tui.core.audit import audit_path
+from tui.core.audit_trail import Record, find_problem, read_trail
+from tui.core.durations import day_and_time
+from tui.core.lines import safe
+from tui.options import open_source, source_options
+
+_TOLD = ("stage", "user", "origin", "server", "command", "before", "after", "reply")
+
+
+@click.command("audit")
+@click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="So many changes, the newest.")
+@click.option("--user", "user", default="", metavar="USER", help="Changes of this user alone.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, with times in seconds since 1970.")
+@source_options
+def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, settings_path: Path | None) -> None:
+    """Changes that administrators made: who, from where, when, and the command.
+
+    On the server's host these are all requests of managers, whatever they were made with, as the passes copied them
+    from the server's log; consoles of root there add what was there before. Elsewhere, or where the shared file may
+    not be read, they are this user's own.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        shared = source.journal.changes
+    finally:
+        source.close()
+    own = audit_path(os.environ)
+    try:
+        found = read_trail(own, shared)
+    except OSError as error:
+        raise click.ClickException(f"{own}: {error.strerror}") from error
+    records = [record for record in found if not user or record.user.partition(" ")[0] == user][:last][::-1]
+    problem = find_problem(shared)
+    is_shared = shared.exists() if not problem else False
+    if as_json:
+        rows = [{"time_s": record.time_s, **{name: getattr(record, name) for name in _TOLD}} for record in records]
+        click.echo(json.dumps({"shared": is_shared, "problem": problem, "changes": rows}))
+        return
+    now_s = time.time()
+    for record in records:
+        click.echo(safe(_line(record, now_s)))
+    if not is_shared:
+        why = problem or f"there is no {shared} here: no pass has run on this host"
+        click.echo(safe(f"these are your own changes alone; {why}"), err=True)
+
+
+def _line(record: Record, now_s: float) -> str:
+    who = f"{day_and_time(record.time_s, now_s)}  {record.stage:<11}  {record.user} from {record.origin}"
+    values = "" if record.logged else f"  ({record.before or 'none'} → {record.after or 'none'})"
+    return f"{who}: {record.command}{values}"
