@@ -13,7 +13,7 @@ from hooks.asked import without_empty
 from hooks.jobs import NO_CHECKPOINT
 from hooks.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.stripes import own_place, restripe, undo_stripe, without_stripe
-from hooks.submission import find_impossible, find_nonsense, shrink_estimate
+from hooks.submission import Look, find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import Summary
 from policy.settings import Settings
 
@@ -34,12 +34,14 @@ class Alteration(NamedTuple):
     privileged: bool
 
 
-def refuse_alteration(alteration: Alteration, summary: Summary, settings: Settings) -> str | None:
+def refuse_alteration(
+    alteration: Alteration, summary: Summary, settings: Settings, look: Look | None = None
+) -> str | None:
     """The sentence to refuse an alteration with; None where it may be. Managers and operators are refused nothing."""
     if alteration.privileged or alteration.running:
         return None
     after = _after(alteration)
-    return find_impossible(after, alteration.queue, summary, settings) or find_nonsense(after)
+    return find_impossible(after, alteration.queue, summary, settings, look) or find_nonsense(after)
 
 
 class Fixing(NamedTuple):

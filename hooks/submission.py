@@ -8,6 +8,7 @@ may come to fit, and is the passes' business.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Callable, Union
 
 from hooks.summary import QueueSummary, Summary
 from hooks.wishes import read_wishes
@@ -19,23 +20,41 @@ from policy.settings import RankingSettings, Settings
 from policy.striping import cut
 from policy.units import UnitError, parse_amount, parse_duration_s
 
+Look = Callable[[], Union[Summary, None]]
+"""Gives the summary as it would be now, or None where that cannot be told."""
 
-def find_impossible(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str | None:
+
+def find_impossible(
+    asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
+) -> str | None:
     """Why a job with this ``Resource_List`` can never run in the queue; None where it can, where it cannot be read, or
     where the site wants such jobs to wait.
 
+    With ``look`` that is judged again by what the server has at this moment before it is said; nothing is said where
+    that cannot be told.
+
     A chunk that is too large for any host is no reason where the job may be striped and so cut.
     """
-    here = summary.queues[queue]
-    judged = settings.submission.refuse_impossible and here.together
-    request = _read_request(asked, here, summary.consumables) if judged else None
-    if request is None:
+    if not settings.submission.refuse_impossible:
         return None
+    why = _find_why(asked, queue, summary, settings)
+    if why and look is not None:
+        now = look()
+        why = _find_why(asked, queue, now, settings) if now is not None else ""
+    return f"this job can never run in queue {queue}: {why}" if why else None
+
+
+def _find_why(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
+    here = summary.queues[queue]
+    # Before a vnode has reported how many cores it has, nothing is known of it.
+    request = _read_request(asked, here, summary.consumables) if here.together.get("ncpus") else None
+    if request is None:
+        return ""
     why = _find_too_much(request, here) or _find_unknown(request, summary.names)
     if why and _may_be_striped(asked, settings):
         pieces = cut(request)
         why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
-    return f"this job can never run in queue {queue}: {why}" if why else None
+    return why
 
 
 def _may_be_striped(asked: Mapping[str, str], settings: Settings) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from hooks.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.asked import change_asked, read_asked, read_select, without_empty
 from hooks.config import read_config
+from hooks.live import look
 from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT
 from hooks.summary import read_summary
@@ -65,7 +66,7 @@ def handle(pbs: Any) -> str | None:
         running=int(before.job_state) not in waiting,
         privileged=may_manage(pbs),
     )
-    refusal = refuse_alteration(alteration, summary, settings)
+    refusal = refuse_alteration(alteration, summary, settings, lambda: look(pbs, queue, summary))
     if refusal:
         return refusal
     change_asked(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))

@@ -1,9 +1,10 @@
 """A job is submitted: refuse what can never run, and in ``advise`` give PBS's scheduler the shorter estimate and the
 chunks of the stripe.
 
-Everything in the server waits for this, so it reads two files when they have changed and walks nothing. In ``observe``,
-and before the first pass has told the modes, it does only what protects the server: a ``select`` beyond the bounds is
-refused, and what only pbsteer may write down of a job is taken off. Doing it twice changes nothing more.
+Everything in the server waits for this, so it reads two files when they have changed and walks nothing; only before it
+refuses a job that no vnodes could hold it looks at these, for a moment at most. In ``observe``, and before the first
+pass has told the modes, it does only what protects the server: a ``select`` beyond the bounds is refused, and what only
+pbsteer may write down of a job is taken off. Doing it twice changes nothing more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from hooks.asked import change_asked, read_asked, read_select, read_value, without_empty
 from hooks.config import read_config
+from hooks.live import look
 from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT
 from hooks.stripes import restripe, undo_stripe, without_stripe
@@ -38,7 +40,8 @@ def handle(pbs: Any) -> str | None:
         return None
     asked = without_empty(read_asked(job.Resource_List))
     own = without_stripe(asked)
-    refusal = find_impossible(own, queue, summary, settings) or find_nonsense(own)
+    refusal = find_impossible(own, queue, summary, settings, lambda: look(pbs, queue, summary))
+    refusal = refusal or find_nonsense(own)
     if refusal:
         return refusal
     if mode == "drive":

@@ -38,6 +38,9 @@ SUMMARY_DATA = {
     "several": [],
 }
 
+VNODES = {name: {"resources_available": {"ncpus": 8, "host": name}, "resources_assigned": {}} for name in ("v1", "v2")}
+"""What the summary tells of, as the server has it."""
+
 
 def find_pythons() -> list[str]:
     """This Python, and of the host's own and a 3.9 those that run."""
@@ -64,6 +67,8 @@ class Hook:
         files = {"hook.py": text or build(event), "config.json": json.dumps(settings or {})}
         for name, content in files.items():
             (self.home / name).write_text(content, encoding="utf-8")
+        if event in ("queuejob", "modifyjob"):
+            scenario.setdefault("vnodes", VNODES)
         scenario = {"home": str(self.home), "config": str(self.home / "config.json"), "events": [{}], **scenario}
         (self.home / "scenario.json").write_text(json.dumps(scenario))
         argv = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.state import SUMMARY
-from tests.hooks.bundled import SUMMARY_DATA, Hook, submit
+from tests.hooks.bundled import SUMMARY_DATA, VNODES, Hook, submit
 from tests.hooks.pictures import job, picture, queue, running
 
 HALF = {"backfill": {"shrink_factor": 0.5}}
@@ -214,3 +214,56 @@ def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hoo
     (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\n\x1b[31m11/22")])["verdicts"]
     assert r"host=x\n\x1b[31m11/22" in verdict
     assert verdict.isprintable()
+
+
+def vnode_of(**available: Any) -> dict[str, Any]:
+    return {"resources_available": available, "resources_assigned": {}}
+
+
+@pytest.mark.parametrize(
+    ("more", "asked"),
+    [
+        ({"v3": vnode_of(ncpus=12, host="v3")}, "1:ncpus=12"),
+        ({"v3": vnode_of(ncpus=12, host="v3")}, "1:ncpus=1:vnode=v3"),
+        ({"v2": vnode_of(ncpus=32, host="v2")}, "40:ncpus=1"),
+        # A vnode whose host has not reported yet may be of any size.
+        ({"v3": vnode_of(host="v3")}, "1:ncpus=100"),
+    ],
+)
+def test_what_vnodes_can_hold_that_came_since_the_last_pass_is_not_refused(
+    hook: Hook, more: dict[str, Any], asked: str
+) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    alteration = alter({"select": "1"}, {"select": asked})
+    for event, given in (("queuejob", submit(select=asked)), ("modifyjob", alteration)):
+        assert hook.run(event, events=[given], vnodes={**VNODES, **more})["verdicts"] == [None]
+        (verdict,) = hook.run(event, events=[given])["verdicts"]
+        assert str(verdict).startswith("pbsteer: this job can never run in queue workq")
+
+
+def test_vnodes_of_other_queues_and_partitions_do_not_count(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    large = vnode_of(ncpus=64, host="v3")
+    for away in ({"queue": "other"}, {"partition": "part"}):
+        (verdict,) = hook.run(
+            "queuejob", events=[submit(select="1:ncpus=9")], vnodes={**VNODES, "v3": {**large, **away}}
+        )["verdicts"]
+        assert "the largest host open to that queue has ncpus=8" in str(verdict)
+    bound = {**VNODES, "v3": {**large, "queue": "workq"}}
+    assert hook.run("queuejob", events=[submit(select="1:ncpus=9")], vnodes=bound)["verdicts"] == [None]
+    # The queue has vnodes of its own now, and these alone.
+    (verdict,) = hook.run("queuejob", events=[submit(select="65:ncpus=1")], vnodes=bound)["verdicts"]
+    assert "all vnodes open to that queue have ncpus=64 together" in str(verdict)
+
+
+def test_a_server_without_vnodes_refuses_nothing(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    assert hook.run("queuejob", events=[submit(select="1:ncpus=9")], vnodes={})["verdicts"] == [None]
+
+
+def test_looking_at_the_vnodes_holds_the_server_up_for_a_part_of_the_time_at_most(hook: Hook) -> None:
+    """Right after a look at many vnodes there is no other, and nothing is refused."""
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    many = {f"v{number}": vnode_of(ncpus=8, host=f"v{number}") for number in range(6000)}
+    verdicts = hook.run("queuejob", events=[submit(select="1:ncpus=9")] * 20, vnodes=many)["verdicts"]
+    assert verdicts[1:].count(None) > 0

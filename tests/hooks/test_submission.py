@@ -6,6 +6,7 @@ import pytest
 
 from hooks.submission import find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import QueueSummary, Summary
+from hooks.uncounted import PLENTY
 from policy.estimates import Estimates
 from policy.ledger import History, Ledger
 from policy.settings import BackfillSettings, Settings, StripeSettings, SubmissionSettings
@@ -73,8 +74,9 @@ def test_a_chunk_that_no_host_holds_can_run_where_it_is_cut_for_a_stripe(by: str
 
 
 def test_nothing_is_refused_while_no_vnodes_are_known() -> None:
-    nothing = summarized(QueueSummary("drive", {}, {}, 0, 0))
-    assert find_impossible({"select": "99:ncpus=99"}, "workq", nothing, Settings()) is None
+    for known in ({}, {"vmem": PLENTY}, {"ncpus": 0, "mem": 0}):
+        nothing = summarized(QueueSummary("drive", known, known, 1, 1))
+        assert find_impossible({"select": "99:ncpus=99"}, "workq", nothing, Settings()) is None
 
 
 def test_a_site_may_let_jobs_wait_for_vnodes_that_are_still_to_come() -> None:

@@ -95,6 +95,12 @@ class _Server:
     def vnode(self, name: str) -> Any:
         return VNODES.get(name)
 
+    def vnodes(self) -> Any:
+        return iter(VNODES.values())
+
+    def queue(self, name: str) -> Any:
+        return Record(name=name, partition=None)
+
     def job(self, job_id: str) -> Any:
         return JOBS.get(job_id)
 

@@ -26,7 +26,8 @@ def main() -> None:
     for name, vnode in scenario.get("vnodes", {}).items():
         kind = pbs.Undefined if vnode.get("undefined") else pbs.Resources
         amounts = {part: kind(vnode[part]) for part in ("resources_available", "resources_assigned")}
-        pbs.VNODES[name] = pbs.Record(state=vnode.get("state", 0), jobs=vnode.get("jobs"), **amounts)
+        also = {part: vnode.get(part) for part in ("jobs", "queue", "partition")}
+        pbs.VNODES[name] = pbs.Record(name=name, state=vnode.get("state", 0), **also, **amounts)
     for name, job in scenario.get("jobs", {}).items():
         pbs.JOBS[name] = pbs.Record(job_state=0, **job)
     hook = compile(Path(sys.argv[1]).read_text(encoding="utf-8"), "<embedded code object>", "exec")

@@ -1,0 +1,68 @@
+"""What can never run is judged by the vnodes of a real server as they are, not as the last pass saw them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from container import testbed as testbeds
+from container.spec import TestbedSpec
+from hooks.state import PASSES
+from policy.settings import PassSettings, ServerSettings, Settings, SubmissionSettings
+from tests.hooks.deployed import deploy, last_pass, quick_settings, state_of, wait_for_pass
+from tests.pbs.cluster import PbsCluster
+
+
+def rare_passes(submission: SubmissionSettings | None = None) -> Settings:
+    """So that what the last pass saw is long past."""
+    schedule = PassSettings(interval_s=300, budget_s=5, look_s=0)
+    server = ServerSettings(mode="advise")
+    return Settings(schedule=schedule, server=server, submission=submission or SubmissionSettings())
+
+
+def test_a_vnode_that_was_enlarged_since_the_last_pass_counts_as_it_is(pbs: PbsCluster) -> None:
+    deployment = deploy(pbs, quick_settings("advise"))
+    deployment.apply(rare_passes(), lambda _: None)
+    too_large = pbs.try_qsub("alice", select="1:ncpus=12")
+    assert "the largest host open to that queue has ncpus=8" in too_large.stderr
+    vnode = next(iter(pbs.pbsnodes()))
+    pbs.qmgr(f"set node {vnode} resources_available.ncpus = 16")
+    job_id = pbs.qsub("alice", select="1:ncpus=12", options=["-h"])
+    still = pbs.try_qsub("alice", select="1:ncpus=17")
+    assert "the largest host open to that queue has ncpus=16" in still.stderr
+    altered = pbs.run(["qalter", "-l", "select=1:ncpus=16", job_id], user="alice")
+    assert altered.status == 0, altered.stderr
+    pbs.qmgr(f"set node {vnode} resources_available.ncpus = 8")
+
+
+def test_a_site_whose_hosts_come_and_go_lets_jobs_wait_for_them(pbs: PbsCluster) -> None:
+    deployment = deploy(pbs, quick_settings("advise"))
+    deployment.apply(rare_passes(SubmissionSettings(refuse_impossible=False)), lambda _: None)
+    assert pbs.job_state(pbs.qsub("alice", select="1:ncpus=99:host=to-come", options=["-h"])) == "H"
+
+
+@pytest.fixture
+def small(pbs_exec: str) -> Iterator[PbsCluster]:
+    """One host, which the test takes out of the server."""
+    name = f"pbst-{os.getpid()}-small"
+    try:
+        built, _ = testbeds.up(TestbedSpec(name=name, pbs_exec=pbs_exec, moms=1))
+        yield PbsCluster(built)
+    finally:
+        testbeds.down(name)
+
+
+def test_a_server_without_vnodes_has_passes_and_refuses_nothing(small: PbsCluster) -> None:
+    deploy(small, quick_settings("advise"))
+    (vnode,) = small.pbsnodes()
+    small.qmgr(f"delete node {vnode}")
+    for _ in range(2):
+        wait_for_pass(small)
+    assert last_pass(small)["idle_cores"] == 0
+    assert state_of(small).read_published(PASSES).get("setbacks", 0) == 0
+    job_id = small.qsub("alice", select="1:ncpus=1")
+    small.qmgr(f"create node {vnode}")
+    small.wait_for_state(job_id, "R")
+    assert "Traceback" not in small.server_log()
