@@ -59,6 +59,10 @@ class Draft:
             region = Region(mask, capacity.idle(mask), total)
             for queue in queues:
                 self.regions[queue] = region
+        for job_id, at_s in self._ledger.promises.items():
+            if job_id in world.jobs and world.jobs[job_id].queue in self.regions:
+                region = self.regions[world.jobs[job_id].queue]
+                region.promised_s = max(region.promised_s, at_s)
 
     def start(self, job: Job, placement: Placement, backfilled: Backfilled | None = None) -> Job | None:
         """Plan a start and let the world show it; gives what is left of an array."""

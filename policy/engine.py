@@ -150,7 +150,7 @@ class _Pass:
                 head, at_s = region.reservation.head.id, region.reservation.at_s
                 promised_s = self._ledger.promises.get(head, at_s)
                 due_s = promised_s - grace_s if promised_s - grace_s > self._now_s else promised_s
-                cheap_from_s = region.reservation.until_s - cheap_s if cheap_s else due_s
+                cheap_from_s = max(region.reservation.until_s, region.promised_s) - cheap_s if cheap_s else due_s
                 draft.next_s = min([draft.next_s, *(each for each in (due_s, cheap_from_s) if each > self._now_s)])
 
     # The order

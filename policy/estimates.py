@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policy.cluster import UNLIMITED_S, Finished, Job
+from policy.cluster import UNLIMITED_S, Finished, Job, Run
 from policy.ledger import History, Ledger
 from policy.settings import Settings
 
@@ -29,7 +29,7 @@ class Estimates:
 
     __slots__ = (
         "_cheap_s", "_counts", "_exempt_s", "_factor", "_grace_s", "_history", "_most_cuts", "_now_s", "_predictor",
-        "_saves", "_threshold_s", "shrinks",
+        "_saves", "_slack_s", "_threshold_s", "shrinks",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, ledger: Ledger, now_s: float) -> None:
@@ -42,18 +42,24 @@ class Estimates:
         self._saves = settings.checkpoint.saves
         self._cheap_s = settings.checkpoint.repeat_at_most_s
         self._grace_s = settings.checkpoint.grace_s
+        self._slack_s = settings.schedule.interval_s + settings.checkpoint.grace_s
         self._counts = ledger.preemptions
         self._history = ledger.history
         self._now_s = now_s
         self.shrinks = backfill.kind == "checkpoint"
 
-    def tested(self, job: Job, reserved_s: float) -> Tested:
+    def tested(self, job: Job, reserved_s: float, promised_s: float = 0.0) -> Tested:
         """The estimate for a test against a head that is reserved for ``reserved_s``, and whether it may be cut then.
 
-        A job without walltime has an infinite estimate; it can be cut as others can.
+        ``promised_s`` is the last time that is promised to a head there: a reserved time may move back to it. A job
+        without walltime has an infinite estimate; it can be cut as others can.
         """
-        left_s = job.left_s
-        if not self.shrinks or left_s <= self._threshold_s or not self._can_be_cut(job, reserved_s - self._now_s):
+        left_s, now_s = job.left_s, self._now_s
+        if (
+            not self.shrinks
+            or left_s <= self._threshold_s
+            or not self._can_be_cut(job, reserved_s - now_s, max(reserved_s, promised_s) - now_s)
+        ):
             return Tested(left_s, cuttable=False)
         return Tested(self.expected_s(job, left_s), cuttable=True)
 
@@ -91,15 +97,23 @@ class Estimates:
         """Whether the job was preempted less often than is allowed."""
         return self._counts.get(job_id, 0) < self._most_cuts
 
-    def _can_be_cut(self, job: Job, window_s: float) -> bool:
-        """A job is below the cap, has run its exempt time when the window ends, saves or has little to repeat, and
-        starts before those are asked to save who are to be cut then."""
+    def may_be_cut_at(self, run: Run, at_s: float) -> bool:
+        """Whether a run that was let in on that condition saves, or will have little to repeat at that promised time,
+        or now, where a pass comes late for it."""
+        if self.may_save(run.job):
+            return True
+        late_s = self._now_s - self._slack_s
+        return max(at_s, late_s) - run.start_s <= self._cheap_s
+
+    def _can_be_cut(self, job: Job, window_s: float, longest_s: float) -> bool:
+        """A job is below the cap, has run its exempt time when the window ends, saves or has little to repeat even if
+        the window is as long as it can become, and starts before those are asked to save who are to be cut then."""
         if window_s <= self._grace_s:
             return False
         next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
         if not job.rerunable or window_s < self._exempt_s or not self.below_cap(next_id):
             return False
-        return self.may_save(job) or window_s <= self._cheap_s
+        return self.may_save(job) or longest_s <= self._cheap_s
 
     def _predicted_s(self, job: Job, left_s: float) -> float | None:
         if self._predictor == "none":

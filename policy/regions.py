@@ -19,9 +19,10 @@ class Region:
     that take jobs, the reservation of its head, and why the head waits.
 
     ``moved_for`` is the job to which the head gave way since it was reserved for; None where the reservation holds.
+    ``promised_s`` is the last time that was promised to a job of it, 0 to none.
     """
 
-    __slots__ = ("head_waits", "idle", "moved_for", "reservation", "total", "vnodes")
+    __slots__ = ("head_waits", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")
 
     def __init__(self, vnodes: int, idle: int, total: int) -> None:
         self.vnodes = vnodes
@@ -30,6 +31,7 @@ class Region:
         self.reservation: Reservation | None = None
         self.head_waits: Reason | None = None
         self.moved_for: Job | None = None
+        self.promised_s = 0.0
 
 
 Part = tuple[int, tuple[str, ...], int]

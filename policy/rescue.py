@@ -118,7 +118,8 @@ class Rescue:
         whether only the reserved job was in the way of some."""
         search = Search(self._world, job, allowed, guard, closed, free)
         for run, size in victims:
-            if search.may_gain_enough(size):
+            # One subjob of an array is no victim for the next one.
+            if run.job.id != job.id and search.may_gain_enough(size):
                 room = search.alone(run)
                 if room is not None:
                     return (run, room.placement), False
@@ -154,7 +155,7 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
         if draft.pending and _fits(free, job, allowed, closed):
             continue
         found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed, free)
-        if found is None and not blocked_by_head:
+        if found is None and not blocked_by_head and job.subjobs is None:
             hopeless.add((job.request, job.queue, closed.key))
         if found is not None:
             victim, placement = found

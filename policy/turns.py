@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import Callable, NamedTuple
 
 from policy.classes import BASE
-from policy.cluster import UNLIMITED_S, Job
+from policy.cluster import UNLIMITED_S, Job, Run
 from policy.draft import Draft
+from policy.estimates import Tested
 from policy.fitting import fit, fits
 from policy.holds import Holds
 from policy.ledger import CLASS, PROMISE, QUOTA, Backfilled
@@ -187,11 +188,17 @@ class Turns:
         if self._shrinks:
             at_s = self._ledger.promises.get(job.id, UNLIMITED_S)
             if at_s != UNLIMITED_S:
-                promise = Promise(at_s, lambda: cut_order(self._world, self._draft.backfilled(), allowed))
+                promise = Promise(at_s, lambda: self._cuttable(at_s, allowed))
         expected = self._expected_ends() if self._shrinks else _NOTHING_EXPECTED
         windows = self._scene.windows
         from_s, pending = max(from_s, self._now_s), self._draft.pending
         reservation = reserve(self._world, job, allowed, from_s, pending, expected, promise, windows)
+        while reservation is not None:
+            too_dear = self._too_dear(expected, min(reservation.at_s, promise.at_s))
+            if not too_dear:
+                break
+            expected = {run_id: end_s for run_id, end_s in expected.items() if run_id not in too_dear}
+            reservation = reserve(self._world, job, allowed, from_s, pending, expected, promise, windows)
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
@@ -343,6 +350,17 @@ class Turns:
             if entry.end_s == UNLIMITED_S and run is not None:
                 reservation.admits(run.placement, entry.end_s, run.job.request)
 
+    def _cuttable(self, at_s: float, allowed: int) -> list[Run]:
+        """The runs on these vnodes that may be cut at that promised time, in the order in which they go."""
+        estimates = self._scene.estimates
+        order = cut_order(self._world, self._draft.backfilled(), allowed)
+        return [run for run in order if estimates.may_be_cut_at(run, at_s)]
+
+    def _too_dear(self, expected: Mapping[str, float], at_s: float) -> set[str]:
+        """The runs expected to end before their estimates say that could not be cut at that time if they did not."""
+        runs, estimates = self._world.runs, self._scene.estimates
+        return {run_id for run_id in expected if not estimates.may_be_cut_at(runs[run_id], at_s)}
+
     def _expected_ends(self) -> Mapping[str, float]:
         """The ends of backfilled runs that are expected before their full estimates: those that have not outlived the
         estimates they were tested with. Who has is planned with the full estimate again."""
@@ -379,7 +397,7 @@ class Turns:
         none has to go, or where all of them would not be enough."""
         if self._now_s < at_s - self._settings.checkpoint.grace_s:
             return False
-        cuttable = cut_order(self._world, self._draft.backfilled(), allowed)
+        cuttable = self._cuttable(at_s, allowed)
         closed = self._closed_to(job, late=True)
         room = cut_for(self._world, job, allowed, at_s, cuttable, self._draft.pending, closed)
         if room is None:
@@ -389,7 +407,8 @@ class Turns:
 
     def _tested_at_promise(self, job: Job) -> Backfilled:
         """What a rescued job is noted with: it gives way to whoever is promised a start."""
-        tested = self._scene.estimates.tested(job, min(self._ledger.promises.values(), default=UNLIMITED_S))
+        times = self._ledger.promises.values()
+        tested = self._scene.estimates.tested(job, min(times, default=UNLIMITED_S), max(times, default=UNLIMITED_S))
         return Backfilled(self._now_s + tested.estimate_s, tested.cuttable)
 
     # Jobs behind a head
@@ -454,7 +473,7 @@ class Turns:
             return Left(reason, final=True)
         left_s, cuttable = job.left_s, False
         if self._shrinks:
-            left_s, cuttable = self._scene.estimates.tested(job, reservation.until_s)
+            left_s, cuttable = self._tested(job, region, reservation)
         end_s = self._now_s + left_s
         if reservation.counts_out(job, end_s, allowed & ~closed.vnodes):
             return Left(self._window_reason(reservation))
@@ -489,6 +508,10 @@ class Turns:
         if cuttable and not passes:
             reservation.note_inside(self._draft.starts[-1].id)
         return Placed(left)
+
+    def _tested(self, job: Job, region: Region, reservation: Reservation) -> Tested:
+        """What a job behind the head is tested with."""
+        return self._scene.estimates.tested(job, reservation.until_s, region.promised_s)
 
     def _window_reason(self, reservation: Reservation) -> Reason:
         numbers = (("head", reservation.head.id), ("at_s", reservation.at_s), ("beside", reservation.spare_cores))
@@ -566,7 +589,7 @@ class Turns:
             elif (
                 cores > reservation.spare_cores
                 and job.left_s > window_s
-                and not (shrinks and self._scene.estimates.tested(job, reservation.until_s).estimate_s <= window_s)
+                and not (shrinks and self._tested(job, region, reservation).estimate_s <= window_s)
             ):
                 if spare != reservation.spare_cores:
                     spare = reservation.spare_cores

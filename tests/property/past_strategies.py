@@ -107,5 +107,6 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
         times,
         st.dictionaries(ids, st.builds(Cut, times, names, numbers), max_size=2),
         st.dictionaries(ids, cores, max_size=2),
+        first_behind=counts,
         asked=st.dictionaries(ids, st.builds(Asked, names, ends, requests, amounts), max_size=2),
     )
