@@ -59,6 +59,7 @@ def main(
         write_json(outcome, json_path, seed)
     click.echo(f"\n{show_table(outcome)}\n")
     click.echo(f"{outcome.jobs:,} jobs, which were put back into the queue {outcome.preempted:,} times")
+    click.echo(f"{outcome.run_again:,} jobs did all of their work more than once")
     if outcome.restarted_moms:
         click.echo(f"{outcome.restarted_moms} times a MoM had lost its server for good, and was started again")
     for line in outcome.tell_losses():

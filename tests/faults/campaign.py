@@ -39,13 +39,15 @@ class Trial(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """All trials, and what was found to be wrong when all jobs had been given time to end."""
+    """All trials, and what was found to be wrong when all jobs had been given time to end. ``run_again`` counts jobs
+    that did their work twice; those that did so without need are among the losses."""
 
     trials: Sequence[Trial]
     losses: Sequence[str]
     jobs: int
     preempted: int
     restarted_moms: int = 0
+    run_again: int = 0
 
     @property
     def tried(self) -> int:
@@ -117,7 +119,9 @@ def run_campaign(
     losses = _finish(ground, say)
     _explain(ground, losses, say)
     lives = ground.books.lives.values()
-    return Outcome(trials, losses, len(lives), sum(life.reruns for life in lives), ground.restarted_moms)
+    return Outcome(
+        trials, losses, len(lives), sum(life.reruns for life in lives), ground.restarted_moms, ground.workload.run_again
+    )
 
 
 def is_over(seconds: float, minutes: float, trials: Sequence[Trial], least: int) -> bool:
@@ -213,6 +217,7 @@ def write_json(outcome: Outcome, path: Path, seed: str) -> None:
         "jobs": outcome.jobs,
         "preempted": outcome.preempted,
         "restarted_moms": outcome.restarted_moms,
+        "run_again": outcome.run_again,
         "losses": list(outcome.losses),
         "trials": [trial._asdict() for trial in outcome.trials],
     }

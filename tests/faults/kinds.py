@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from tests.faults import kinds_daemons, kinds_errors, kinds_passes, kinds_people, kinds_places, kinds_victims
+from tests.faults import (
+    kinds_daemons,
+    kinds_errors,
+    kinds_passes,
+    kinds_people,
+    kinds_places,
+    kinds_saving,
+    kinds_victims,
+)
 from tests.faults.registry import KINDS
 
-MODULES = (kinds_passes, kinds_errors, kinds_places, kinds_daemons, kinds_victims, kinds_people)
+MODULES = (kinds_passes, kinds_errors, kinds_places, kinds_daemons, kinds_victims, kinds_people, kinds_saving)
 """Where they are."""
 
 __all__ = ["KINDS", "MODULES"]

@@ -13,7 +13,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from policy.settings import CheckpointSettings
 from tests.faults.books import Books, find_losses, find_overlaps, read_spells
+from tests.faults.needless import count_run_again, find_needless
 from tests.pbs.cluster import PbsCluster
 
 _PROGRAM = Path(__file__).with_name("program.sh")
@@ -24,7 +26,7 @@ _BETWEEN_LINES_S = 1.5
 
 class Shape(NamedTuple):
     """What a user's jobs look like, and how many of them there are at a time. ``saves`` says what their programs do
-    when they are asked to save (program.sh)."""
+    when they are asked to save (program.sh), ``wish`` how they wish to be asked."""
 
     user: str
     at_a_time: int
@@ -33,6 +35,7 @@ class Shape(NamedTuple):
     counts: tuple[int, ...]
     subjobs: int = 0
     saves: tuple[str, ...] = ("nothing",)
+    wish: str = "signal"
 
 
 SHAPES = (
@@ -49,6 +52,8 @@ class Workload:
     def __init__(self, pbs: PbsCluster, books: Books, folder: Path, seed: str) -> None:
         self.counts: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
+        self.run_again = 0
+        """At the end: the jobs whose program did all of its work more than once, with need or without."""
         self._pbs = pbs
         self._books = books
         self._random = random.Random(f"{seed}/workload")
@@ -82,7 +87,7 @@ class Workload:
             words += ["-l", f"select={shape.chunks}:ncpus={cores}", "-l", "walltime=00:01:00"]
             words += ["-J", f"1-{shape.subjobs}"] if shape.subjobs else []
             saves = self._random.choice(shape.saves)
-            words += ["-l", "pbsteer_save=signal"] if saves != "nothing" else []
+            words += ["-l", f"pbsteer_save={shape.wish}"] if saves != "nothing" else []
             words += ["--", str(self._program), str(self._diaries), str(count), saves]
             lines.append(f"{shlex.join(words)} || echo refused\n")
         done = self._pbs.run(["sh"], user=shape.user, stdin="".join(lines))
@@ -128,6 +133,12 @@ class Workload:
         spells = list(read_spells(self._diaries))
         cores = dict.fromkeys(self._pbs.mom_names, self._pbs.spec.cores)
         excused = self._books.deleted | self._books.excused
-        return find_losses(self._books.lives, self.counts, spells, self._aliens, excused) + find_overlaps(
-            spells, self.sizes, cores
+        homes = [self._pbs.testbed.pbs_home(host) for host in self._pbs.spec.mom_hosts]
+        logs = [log for home in homes for log in sorted((home / "mom_logs").iterdir())]
+        self.run_again = count_run_again(spells)
+        needless = find_needless(logs, spells, CheckpointSettings().exit_status)
+        return (
+            needless
+            + find_losses(self._books.lives, self.counts, spells, self._aliens, excused)
+            + find_overlaps(spells, self.sizes, cores)
         )

@@ -7,13 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
+from hooks.withdrawn import CANNOT_START, GIVEN_UP, GONE, RUNS
 from policy.wishes import SAVE_METHODS as METHODS
 
 ASKED = Mark("12.server", "signal", asked_s=1000, until_s=1060, saved_s=50, then_s=250)
 
 TIMES = st.integers(-(10**12), 10**12)
 IDS = st.from_regex(r"[0-9]{1,9}(\[[0-9]{0,5}\])?\.[a-z][a-z0-9.-]{0,20}", fullmatch=True)
-MARKS = st.builds(Mark, st.just("") | IDS, st.sampled_from(("", *METHODS)), TIMES, TIMES, TIMES, TIMES, st.booleans())
+WHYS = st.sampled_from(("", GONE, RUNS, CANNOT_START, GIVEN_UP))
+MARKS = st.builds(
+    Mark, st.just("") | IDS, st.sampled_from(("", *METHODS)), TIMES, TIMES, TIMES, TIMES, st.booleans(), WHYS
+)
 
 
 @given(st.dictionaries(st.none() | st.integers(0, 10**6), MARKS.filter(lambda mark: mark != Mark()), max_size=5))
