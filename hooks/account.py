@@ -80,6 +80,15 @@ def describe_pass(
             {"job": estimate.id, "at_s": _finite(estimate.at_s), "promised_s": _finite(estimate.promised_s)}
             for estimate in plan.estimates
         ],
+        "moved": [
+            {
+                "job": moved.id,
+                "was_s": moved.was_s,
+                "at_s": moved.at_s,
+                "beneficiary": moved.beneficiary,
+            }
+            for moved in plan.moved
+        ],
         "waits": _count_waits(plan),
         "started": list(effects.started),
         "asked": list(effects.asked),

@@ -18,10 +18,10 @@ from tests.hooks.pictures import job, picture, queue, running, vnode
 TIMING = Timing(0.1, 0.2, 0.3)
 
 
-def entry_of(seen: Picture) -> dict[str, Any]:
+def entry_of(seen: Picture, ledger: Ledger = Ledger()) -> dict[str, Any]:  # noqa: B008 - a frozen value
     """The line of a pass over the picture, as it comes back from the journal."""
     translation = translate(seen, Settings())
-    plan = decide(translation.snapshot, Ledger(), Settings())
+    plan = decide(translation.snapshot, ledger, Settings())
     described = describe_pass(plan, translation, Powers(), Effects(), Episodes(seen.time_s, {}), TIMING, [])
     line: dict[str, Any] = json.loads(json.dumps(described))
     return line
@@ -61,3 +61,17 @@ def test_a_striped_start_says_why_it_is_laid_out_so() -> None:
     assert (start["code"], start["numbers"]["width"]) == ("striped", 2)
     (plain,) = entry_of(picture({"1.s": job()}))["starts"]
     assert "code" not in plain
+
+
+def test_a_promise_that_moved_is_told_with_whom_it_moved_for() -> None:
+    """alice holds all 8 cores and waits for 8 more; bob's job within quota takes hers, and runs beyond her promise."""
+    seen = picture(
+        {"1.s": running(8), "2.s": job(cores=8), "3.s": job(cores=8, user="bob")},
+        vnodes={"v1": vnode(8, 8)},
+        queues={"workq": {**queue(), "max_run_res_soft.ncpus": "[u:alice=0],[u:bob=8]"}},
+    )
+    promised_s = seen.time_s + 60
+    (moved,) = entry_of(seen, Ledger(promises={"2.s": promised_s}))["moved"]
+    assert (moved["job"], moved["was_s"], moved["beneficiary"]) == ("2.s", promised_s, "3.s")
+    assert moved["at_s"] > promised_s
+    assert entry_of(seen, Ledger())["moved"] == []

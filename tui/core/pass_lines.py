@@ -24,6 +24,7 @@ def pass_lines(entry: Pass, now_s: float) -> list[Line]:
         ("starts", [_start(part, entry, started) for part in entry.parts("starts")]),
         ("preempts", [_preempt(part, entry) for part in entry.parts("preempts")]),
         ("reserves", [_estimate(part, entry) for part in entry.parts("estimates")]),
+        ("moves promises", [_moved(part, entry) for part in entry.parts("moved")]),
         ("leaves alone", [_wait(part) for part in entry.parts("waits")]),
     ):
         if part or title in ("starts", "preempts"):
@@ -106,6 +107,18 @@ def _preempt(part: Part, entry: Pass) -> Line:
 
 def _estimate(part: Part, entry: Pass) -> Line:
     return ((short_id(_text(part, "job")), "bold"), (f" {reserved_for(part, entry.time_s)}", ""))
+
+
+def _moved(part: Part, entry: Pass) -> Line:
+    return ((short_id(_text(part, "job")), "bold"), (f" {moved_for(part, entry.time_s)}", ""))
+
+
+def moved_for(part: Part, now_s: float) -> str:
+    """For which job a promise moved, from when and to when."""
+    was_s, at_s = part.get("was_s"), part.get("at_s")
+    was = day_and_time(was_s, now_s) if isinstance(was_s, (int, float)) else "?"
+    now = f"at {day_and_time(at_s, now_s)}" if isinstance(at_s, (int, float)) else "at no time yet"
+    return f"{now}, promised {was} before, for {short_id(_text(part, 'beneficiary'))}"
 
 
 def reserved_for(part: Part, now_s: float) -> str:

@@ -8,6 +8,7 @@ from tui.core.attention import attention
 from tui.core.facts import soft_limits
 from tui.core.history import IdleHistory
 from tui.core.lines import plain
+from tui.core.moved_promises import moved_data, moved_lines
 from tui.core.outcomes import head_of
 from tui.core.overview import overview_lines
 from tui.core.queue_rows import execution_queues
@@ -34,6 +35,7 @@ def status_data(world: World, *, simulated: bool) -> dict[str, Any]:
         },
         "jobs": {state: count for state, count in sorted(states.items()) if count},
         "queues": {name: _queue(world, name) for name in execution_queues(world)},
+        "moved_promises": moved_data(world),
         "attention": [plain(line) for line in attention(world)],
         "plan": {
             "starts": [start.id for start in decision.plan.starts],
@@ -81,4 +83,4 @@ def status_lines(world: World, cells: int) -> list[str]:
     history = IdleHistory().sampled(
         world.now_s, world.tally.vnodes.total - world.tally.vnodes.used, world.tally.vnodes.total
     )
-    return [plain(line).rstrip() for line in overview_lines(world, history, cells)]
+    return [plain(line).rstrip() for line in [*overview_lines(world, history, cells), *moved_lines(world)]]

@@ -9,7 +9,7 @@ from tui.core.durations import day_and_time
 from tui.core.facts import short_id, some_of, vnodes_of
 from tui.core.journal import Part, Pass
 from tui.core.lines import Line, safe
-from tui.core.pass_lines import reserved_for, start_outcome
+from tui.core.pass_lines import moved_for, reserved_for, start_outcome
 
 _TOLD_AT_ONCE = 3
 """A pass says up to so many things of one job; the next one says them again."""
@@ -59,6 +59,8 @@ def _told(entry: Pass, job_id: str) -> Iterator[tuple[str, str]]:
             yield f"{done}preempted {short_id(str(part.get('job', '')))} for it", ""
     for part in _of(entry, "estimates", job_id):
         yield f"reserved {reserved_for(part, entry.time_s)}", ""
+    for part in _of(entry, "moved", job_id):
+        yield f"its promise moved: {moved_for(part, entry.time_s)}", "warn"
     for part in entry.parts("waits"):
         if part.get("example") == job_id:
             yield f"left alone: {part.get('code', '')}", "dim"
