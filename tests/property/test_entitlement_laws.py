@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Snapshot, Vnode, decide
 from policy.classes import BASE
 from policy.fitting import fits
-from policy.limits import Limits
+from policy.limits import EntityKey, Limits
 from policy.placement import Placement, Spot
 from policy.quotas import Quotas
 from policy.request import parse_request
@@ -116,7 +116,9 @@ def overrun_clusters(draw: st.DrawFn) -> Parts:
     own = {
         ("u", name): draw(small if name in ("alice", "bob") else large) for name in ("alice", "bob", "carol", "dave")
     }
-    ranks = {("u", name): draw(st.sampled_from((0, 1, 5, 9))) for name in own} if draw(st.booleans()) else {}
+    ranks: dict[EntityKey, int] = (
+        {key: draw(st.sampled_from((0, 1, 5, 9))) for key in own} if draw(st.booleans()) else {}
+    )
     queue = Queue("workq", quotas=Limits(own), priorities=Limits(ranks))
     return Parts(vnodes, (queue,), tuple(jobs), tuple(runs), NOW_S)
 

@@ -242,17 +242,19 @@ def test_nobody_is_preempted_without_a_beneficiary_that_then_fits(situation: Sit
     parts, plan = situation[0], plan_of(situation)
     queues = {queue.name: queue for queue in parts.queues}
     waiting = {job.id: job for job in parts.jobs}
-    assert {preempt.beneficiary for preempt in plan.preempts} == set(plan.ledger.holds)
+    assert {preempt.beneficiary for preempt in plan.preempts} <= set(plan.ledger.holds)
+    taken = {preempt.id for preempt in plan.preempts}
     for job_id, hold in plan.ledger.holds.items():
         job = waiting[job_id]
         assert audit.misplaced(parts.vnodes, queues[job.queue], job, hold.placement) == []
-        assert set(hold.victims) == {preempt.id for preempt in plan.preempts if preempt.beneficiary == job_id}
+        own = {preempt.id for preempt in plan.preempts if preempt.beneficiary == job_id}
+        # Beyond its own, a beneficiary may wait for victims of others, of which it takes what they leave over.
+        assert own <= set(hold.victims) <= taken
 
 
 @given(contended())
 def test_no_victim_is_taken_that_is_not_needed(situation: Situation) -> None:
-    """Each beneficiary is judged by itself: what the victims of another let go beyond its need is free in the next
-    pass."""
+    """Each beneficiary is judged by itself: what victims chosen after its own leave over comes too late for it."""
     parts, plan = situation[0], plan_of(situation)
     waiting = {job.id: job for job in parts.jobs}
     for preempt in plan.preempts:
