@@ -14,8 +14,8 @@ from tui.core.world import World
 
 
 def moved_data(world: World) -> dict[str, Any]:
-    """``in_passes`` promises moved since ``since_s``. ``waiting`` jobs still wait whose promises did; the latest of them
-    starts ``latest_s`` after its first promise, by what it is promised now, or by this moment."""
+    """``in_passes`` promises moved since ``since_s``; ``waiting`` jobs whose promises did still wait. The latest of
+    these starts ``latest_s`` after its first promise, by what it is promised now, or by this moment."""
     entries = world.passes.entries
     moved = {job: each for job, each in world.ledger.moved.items() if job in world.picture.jobs}
     starts_s = {job: max(world.now_s, world.ledger.promises.get(job, world.now_s)) for job in moved}
