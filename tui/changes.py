@@ -174,6 +174,8 @@ class Changes:
         elif went_well:
             self.done = [*self.done[-_REMEMBERED + 1 :], (deed, went_well)]
         undo = " · z undoes it" if went_well and not message.undone and self.undoes_last else ""
+        if deed.unmet and went_well and not message.undone:
+            undo = f", but {deed.unmet[0]}{undo}"
         if len(outcomes) == 1:
             return outcomes[0].text + undo
         failed = [outcome.text for outcome in outcomes if not outcome.ok]

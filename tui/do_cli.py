@@ -81,7 +81,9 @@ def _command(verb: Verb) -> click.Command:
         else:
             for outcome in outcomes:
                 click.echo(safe(outcome.text), err=not outcome.ok)
-        if not all(outcome.ok for outcome in outcomes) or (deed.left_out and not preview):
+            for sentence in deed.unmet if outcomes else ():
+                click.echo(safe(f"but {sentence}"), err=True)
+        if not all(outcome.ok for outcome in outcomes) or ((deed.left_out or deed.unmet) and not preview):
             raise SystemExit(1)
 
     made: click.Command = command
@@ -112,6 +114,7 @@ def _tell(world: World, deed: Deed, *, as_json: bool) -> dict[str, Any]:
         "commands": [change.line for change in deed.changes],
         "left_out": list(deed.left_out),
         "notes": [plain(line) for line in deed.notes],
+        "unmet": list(deed.unmet),
         "preview": None,
     }
     try:

@@ -14,10 +14,8 @@ from textual.worker import get_current_worker
 
 from tui.core.audit_trail import find_problem, read_trail
 from tui.core.export import ExportError
-from tui.core.job_lines import JobDetail
-from tui.core.output_tail import tail_of
+from tui.core.job_detail import detail_of
 from tui.core.source import SimulatedSource, Source, SourceError
-from tui.core.story import story_of
 from tui.news import Counted, JobFound, Loaded, TakenOut, TrailRead
 
 if TYPE_CHECKING:
@@ -85,15 +83,3 @@ class Lookups:
 
     def _ask(self, name: str, work: Callable[[], object]) -> None:
         self._screen.run_worker(work, thread=True, name=name, group=f"look up {name}", exclusive=True)
-
-
-def detail_of(source: Source, job_id: str) -> JobDetail:
-    """All of one job, also of one that has ended; what cannot be read is told in its place."""
-    attributes, problem = None, ""
-    try:
-        attributes = source.read("ended job", job_id)
-    except SourceError as error:
-        problem = str(error)
-    story = story_of(source.journal.about(job_id), job_id)
-    tail = tail_of(job_id, attributes, source.spool) if attributes is not None else None
-    return JobDetail(job_id, attributes, tuple(story), tail, problem or source.journal.problem)

@@ -18,6 +18,7 @@ from tui.core.site import SiteError, console_files, read_site
 from tui.core.source import Source, SourceError
 from tui.hangup import end_with_terminal
 from tui.keeping import kept_files
+from tui.options import complain
 
 _REAL_INTERVAL_S = 5.0
 _SIMULATED_INTERVAL_S = 1.0
@@ -48,6 +49,7 @@ def run_console(
             source, simulation = open_any(os.environ, server, settings_path)
     except (NoServerError, SettingsError, SiteError, SourceError) as error:
         raise click.ClickException(str(error)) from error
+    complain(source)
     end_with_terminal(sys.stdin.fileno())
     take_short_turns()
     if simulation is not None:

@@ -44,9 +44,22 @@ def open_source(*, demo: bool, server: str, settings_path: Path | None) -> Any:
     if demo and server:
         raise click.UsageError("--demo and --server: give one of them, not both")
     try:
-        return open_demo() if demo else open_real(os.environ, server, settings_path)
+        if demo:
+            return open_demo()
+        source = open_real(os.environ, server, settings_path)
     except (NoServerError, SettingsError) as error:
         raise click.ClickException(str(error)) from error
+    complain(source)
+    return source
+
+
+def complain(source: Any) -> None:
+    """Say what is wrong with the settings that a source would have gone by."""
+    from tui.core.lines import safe  # noqa: PLC0415 - as above
+
+    complaint = getattr(source, "complaint", "")
+    if complaint:
+        click.echo(safe(complaint), err=True)
 
 
 def look(source: Any) -> Any:

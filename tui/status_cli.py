@@ -11,6 +11,7 @@ import click
 from policy.host_lists import Lists
 from tui.core.explaining import explanation_data, lists_of_job
 from tui.core.facts import short_id
+from tui.core.job_detail import detail_of
 from tui.core.job_lines import job_lines
 from tui.core.lines import plain
 from tui.core.status import status_data, status_lines
@@ -63,9 +64,10 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     source = open_source(demo=demo, server=server, settings_path=settings_path)
     try:
         world = look(source)
+        found = _find(world, job)
+        detail = detail_of(source, found) if found is not None and form is None and not as_json else None
     finally:
         source.close()
-    found = next((job_id for job_id in world.picture.jobs if job in (job_id, short_id(job_id))), None)
     if found is None:
         raise click.ClickException(f"job {job!r} is not on {world.server_name or source.name}")
     if form is not None:
@@ -74,8 +76,13 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     if as_json:
         click.echo(json.dumps(explanation_data(world, found)))
         return
-    for line in job_lines(world, found, _cells()):
+    for line in job_lines(world, found, _cells(), detail):
         click.echo(plain(line).rstrip())
+
+
+def _find(world: World, job: str) -> str | None:
+    """The whole id of a job that may be named without the server's name; None where there is no such job."""
+    return next((job_id for job_id in world.picture.jobs if job in (job_id, short_id(job_id))), None)
 
 
 def _list(world: World, job_id: str, form: str) -> str:

@@ -328,7 +328,7 @@ def test_a_job_whose_number_another_process_has_is_not_restored_and_that_process
     (tmp_path / "images" / f"core-{job.pid}.img").touch()
     (tmp_path / "bounds").write_text("{}")
     assert criu.restore(job.pid, tmp_path, "/bin/true") == 1
-    assert state_of(job.pid) == "S"
+    assert state_of(job.pid) in ("R", "S", "D"), "it was stopped"
 
 
 @pytest.fixture

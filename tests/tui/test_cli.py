@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from hooks.queues import MODE_ATTRIBUTE
 from policy.settings import describe_settings
 from tests.tui.scripted import ScriptedSource, changed
 from tui.cli import COMMANDS, Part, main
@@ -372,6 +374,25 @@ def test_do_and_quota_set_ask_for_a_production_server_by_name(
         assert run(*arguments, "--confirm", "hpc1").exit_code == 0
     settings.write_text("production = 1")
     assert f"{settings}: production is 1" in run("do", "hold", "14", "--yes").output
+
+
+def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(source: ScriptedSource) -> None:
+    server = {**source.picture.server, "job_sort_formula": "ncpus"}
+    queues = {**source.picture.queues, "workq": {**source.picture.queues["workq"], MODE_ATTRIBUTE: "observe"}}
+    source.picture = replace(source.picture, server=server, queues=queues)
+    preview = run("do", "mode", "workq", "drive", "--preview", "--json")
+    assert (preview.exit_code, len(json.loads(preview.output)["unmet"])) == (0, 1)
+    done = run("do", "mode", "workq", "drive", "--yes")
+    assert "→ drive: done, read back" in done.output
+    assert "but queue workq is not driven: " in done.output
+    assert done.exit_code == 1
+
+
+def test_explain_tells_the_jobs_history_to_its_end(source: ScriptedSource) -> None:
+    job = next(iter(source.picture.jobs))
+    said = run("explain", job).output
+    assert "looking up" not in said
+    assert "history, by the journal" in said
 
 
 def test_do_as_json_says_what_was_done_and_asks_nothing(source: ScriptedSource) -> None:

@@ -21,7 +21,8 @@ from tui.core.world import World
 class Deed:
     """``title`` is what a person calls it, ``changes`` what it consists of, in order; ``edit`` makes the picture as it
     would be afterwards. ``ends_work`` is True where work is ended that nothing brings back. ``left_out`` says what it
-    is not done to, and why; ``notes`` are lines that somebody who decides should read."""
+    is not done to, and why; ``notes`` are lines that somebody who decides should read. ``unmet`` says what it does not
+    bring about though all changes are made."""
 
     title: str
     changes: tuple[Change, ...]
@@ -29,6 +30,7 @@ class Deed:
     ends_work: bool = False
     left_out: tuple[str, ...] = ()
     notes: tuple[Line, ...] = ()
+    unmet: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:

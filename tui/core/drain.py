@@ -6,6 +6,7 @@ has saved, so it is an upper bound. Reservations that hold one of the vnodes are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -55,6 +56,23 @@ class DrainPlan(NamedTuple):
     vnodes: tuple[str, ...]
     stays: tuple[Stay, ...]
     bookings: tuple[Booking, ...]
+
+
+BEFORE = "; before: "
+"""What follows is the comment that the vnode had before, which comes back when it is put into use again."""
+
+
+def drain_comment(user: str, before: str) -> str | None:
+    """The comment of a vnode that this user drains; None where qmgr has no quotes for both it and the one before."""
+    if ("'" in before and '"' in before) or not before.isprintable():
+        return None
+    who = f"{DRAINED_BY} {re.sub(r'[^A-Za-z0-9_.@-]', '_', user)[:40]}"
+    return f"{who}{BEFORE}{before}" if before else who
+
+
+def comment_before(comment: str) -> str | None:
+    """The comment that a vnode had before it was drained here; None for one that no drain wrote."""
+    return comment.partition(BEFORE)[2] if comment.startswith(DRAINED_BY) else None
 
 
 def is_draining(vnode: Attributes) -> bool:

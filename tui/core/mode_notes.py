@@ -25,6 +25,16 @@ _MEANS = {
 }
 
 
+def find_unmet(world: World, after: Picture, queues: Sequence[str], mode: str) -> list[str]:
+    """Why queues that are switched to ``drive`` are not driven all the same; a sentence for each."""
+    if mode != "drive":
+        return []
+    files, _ = _read_files(after)
+    found = translate(after, world.settings, files)
+    obstacles = find_obstacles(after, found.modes, found.unread, files)
+    return [f"queue {queue} is not driven: {obstacles[queue]}" for queue in queues if queue in obstacles]
+
+
 def mode_lines(world: World, after: Picture, queues: Sequence[str], mode: str) -> list[Line]:
     """Lines for the switch of these queues to a mode; ``after`` is the picture as it would be."""
     files, unread_files = _read_files(after)

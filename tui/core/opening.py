@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import sys
@@ -9,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hooks.state import LAST_PASS, State, state_folder
 from policy import Settings, SettingsError
-from tui.core.pbs_place import DEFAULT_CONF, find_pbs
+from tui.core.pbs_place import DEFAULT_CONF, PbsPlace, find_pbs
 from tui.core.real import RealSource
 from tui.core.simulated import SimSource
 from tui.core.source import Source, SourceError
@@ -52,7 +54,8 @@ def chosen_settings(path: Path | None) -> Settings:
 
 
 def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> RealSource:
-    """This host's PBS. Raises :class:`NoServerError` where there is none."""
+    """This host's PBS. Raises :class:`NoServerError` where there is none, and :class:`policy.SettingsError` where the
+    file that was named is broken; where the host's own is, the source has a ``complaint`` instead."""
     place = find_pbs(environment, server)
     if place is None:
         conf = environment.get("PBS_CONF_FILE", DEFAULT_CONF)
@@ -60,7 +63,22 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
             f"no PBS on this host: {conf} names no PBS_EXEC with a bin/qstat;"
             " --demo looks at the simulated cluster instead"
         )
-    return RealSource(place, chosen_settings(settings))
+    try:
+        return RealSource(place, chosen_settings(settings))
+    except SettingsError as error:
+        if settings is not None:
+            raise
+        return _without_own_file(place, error)
+
+
+def _without_own_file(place: PbsPlace, error: SettingsError) -> RealSource:
+    """The server by the settings that its hooks run with, since the host's own file, which the next apply would take,
+    is broken; by the built-in ones where they cannot be read."""
+    settings, whose = Settings(), "the built-in settings"
+    with contextlib.suppress(SettingsError, KeyError):
+        published = State(state_folder(str(place.home))).read_published(LAST_PASS)["settings"]
+        settings, whose = Settings.from_data(published, LAST_PASS), "the settings that the hooks run with"
+    return RealSource(place, settings, f"{'; '.join(error.problems)}; going on with {whose}")
 
 
 def open_demo(trace: Path | None = None, size: str = "") -> SimSource:

@@ -13,7 +13,7 @@ from tui.core.change import Change, ChangeError
 from tui.core.deeds import Deed, changes_to, told_of
 from tui.core.edits import edit_queue
 from tui.core.facets import Plain, Target
-from tui.core.mode_notes import mode_lines
+from tui.core.mode_notes import find_unmet, mode_lines
 from tui.core.world import World
 
 SWITCHES = {
@@ -40,9 +40,10 @@ def set_mode(world: World, queues: Sequence[str], mode: str) -> Deed:
     changes, left_out = _set(world, queues, "mode", MODE_ATTRIBUTE, mode, "")
     edit = _edit(changes, MODE_ATTRIBUTE, mode)
     names = [change.target.name for change in changes]
-    notes = mode_lines(world, edit(world.picture), names, mode)
+    after = edit(world.picture)
+    notes, unmet = mode_lines(world, after, names, mode), find_unmet(world, after, names, mode)
     title = changes[0].title if len(changes) == 1 else f"mode {mode} for {told_of(changes, 'queue')}"
-    return Deed(title, changes, edit, left_out=left_out, notes=tuple(notes))
+    return Deed(title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet))
 
 
 def _set(

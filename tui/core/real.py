@@ -51,7 +51,9 @@ class RealSource:
 
     simulated = False
 
-    def __init__(self, place: PbsPlace, settings: Settings) -> None:
+    def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
+        self.complaint = complaint
+        """What is wrong with the settings that would have been taken; a sentence, or empty."""
         self._place = place
         self._settings = settings
         self._environment = {"PBS_SERVER": place.server} if place.server else {}

@@ -14,7 +14,7 @@ from hooks.picture import Picture
 from policy.units import show_count
 from tui.core.change import Change, ChangeError
 from tui.core.deeds import Deed, changes_to, told_of
-from tui.core.drain import DRAINED_BY, drain_lines, plan_drain
+from tui.core.drain import comment_before, drain_comment, drain_lines, plan_drain
 from tui.core.edits import requeued
 from tui.core.facets import IN_USE, OFFLINE, Offline, OfflineWhy, Target
 from tui.core.job_deeds import requeue_change
@@ -35,12 +35,18 @@ def clear(world: World, names: Sequence[str]) -> Deed:
 
 
 def _set_state(world: World, names: Sequence[str], verb: str, wanted: str) -> Deed:
-    facet = Offline()
-
     def change(name: str) -> Change:
-        before = facet.of(_vnode(world, name, verb))
+        texts = _vnode(world, name, verb)
+        facet, comment = Offline(), texts.get("comment", "")
+        before, kept = facet.of(texts), comment_before(comment)
         if before == wanted:
             raise ChangeError(f"{verb}: {name} is {wanted} already")
+        if wanted == IN_USE and kept is not None:
+            # What a drain wrote over goes with the drain.
+            why = OfflineWhy()
+            now, after = why.of(texts), why.of({"comment": kept})
+            there, back = _line(name, "-=", kept), _line(name, "+=", comment)
+            return Change(Target("vnode", name), f"{verb} {name}", there, why, now, after, back)
         argv, back = (_line(name, sign) for sign in (("+=", "-=") if wanted == OFFLINE else ("-=", "+=")))
         return Change(Target("vnode", name), f"{verb} {name}", argv, facet, before, wanted, back)
 
@@ -51,6 +57,7 @@ def _set_state(world: World, names: Sequence[str], verb: str, wanted: str) -> De
 
 def drain(world: World, names: Sequence[str], way: str, user: str) -> Deed:
     """Take vnodes out of use with a comment that says who drains them, and requeue the jobs there if ``way`` says so.
+    The comment before is kept in it; one that qmgr has no quotes for stays as it is.
 
     Vnodes that are offline already stay as they are. Jobs that must not run again are left to their end.
     """
@@ -60,14 +67,15 @@ def drain(world: World, names: Sequence[str], way: str, user: str) -> Deed:
     if not chosen:
         raise ChangeError("drain: which vnode?")
     plan = plan_drain(world, chosen)
-    comment = f"{DRAINED_BY} {re.sub(r'[^A-Za-z0-9_.@-]', '_', user)[:40]}"
     facet = OfflineWhy()
     changes = []
     for name in chosen:
         texts = world.picture.vnodes[name]
         if Offline().of(texts) != OFFLINE:
-            after = facet.of({"state": "offline", "comment": comment})
-            argv, back = _line(name, "+=", comment), _back(name, texts.get("comment", ""))
+            before = texts.get("comment", "")
+            comment = drain_comment(user, before)
+            after = facet.of({"state": "offline", "comment": before if comment is None else comment})
+            argv, back = _line(name, "+=", comment), _line(name, "-=", None if comment is None else before)
             target, title = Target("vnode", name), f"drain {name}"
             changes.append(Change(target, title, argv, facet, facet.of(texts), after, back))
     jobs = [stay.job for stay in plan.stays if stay.rerunable] if way == "requeue" else []
@@ -110,10 +118,3 @@ def _line(name: str, sign: str, comment: str | None = None) -> tuple[str, ...]:
     quote = "'" if comment is not None and '"' in comment else '"'
     more = "" if comment is None else f", comment = {quote}{comment}{quote}"
     return ("qmgr", "-c", f"set node {name} state {sign} offline{more}")
-
-
-def _back(name: str, comment: str) -> tuple[str, ...]:
-    """The way back to an earlier comment; none where qmgr has no quotes left to give it in."""
-    if ("'" in comment and '"' in comment) or not comment.isprintable():
-        return ()
-    return _line(name, "-=", comment)

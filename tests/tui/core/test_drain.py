@@ -9,9 +9,9 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, a_picture, changed, running
 from tui.core.change import ChangeError
-from tui.core.drain import drain_lines, plan_drain
+from tui.core.drain import drain_lines, is_draining, plan_drain
 from tui.core.lines import plain
-from tui.core.vnode_deeds import drain
+from tui.core.vnode_deeds import clear, drain
 from tui.core.world import World, see
 
 
@@ -72,15 +72,40 @@ def test_vnodes_that_are_offline_already_keep_their_comment() -> None:
     [
         ("", 'state -= offline, comment = ""'),
         ('fan "2"', "state -= offline, comment = 'fan \"2\"'"),
-        ("""it's "2\"""", None),
+        ("""it's "2\"""", "state -= offline"),
     ],
 )
-def test_undoing_a_drain_gives_back_the_comment_where_qmgr_can_be_given_it(before: str, back: str | None) -> None:
+def test_undoing_a_drain_gives_back_the_comment_where_qmgr_can_be_given_it(before: str, back: str) -> None:
     picture = a_picture()
     vnodes = {**picture.vnodes, "v1": {**picture.vnodes["v1"], "comment": before}}
     seen = see(replace(picture, vnodes=vnodes), Settings(), Ledger(), 0.0)
     undo = drain(seen, ["v1"], "wait", "eve").changes[0].undo()
-    assert (undo.argv[2] if undo else None) == (f"set node v1 {back}" if back else None)
+    assert undo is not None
+    assert undo.argv[2] == f"set node v1 {back}"
+
+
+@pytest.mark.parametrize("before", ["", "fan broken, ticket 7", "it's hot", 'fan "2"'])
+def test_putting_a_drained_vnode_back_takes_the_drains_comment_off_and_leaves_the_one_before(before: str) -> None:
+    picture = a_picture()
+    vnode = {**picture.vnodes["v1"], "comment": before}
+    seen = see(replace(picture, vnodes={**picture.vnodes, "v1": vnode}), Settings(), Ledger(), 0.0)
+    (drained,) = drain(seen, ["v1"], "wait", "eve").changes
+    comment = (drained.after or "").partition(": ")[2]
+    assert before in comment
+    offline = {**vnode, "state": "offline", "comment": comment}
+    again = see(replace(picture, vnodes={**picture.vnodes, "v1": offline}), Settings(), Ledger(), 0.0)
+    (change,) = clear(again, ["v1"]).changes
+    quote = "'" if '"' in before else '"'
+    assert change.argv[2] == f"set node v1 state -= offline, comment = {quote}{before}{quote}"
+    assert is_draining({**offline, "jobs": "1.hpc1/0"})
+
+
+def test_putting_a_vnode_back_leaves_a_comment_that_no_drain_wrote() -> None:
+    picture = a_picture()
+    offline = {**picture.vnodes["v1"], "state": "offline", "comment": "fan broken"}
+    seen = see(replace(picture, vnodes={**picture.vnodes, "v1": offline}), Settings(), Ledger(), 0.0)
+    (change,) = clear(seen, ["v1"]).changes
+    assert change.argv[2] == "set node v1 state -= offline"
 
 
 def test_the_users_name_is_no_way_into_the_line() -> None:
