@@ -13,7 +13,7 @@ from hooks.asked import without_empty
 from hooks.jobs import NO_CHECKPOINT
 from hooks.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.stripes import own_place, restripe, undo_stripe, without_stripe
-from hooks.submission import Look, find_impossible, find_nonsense, shrink_estimate
+from hooks.submission import Kept, Look, find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import Summary
 from policy.settings import Settings
 
@@ -24,7 +24,8 @@ _TIMES = frozenset({"walltime", "min_walltime", "max_walltime"})
 
 class Alteration(NamedTuple):
     """``before`` is what the job asks for, ``changes`` what is to change of it (empty texts unset); its queue and
-    owner; whether it runs; and whether a manager or operator asks."""
+    owner; whether it runs; and whether a manager or operator asks. ``kept`` is what becomes of its work when it is cut,
+    ``keeps_otherwise`` whether that may be another thing than before."""
 
     before: Mapping[str, str]
     changes: Mapping[str, str]
@@ -32,6 +33,8 @@ class Alteration(NamedTuple):
     user: str
     running: bool
     privileged: bool
+    kept: Kept = Kept()
+    keeps_otherwise: bool = False
 
 
 def refuse_alteration(
@@ -84,11 +87,11 @@ def _follow_times(alteration: Alteration, summary: Summary, settings: Settings) 
     """The estimate by the walltime. PBS refuses a walltime below the estimate, and an estimate beside a range."""
     changes = alteration.changes
     had = "soft_walltime" in alteration.before
-    if "soft_walltime" in changes or _TIMES.isdisjoint(changes):
+    if "soft_walltime" in changes or (_TIMES.isdisjoint(changes) and not alteration.keeps_otherwise):
         return {}
     after = {name: text for name, text in _after(alteration).items() if name != "soft_walltime"}
     advised = summary.mode(alteration.queue) == "advise"
-    estimate_s = shrink_estimate(after, alteration.user, summary.past, settings) if advised else None
+    estimate_s = shrink_estimate(after, alteration.user, summary.past, settings, alteration.kept) if advised else None
     if estimate_s is not None:
         return {"soft_walltime": estimate_s}
     return {"soft_walltime": None} if had else {}

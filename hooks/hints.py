@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hooks.asked import ASKED, Changes
 from hooks.resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.stripes import restripe, undo_stripe, without_stripe
-from hooks.submission import shrink_estimate
+from hooks.submission import Kept, shrink_estimate
 
 if TYPE_CHECKING:
     from hooks.errands import Errands
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hooks.picture import Attributes, Picture
     from hooks.summary import Summary
     from hooks.translate import Translation
+    from policy.cluster import Job
     from policy.settings import Settings
 
 Hints = Mapping[str, Mapping[str, str]]
@@ -36,7 +37,7 @@ def find_hints(
     translation: Translation, picture: Picture, summary: Summary, settings: Settings
 ) -> dict[str, dict[str, str]]:
     """What to change of what waiting jobs ask for. ``summary`` is what submissions are judged by now."""
-    shrinks = settings.backfill.shrink_factor is not None or settings.backfill.predictor != "none"
+    shrinks = settings.backfill.kind == "checkpoint"
     stripes = settings.stripe.layout != "none"
     hints: dict[str, dict[str, str]] = {}
     if all(mode == "drive" for mode in translation.modes.values()):
@@ -51,7 +52,7 @@ def find_hints(
         if mode == "observe" and wished:
             changes = undo_stripe(_read_asked(texts))
         elif mode == "advise" and (shrinks or stripes or wished):
-            changes = _advise(_read_asked(texts), job.user, job.queue, summary, settings)
+            changes = _advise(_read_asked(texts), job, summary, settings)
         told = {name: "" if value is None else str(value) for name, value in changes.items()}
         told = {name: text for name, text in told.items() if texts.get(_PREFIX + name, "") != text}
         if told:
@@ -65,9 +66,10 @@ def give_hints(connection: Connection, hints: Hints, errands: Errands) -> None:
         errands.run(partial(connection.set_chunks, job_id, changes))
 
 
-def _advise(asked: Mapping[str, str], user: str, queue: str, summary: Summary, settings: Settings) -> Changes:
-    changes: dict[str, str | int | None] = dict(restripe(asked, user, summary.queues[queue], summary, settings))
-    estimate_s = shrink_estimate(without_stripe(asked), user, summary.past, settings)
+def _advise(asked: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:
+    user, kept = job.user, Kept(job.rerunable, job.saves)
+    changes: dict[str, str | int | None] = dict(restripe(asked, user, summary.queues[job.queue], summary, settings))
+    estimate_s = shrink_estimate(without_stripe(asked), user, summary.past, settings, kept)
     return changes if estimate_s is None else {**changes, "soft_walltime": estimate_s}
 
 

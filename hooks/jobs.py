@@ -133,7 +133,7 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         subjobs=subjobs,
         name=texts.get("Job_Name", ""),
         sequence=int(number.group()) if number else 0,
-        saves=_read_saves(texts, wishes, array=subjobs is not None),
+        saves=read_saves(texts.get("Checkpoint", ""), wishes, array=subjobs is not None),
         saved_s=mark.saved_before(read_start_s(texts)),
         deferrable=wishes.deferrable,
         application=wishes.application,
@@ -253,9 +253,9 @@ def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wish
     return read_wishes(dict(zip(WISHES, values)), ranking)
 
 
-def _read_saves(texts: Attributes, wishes: Wishes, *, array: bool) -> bool | None:
+def read_saves(checkpoint: str, wishes: Wishes, *, array: bool) -> bool | None:
     """Whether the job saves its work when it is asked to; None where it does not say. PBS checkpoints no subjobs."""
-    if texts.get("Checkpoint", "") == NO_CHECKPOINT:
+    if checkpoint == NO_CHECKPOINT:
         return False
     return False if array and wishes.save == "checkpoint" else wishes.saves
 

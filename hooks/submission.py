@@ -8,8 +8,9 @@ may come to fit, and is the passes' business.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Callable, Union
+from typing import Callable, NamedTuple, Union
 
+from hooks.jobs import read_saves
 from hooks.summary import QueueSummary, Summary
 from hooks.wishes import read_wishes
 from policy.cluster import Job
@@ -102,11 +103,33 @@ def find_nonsense(asked: Mapping[str, str]) -> str | None:
     return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
 
 
-def shrink_estimate(asked: Mapping[str, str], user: str, past: Ledger, settings: Settings) -> int | None:
+class Kept(NamedTuple):
+    """What becomes of a job's work when it is cut: whether it may be rerun, and whether it saves (None: as the settings
+    say)."""
+
+    rerunable: bool = True
+    saves: bool | None = None
+
+
+def read_kept(
+    rerunable: object, checkpoint: object, asked: Mapping[str, str], settings: Settings, *, array: bool = False
+) -> Kept:
+    """The same by a job's ``Rerunable``, ``Checkpoint`` (None where PBS's defaults are still to come) and wishes."""
+    save = read_wishes(asked, settings.ranking)
+    return Kept(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
+
+
+def shrink_estimate(
+    asked: Mapping[str, str],
+    user: str,
+    past: Ledger,
+    settings: Settings,
+    kept: Kept = Kept(),  # noqa: B008 - a value
+) -> int | None:
     """The ``soft_walltime`` to set, in seconds: the estimate that backfilling tests with (docs/policies.md, P3).
 
     ``past`` is what the predictor knows of the users' runs. None where the job is to keep what it has: a soft walltime
-    already, no walltime, one that is not shrunk, or a range of them.
+    already, no walltime, one that is not shrunk, or a range of them; or where it could not be cut, or nothing is.
     """
     if any(asked.get(name) for name in _OWN_ESTIMATES) or not asked.get("walltime"):
         return None
@@ -114,8 +137,8 @@ def shrink_estimate(asked: Mapping[str, str], user: str, past: Ledger, settings:
         walltime_s = parse_duration_s(asked["walltime"])
     except UnitError:
         return None
-    job = Job("", user, _ANY_REQUEST, "", 0.0, float(walltime_s))
-    short_s = max(1, round(Estimates(settings, past, 0.0).short_s(job)))
+    job = Job("", user, _ANY_REQUEST, "", 0.0, float(walltime_s), rerunable=kept.rerunable, saves=kept.saves)
+    short_s = max(1, round(Estimates(settings, past, 0.0).advised_s(job)))
     return short_s if short_s < walltime_s else None
 
 

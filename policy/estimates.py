@@ -80,6 +80,16 @@ class Estimates:
         left_s = job.left_s
         return left_s if left_s <= self._threshold_s else self.expected_s(job, left_s)
 
+    def advised_s(self, job: Job) -> float:
+        """What PBS's own scheduler is to plan with in ``advise``: less than the walltime only for a job that can be
+        cut, where backfilling is by checkpoint.
+
+        How long the window will be is not known yet, so only what never has more than that to do again is cheap to
+        repeat.
+        """
+        cheap = self.may_save(job) or job.left_s <= self._cheap_s
+        return self.short_s(job) if self.shrinks and job.rerunable and cheap else job.left_s
+
     def longest_that_is(self, short_s: float, user: str) -> float:
         """No job of the user with more left to run than this is that short; infinite where only a look tells."""
         past = self._history.get(user) if self._predictor != "none" else None

@@ -90,7 +90,7 @@ class BackfillSettings:
     With ``kind`` ``checkpoint`` they are tested with a shrunk estimate and cut where the head needs their cores at its
     promised time. ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; a
     ``predictor`` takes the place of p for users of whom enough is known. Without either, estimates are taken as they
-    are. In ``advise`` the shrunk estimate becomes the job's ``soft_walltime``.
+    are. In ``advise`` the shrunk estimate of a job that can be cut becomes its ``soft_walltime``.
     """
 
     kind: str = _choice("easy", BACKFILL_KINDS)

@@ -15,7 +15,8 @@ from hooks.asked import change_asked, read_asked, read_select, without_empty
 from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
-from hooks.resources import OWN_SELECT
+from hooks.resources import OWN_SELECT, SAVE
+from hooks.submission import read_kept
 from hooks.summary import read_summary
 from policy.bounds import find_excess
 
@@ -42,7 +43,7 @@ def handle(pbs: Any) -> str | None:
     excess = find_excess(changes.get("select", "") or read_select(event.job.Resource_List), settings.submission)
     if excess:
         return excess
-    fixing = _read_fixing(event) if settings.quota.confine_unpreemptible else None
+    fixing = _read_fixing(event)
     if (not changes or OWN_SELECT in changes) and fixing is None:
         return None
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
@@ -52,12 +53,16 @@ def handle(pbs: Any) -> str | None:
         return None
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     # Of an array that has begun, subjobs run.
-    if fixing is not None and int(before.job_state) not in waiting[:3] and not may_manage(pbs):
+    confines = settings.quota.confine_unpreemptible
+    if confines and fixing is not None and int(before.job_state) not in waiting[:3] and not may_manage(pbs):
         refusal = refuse_fixing(fixing)
         if refusal:
             return refusal
-    if not changes or OWN_SELECT in changes:
+    if OWN_SELECT in changes:
         return None
+    own = without_empty({**read_asked(before.Resource_List), **changes})
+    rerunable = before.Rerunable if event.job.Rerunable is None else event.job.Rerunable
+    checkpoint = before.Checkpoint if event.job.Checkpoint is None else event.job.Checkpoint
     alteration = Alteration(
         without_empty(read_asked(before.Resource_List)),
         changes,
@@ -65,8 +70,10 @@ def handle(pbs: Any) -> str | None:
         str(before.euser or before.Job_Owner).partition("@")[0],
         running=int(before.job_state) not in waiting,
         privileged=may_manage(pbs),
+        kept=read_kept(rerunable, checkpoint, own, settings),
+        keeps_otherwise=fixing is not None or SAVE in changes,
     )
-    refusal = refuse_alteration(alteration, summary, settings, lambda: look(pbs, queue, summary))
+    refusal = refuse_alteration(alteration, summary, settings, lambda: look(pbs, queue, summary)) if changes else None
     if refusal:
         return refusal
     change_asked(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))

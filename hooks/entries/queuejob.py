@@ -17,7 +17,7 @@ from hooks.live import look
 from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT
 from hooks.stripes import restripe, undo_stripe, without_stripe
-from hooks.submission import find_impossible, find_nonsense, shrink_estimate
+from hooks.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.summary import read_summary
 from policy.bounds import find_excess
 
@@ -49,7 +49,9 @@ def handle(pbs: Any) -> str | None:
         return None
     user = str(event.requestor)
     change_asked(pbs, job.Resource_List, restripe(asked, user, summary.queues[queue], summary, settings))
-    estimate_s = shrink_estimate(own, user, summary.past, settings)
+    array = getattr(job, "array_indices_submitted", None) is not None
+    kept = read_kept(getattr(job, "Rerunable", None), getattr(job, "Checkpoint", None), own, settings, array=array)
+    estimate_s = shrink_estimate(own, user, summary.past, settings, kept)
     if estimate_s is not None:
         change_asked(pbs, job.Resource_List, {"soft_walltime": estimate_s})
     return None

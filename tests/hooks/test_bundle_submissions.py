@@ -11,7 +11,7 @@ from hooks.state import SUMMARY
 from tests.hooks.bundled import SUMMARY_DATA, VNODES, Hook, submit
 from tests.hooks.pictures import job, picture, queue, running
 
-HALF = {"backfill": {"shrink_factor": 0.5}}
+HALF = {"backfill": {"kind": "checkpoint", "shrink_factor": 0.5}, "checkpoint": {"saves": True}}
 
 
 def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(hook: Hook) -> None:
@@ -111,6 +111,21 @@ def test_modifyjob_refuses_what_could_not_be_submitted_but_not_to_operators(hook
     assert refused == [True, True, False, False]
 
 
+def test_an_estimate_is_shrunk_only_of_a_job_that_can_be_cut_also_once_it_is_altered(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    long = {"select": "1:ncpus=8", "walltime": "10:00:00"}
+    events = [{**submit(**long), **more} for more in ({}, {"Rerunable": 0}, {"Checkpoint": "n"}, {"Rerunable": 1})]
+    answer = hook.run("queuejob", events=events, settings=HALF)
+    assert [event["resources"].get("soft_walltime") for event in answer["events"]] == [
+        "05:00:00", None, None, "05:00:00",
+    ]  # fmt: skip
+    events = [alter({**long, "soft_walltime": "05:00:00"}, {}, Rerunable=0), alter(long, {}, Rerunable=1)]
+    for event in events:
+        event["job_o"].update({"Rerunable": 1 - event["Rerunable"], "Checkpoint": "u"})
+    answer = hook.run("modifyjob", events=events, settings=HALF)
+    assert [event["resources"].get("soft_walltime") for event in answer["events"]] == ["", "05:00:00"]
+
+
 def test_modifyjob_keeps_the_estimate_and_the_stripe_right(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     settings = {**HALF, "stripe": {"layout": "stripe"}}
@@ -138,7 +153,8 @@ def test_modifyjob_keeps_the_estimate_and_the_stripe_right(hook: Hook) -> None:
 
 
 def test_queuejob_predicts_from_what_the_passes_have_learned(hook: Hook) -> None:
-    settings = {"backfill": {"predictor": "last-two", "shrink_threshold_s": 60}}
+    backfill = {"kind": "checkpoint", "predictor": "last-two", "shrink_threshold_s": 60}
+    settings = {"backfill": backfill, "checkpoint": {"saves": True}}
     queues = {"workq": queue("advise")}
     ended = {f"{number}.s": running(stime=str(int(time.time()) - 1000 * number)) for number in (1, 2)}
     for jobs in (ended, {"3.s": job()}):

@@ -14,10 +14,13 @@ from hooks.summary import read_summary, summarize
 from hooks.translate import translate
 from policy.engine import decide
 from policy.ledger import Ledger
-from policy.settings import BackfillSettings, Settings
+from policy.settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.pictures import job, picture, queue, running, vnode
 
-HALF = Settings(backfill=BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600))
+HALF = Settings(
+    BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600),
+    checkpoint=CheckpointSettings(saves=True),
+)
 VNODES = {name: vnode(resources_available__host=name) for name in ("v1", "v2")}
 STRIPED = {"Resource_List.pbsteer_width": "2", "Resource_List.select": "1:ncpus=4:mpiprocs=4"}
 LONG = {"Resource_List.walltime": "10:00:00"}
@@ -57,6 +60,11 @@ def test_an_estimate_is_shrunk_once(home: Path) -> None:
     hints = hint(home, "advise", texts)
     assert hints == {"soft_walltime": "18000"}
     assert hint(home, "advise", told(texts, hints)) == {}
+
+
+@pytest.mark.parametrize("texts", [{"Rerunable": "False"}, {"Checkpoint": "n"}])
+def test_an_estimate_of_a_job_that_cannot_be_cut_is_not_shrunk(home: Path, texts: dict[str, str]) -> None:
+    assert hint(home, "advise", asked(LONG, texts)) == {}
 
 
 @pytest.mark.parametrize("mode", ["observe", "drive"])

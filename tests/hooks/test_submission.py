@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hooks.submission import find_impossible, find_nonsense, shrink_estimate
+from hooks.submission import Kept, find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.summary import QueueSummary, Summary
 from hooks.uncounted import PLENTY
 from policy.estimates import Estimates
 from policy.ledger import History, Ledger
-from policy.settings import BackfillSettings, Settings, StripeSettings, SubmissionSettings
+from policy.settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings, SubmissionSettings
 from tests.hooks.waiting import waiting_job
 
 CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})
@@ -21,8 +23,9 @@ def summarized(queue: QueueSummary) -> Summary:
     return Summary({"workq": queue}, "workq", CONSUMABLES, frozenset({"n1", "n2", "n3"}))
 
 
-HALF = Settings(backfill=BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600))
-LAST_TWO = Settings(backfill=BackfillSettings(predictor="last-two", shrink_threshold_s=3600))
+SAVING = CheckpointSettings(saves=True)
+HALF = Settings(BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600), checkpoint=SAVING)
+LAST_TWO = Settings(BackfillSettings("checkpoint", predictor="last-two", shrink_threshold_s=3600), checkpoint=SAVING)
 NOTHING_PAST = Ledger()
 ALICES_PAST = Ledger(history={"alice": History((5000.0, 7000.0), 12_000.0, 72_000.0)})
 
@@ -100,7 +103,7 @@ def test_an_estimate_is_what_the_users_past_runs_predict() -> None:
 @pytest.mark.parametrize("factor", [None, 0.2, 0.999])
 @pytest.mark.parametrize("hours", [1, 2, 10, 500])
 def test_the_scheduler_is_told_what_a_pass_would_test_with(predictor: str, factor: float | None, hours: int) -> None:
-    settings = Settings(backfill=BackfillSettings(predictor=predictor, shrink_factor=factor))
+    settings = Settings(BackfillSettings("checkpoint", predictor=predictor, shrink_factor=factor), checkpoint=SAVING)
     told = shrink_estimate({"walltime": f"{hours}:00:00"}, "alice", ALICES_PAST, settings)
     tested_s = Estimates(settings, ALICES_PAST, 0.0).short_s(waiting_job("alice", hours * 3600))
     assert (hours * 3600 if told is None else told) == round(tested_s)
@@ -118,6 +121,50 @@ def test_the_scheduler_is_told_what_a_pass_would_test_with(predictor: str, facto
 )
 def test_other_estimates_stay_as_they_are(asked: dict[str, str]) -> None:
     assert shrink_estimate(asked, "alice", NOTHING_PAST, HALF) is None
+
+
+@pytest.mark.parametrize(
+    ("kept", "shrunk"),
+    [
+        (Kept(), True),
+        (Kept(saves=True), True),
+        (Kept(rerunable=False), False),
+        (Kept(saves=False), False),
+    ],
+)
+def test_only_the_estimate_of_a_job_that_can_be_cut_is_shrunk(kept: Kept, shrunk: bool) -> None:
+    told = shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, HALF, kept)
+    assert (told is not None) == shrunk
+
+
+@pytest.mark.parametrize(("hours", "shrunk"), [(2, True), (3, False)])
+def test_a_job_that_does_not_save_is_cheap_to_repeat_if_it_never_has_more_to_do_again(hours: int, shrunk: bool) -> None:
+    cheap = replace(HALF, checkpoint=CheckpointSettings(repeat_at_most_s=7200))
+    told = shrink_estimate({"walltime": f"{hours}:00:00"}, "alice", NOTHING_PAST, cheap)
+    assert (told is not None) == shrunk
+
+
+@pytest.mark.parametrize("kind", ["none", "easy"])
+def test_where_nobody_is_cut_no_estimate_is_shrunk(kind: str) -> None:
+    settings = replace(HALF, backfill=replace(HALF.backfill, kind=kind))
+    assert shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, settings) is None
+
+
+@pytest.mark.parametrize(
+    ("rerunable", "checkpoint", "asked", "array", "kept"),
+    [
+        (None, None, {}, False, Kept(True, None)),
+        (1, "u", {}, False, Kept(True, None)),
+        (0, None, {}, False, Kept(False, None)),
+        (1, "n", {"pbsteer_save": "signal"}, False, Kept(True, False)),
+        (1, "u", {"pbsteer_save": "signal"}, True, Kept(True, True)),
+        (1, "u", {"pbsteer_save": "checkpoint"}, True, Kept(True, False)),
+    ],
+)
+def test_what_becomes_of_a_jobs_work(
+    rerunable: int | None, checkpoint: str | None, asked: dict[str, str], array: bool, kept: Kept
+) -> None:
+    assert read_kept(rerunable, checkpoint, asked, Settings(), array=array) == kept
 
 
 def test_without_a_factor_no_estimate_is_shrunk() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policy.settings import BackfillSettings
+from policy.settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deployed import deploy, drive, last_pass, notes, quick_settings, set_mode, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -117,13 +117,17 @@ def test_priorities_follow_the_classes_and_are_put_back(by_priority: PbsCluster)
 
 
 def test_jobs_that_wait_already_get_the_shrunk_estimate(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings(backfill=BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600)))
+    shrunk = BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600)
+    deploy(pbs, quick_settings(backfill=shrunk, checkpoint=CheckpointSettings(saves=True)))
     fill(pbs, "alice")
     jobs = [pbs.qsub("bob", walltime=walltime) for walltime in ("10:00:00", "01:00:00", None)]
+    jobs.append(pbs.qsub("bob", walltime="10:00:00", options=("-r", "n")))
     assert "soft_walltime" not in pbs.job(jobs[0])["Resource_List"]
     set_mode(pbs, "advise")
     wait_for_pass(pbs)
-    assert [pbs.job(job_id)["Resource_List"].get("soft_walltime") for job_id in jobs] == ["05:00:00", None, None]
+    assert [pbs.job(job_id)["Resource_List"].get("soft_walltime") for job_id in jobs] == [
+        "05:00:00", None, None, None,
+    ]  # fmt: skip
     assert last_pass(pbs)["failures"] == []
 
 

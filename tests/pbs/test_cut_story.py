@@ -56,3 +56,31 @@ def test_the_head_starts_at_its_promise_as_the_backfilled_job_is_cut(pbs: PbsClu
     assert [pbs.job(job)["run_count"] for job in (b, c, d)] == [1, 1, 1]
     assert [pbs.job(job)["Exit_status"] for job in (b, c, d)] == [0, 0, 0]
     assert last_pass(pbs)["failures"] == []
+
+
+def test_the_request_to_save_goes_out_before_the_promised_time_while_the_run_that_it_hangs_on_still_holds_its_cores(
+    pbs: PbsCluster,
+) -> None:
+    """B ends when its walltime is over, which is C's promise. E takes half of the grace to save and is asked a whole
+    grace before, so that C starts at its time and not when E has saved after it."""
+    grace_s = 40
+    saving = CheckpointSettings(grace_s=grace_s, cost_s=0)
+    deploy(pbs, quick_settings(backfill=SHRUNK, checkpoint=saving))
+    drive(pbs)
+    b = pbs.qsub("alice", sleep(88), select=TWO, walltime="00:01:30")
+    pbs.wait_for_state(b, "R")
+    c = pbs.qsub("bob", sleep(5), select=ALL, walltime="00:00:20")
+    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [c], 120.0, "C is promised a start")
+    (estimate,) = last_pass(pbs)["estimates"]
+    slow = f"trap 'sleep {grace_s // 2}; exit 85' USR2\nfor n in $(seq 200); do sleep 1; done\n"
+    e = pbs.qsub("dave", slow, select=ONE, walltime="00:03:20", options=("-l", "pbsteer_save=signal"))
+    pbs.wait_for_state(e, "R")
+    pbs.wait_for_state(c, "F", 240.0)
+
+    promised_s = estimate["promised_s"]
+    asked_s = started_s(pbs, e, "asked", 0)
+    c_s = started_s(pbs, c, "started", 0)
+    # Asked once B has ended, E would have been asked after the promised time, and C would start so much later.
+    assert promised_s - grace_s <= asked_s < promised_s
+    assert c_s <= promised_s + LATE_S
+    assert pbs.job(b)["Exit_status"] == 0

@@ -13,7 +13,7 @@ from hooks.deploy import Deployment
 from hooks.events import HOOK_EVENTS
 from hooks.installed import DeployError, Reply
 from hooks.reader import __file__ as reader_file
-from policy.settings import BackfillSettings, RankingSettings
+from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tui.core.assembly import Assembly
@@ -178,10 +178,20 @@ def test_what_can_never_run_is_refused_at_submission(pbs: PbsCluster) -> None:
 
 
 def test_advising_gives_pbss_scheduler_the_shrunk_estimate(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings("advise", backfill=BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600)))
+    shrunk = BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600)
+    deploy(pbs, quick_settings("advise", backfill=shrunk, checkpoint=CheckpointSettings(saves=True)))
+
+    def estimates(*jobs: str) -> list[str | None]:
+        return [pbs.job(job_id)["Resource_List"].get("soft_walltime") for job_id in jobs]
+
     jobs = [pbs.qsub("alice", walltime=walltime) for walltime in ("10:00:00", "01:00:00", None)]
-    estimates = [pbs.job(job_id)["Resource_List"].get("soft_walltime") for job_id in jobs]
-    assert estimates == ["05:00:00", None, None]
+    assert estimates(*jobs) == ["05:00:00", None, None]
+    stay = [pbs.qsub("alice", walltime="10:00:00", options=options) for options in (("-r", "n"), ("-c", "n"))]
+    assert estimates(*stay) == [None, None]
+    queued = pbs.qsub("alice", select=f"{len(pbs.mom_names)}:ncpus={pbs.spec.cores}", walltime="10:00:00")
+    assert estimates(queued) == ["05:00:00"]
+    pbs.run(["qalter", "-r", "n", queued], user="alice").demand_success()
+    assert estimates(queued) == [None]
 
 
 def test_a_deliberate_overcommit_is_refused_whoever_asks_for_it(pbs: PbsCluster) -> None:

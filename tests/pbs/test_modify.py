@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from policy.settings import BackfillSettings, Settings, StripeSettings
+from policy.settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
 from tests.hooks.deployed import deploy, drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 SELECT = "1:ncpus=4:mpiprocs=4"
 STRIPED = "2:ncpus=2:mpiprocs=2:ompthreads=1"
-HALF = BackfillSettings(shrink_factor=0.5, shrink_threshold_s=3600)
+HALF = BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600)
+SAVING = CheckpointSettings(saves=True)
 
 
 def advising() -> Settings:
-    return quick_settings("advise", stripe=StripeSettings(layout="stripe"), backfill=HALF)
+    return quick_settings("advise", stripe=StripeSettings(layout="stripe"), backfill=HALF, checkpoint=SAVING)
 
 
 @pytest.fixture

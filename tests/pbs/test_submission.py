@@ -11,7 +11,7 @@ import pytest
 from container import testbed as testbeds
 from container.spec import TestbedSpec
 from policy.placement import parse_exec_vnode
-from policy.settings import BackfillSettings, StripeSettings
+from policy.settings import BackfillSettings, CheckpointSettings, StripeSettings
 from tests.hooks.deployed import deploy, drive, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -155,7 +155,8 @@ def numa(pbs_exec: str) -> Iterator[PbsCluster]:
 
 
 def test_hosts_of_several_vnodes_are_one_node_each(numa: PbsCluster) -> None:
-    settings = quick_settings("advise", stripe=STRIPE, backfill=BackfillSettings(shrink_factor=0.5))
+    half = BackfillSettings("checkpoint", shrink_factor=0.5)
+    settings = quick_settings("advise", stripe=STRIPE, backfill=half, checkpoint=CheckpointSettings(saves=True))
     deploy(numa, settings)
     job_id = numa.qsub("alice", RANKS, select="1:ncpus=12:mpiprocs=12:mem=1200mb", options=["-l", "pbsteer_width=3"])
     too_large = numa.try_qsub("alice", select="1:ncpus=9")
