@@ -13,12 +13,13 @@ from functools import lru_cache
 from hooks.marks import Mark, read_marks
 from hooks.picture import Attributes
 from hooks.queues import Report, read_whole
-from hooks.resources import OWN_SELECT, WISHES
+from hooks.resources import OWN_SELECT, PLACE, WISHES
 from hooks.stripes import own_place
 from hooks.wishes import NO_WISHES, Wishes, read_wishes
 from policy.bounds import find_excess
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.placement import Placement, PlacementError, parse_exec_vnode
+from policy.queue_settings import MOST_PRIORITY
 from policy.request import Chunk, Request, RequestError, parse_request
 from policy.settings import RankingSettings, Settings
 from policy.units import UnitError, parse_duration_s, parse_resource
@@ -42,6 +43,7 @@ _SUBJOB = re.compile(r"\[([0-9]+)\]")
 _SEQUENCE = re.compile(r"[0-9]+")
 _MOST_SUBJOBS = 1_000_000
 _OWN_SELECT = f"Resource_List.{OWN_SELECT}"
+_PLACE = f"Resource_List.{PLACE}"
 _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
 
 
@@ -111,7 +113,7 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
     if unread:
         report(queue, f"job {job_id}: {'; '.join(unread)}")
     not_before_s = _read_seconds(texts.get("Execution_Time", ""))
-    priority = read_whole(texts.get("Priority", ""), 0)
+    priority, own_priority = _read_priorities(texts, settings)
     mark = read_marks(texts).get(None, Mark())
     number = _SEQUENCE.match(job_id)
     return Job(
@@ -125,7 +127,6 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         project=texts.get("project", ""),
         priority=priority,
         rerunable=texts.get("Rerunable", "True") == "True",
-        urgent=priority >= settings.quota.urgent_priority,
         blocked=f"{unread[0]}, which cannot be read"
         if unread
         else _read_block(texts, not_before_s, mark) or excess or _unable(request),
@@ -140,7 +141,19 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         rank=wishes.rank,
         layout=wishes.layout,
         pinned=pinned.vnodes,
+        own_priority=own_priority,
     )
+
+
+def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
+    """The job's priority among everybody's jobs, which managers set, and among its owner's, which its owner sets. PBS
+    does not tell who has set ``Priority``, so it counts as the owner's."""
+    of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
+    priority = read_whole(texts.get("Priority", ""), 0)
+    kind = settings.order.user_priority
+    if kind == "all":
+        return of_manager + priority, 0
+    return of_manager, priority if kind == "within-user" else 0
 
 
 def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Report) -> Run | None:

@@ -42,6 +42,9 @@ LAYOUT, WIDTH, STRIPE_NODES = "pbsteer_layout", "pbsteer_width", "pbsteer_stripe
 """Of a job: pack or stripe, over how many nodes, and how many of them one stripe spans (docs/policies.md, P5)."""
 OWN_SELECT = "pbsteer_asked"
 """Of a job: the select that it asked for, where it was cut for a stripe; set by hooks and managers only."""
+PLACE = "pbsteer_priority"
+"""Of a job: its priority among everybody's jobs; set by managers and operators only (docs/policies.md, "Together, in
+one pass")."""
 READING = "pbsteer_reading"
 """Of a vnode: what its host reported last (hooks/host_reading.py; docs/policies.md, P4)."""
 
@@ -66,6 +69,7 @@ RESOURCES: Mapping[str, Resource] = {
     WIDTH: Resource("string"),
     STRIPE_NODES: Resource("string"),
     OWN_SELECT: Resource("string", "r"),
+    PLACE: Resource("long", "r"),
     SAVE: Resource("string", "m"),
     READING: Resource("string", "i"),
 }

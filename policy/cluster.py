@@ -127,6 +127,7 @@ class Job(NamedTuple):
     is how much of its run earlier runs have saved, less what saving and restarting cost (it may be negative).
     ``deferrable`` jobs are preempted first among equals (P2). ``application`` is what striping learns by (P5). A job
     with ``pinned`` vnodes goes back to these, exactly as its request has it: PBS's own checkpoint keeps it there.
+    ``priority`` orders it among everybody's jobs, ``own_priority`` among its owner's in the queue.
     """
 
     id: str
@@ -153,6 +154,7 @@ class Job(NamedTuple):
     rank: RankWish | None = None
     layout: Layout | None = None
     pinned: tuple[str, ...] = ()
+    own_priority: int = 0
 
     @property
     def left_s(self) -> float:

@@ -18,6 +18,7 @@ from policy.estimates import remember
 from policy.formulas import FORMULAS, Formulas
 from policy.learning import learn
 from policy.ledger import Ledger
+from policy.own_order import queue_order
 from policy.plan import Plan
 from policy.reasons import Reason
 from policy.regions import Region
@@ -158,7 +159,7 @@ class _Pass:
     def _in_order(self) -> Sequence[Entry]:
         """The waiting jobs in queue order, by class where there are any; those with a promise before all to which they
         do not give way for their class; without those whose cores are kept already."""
-        entries: Sequence[Entry] = self._world.order
+        entries: Sequence[Entry] = queue_order(self._world, self._now_s)
         if self._scene.classes is not None:
             entries = self._scene.classes.order(entries)
         holds, promises = self._draft.holds, self._ledger.promises

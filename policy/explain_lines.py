@@ -13,6 +13,7 @@ from policy.cluster import UNLIMITED_S, Job, Run
 from policy.estimates import Estimates
 from policy.ledger import Ledger
 from policy.limits import show_entity
+from policy.own_order import queue_order
 from policy.placement import Placement
 from policy.plan import Plan, Start
 from policy.quotas import Quotas
@@ -47,7 +48,7 @@ class Facts:
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
         self._classes = Classes(world, _before(plan), self._quotas, plan.time_s) if world.has_priorities else None
         if self._classes is not None:
-            self._classes.order(world.order)
+            self._classes.order(queue_order(world, plan.time_s))
 
     # Who
 

@@ -26,7 +26,7 @@ from policy.scene import Scene
 from policy.settings import RescueSettings
 from policy.victims import Guard, Search, Size, size_of
 from policy.windows import NOTHING_CLOSED, Closed
-from policy.world import World, order_key
+from policy.world import World
 
 
 def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapping[str, Cut]) -> float:
@@ -68,7 +68,7 @@ class Rescue:
                 most = most_s[job.user] = longest(short_s, job.user)
             if job.estimate_s - job.saved_s <= most:
                 candidates.append(job)
-        found = [(self._estimates.short_s(job), order_key(job), job) for job in candidates]
+        found = [(self._estimates.short_s(job), self._world.order_key(job), job) for job in candidates]
         return [job for short_s, _, job in sorted(found) if short_s <= self._settings.short_s]
 
     def has_waited(self, job: Job) -> bool:

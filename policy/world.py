@@ -28,9 +28,8 @@ Entry = tuple[int, float, int, str, int, Job]
 """A waiting job in the queue order: its order key, its cores, and itself."""
 
 
-def order_key(job: Job) -> OrderKey:
-    """The queue order: PBS priority, highest first; then the longest waiting; then the number of the job."""
-    return (-job.priority, job.submit_s, job.sequence, job.id)
+_ONE_QUEUE = 1 << 32
+"""More than all priorities of jobs: a queue's priority comes before them."""
 
 
 class World:
@@ -43,6 +42,7 @@ class World:
         "_capacity",
         "_closed_kinds",
         "_held_back",
+        "_own_priorities",
         "_partitions",
         "_plain_queues",
         "_queued",
@@ -78,11 +78,12 @@ class World:
         self.queues: dict[str, Queue] = {queue.name: queue for queue in queues}
         self.jobs: dict[str, Job] = {job.id: job for job in jobs}
         self.runs: dict[str, Run] = {run.id: run for run in runs}
-        self.order: list[Entry] = sorted((*order_key(job), job.request.cores, job) for job in self.jobs.values())
+        self.order: list[Entry] = self._sorted()
         self.ends: list[tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
         self.settled: Settled | None = None
         self._queued: dict[str, int] = {}
         self._held_back = 0
+        self._own_priorities = 0
         for job in self.jobs.values():
             self._note_queued(job, 1)
         self._regions: dict[str, int] | None = None
@@ -116,14 +117,28 @@ class World:
                 self.settled = None
         if old is not None:
             # A key alone sorts right before the entry that begins with it.
-            del self.order[bisect_left(self.order, order_key(old))]
+            del self.order[bisect_left(self.order, self.order_key(old))]
             del self.jobs[key]
             self._note_queued(old, -1)
         if job is not None:
             self.jobs[key] = job
-            insort(self.order, (-job.priority, job.submit_s, job.sequence, job.id, job.request.cores, job))
+            insort(self.order, (*self.order_key(job), job.request.cores, job))
             self._note_queued(job, 1)
         return old
+
+    def order_key(self, job: Job) -> OrderKey:
+        """The queue order: the queue's priority, highest first; the job's; the longest waiting; the job's number."""
+        queue = self.queues.get(job.queue)
+        of_queue = queue.priority * _ONE_QUEUE if queue is not None else 0
+        return (-of_queue - job.priority, job.submit_s, job.sequence, job.id)
+
+    def _sorted(self) -> list[Entry]:
+        return sorted((*self.order_key(job), job.request.cores, job) for job in self.jobs.values())
+
+    @property
+    def has_own_priorities(self) -> bool:
+        """Whether some waiting job has a priority among its owner's jobs."""
+        return self._own_priorities > 0
 
     def _note_queued(self, job: Job, by: int) -> None:
         queue = job.queue
@@ -134,6 +149,8 @@ class World:
             del self._queued[queue]
         if job.blocked or job.not_before_s is not None:
             self._held_back += by
+        if job.own_priority:
+            self._own_priorities += by
 
     def nothing_shut(self) -> bool:
         """True where no waiting job has a gate before it: none is held back, and all their queues are plain ones."""
@@ -177,6 +194,8 @@ class World:
         old = self.queues.pop(key, None)
         if queue is not None:
             self.queues[key] = queue
+        if (old.priority if old else 0) != (queue.priority if queue else 0):
+            self.order = self._sorted()
         self._forget_regions()
         self._forget_use()
         self._note_limits()

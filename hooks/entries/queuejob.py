@@ -15,7 +15,7 @@ from hooks.asked import change_asked, read_asked, read_select, read_value, witho
 from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
-from hooks.resources import OWN_SELECT
+from hooks.resources import OWN_SELECT, PLACE
 from hooks.stripes import restripe, undo_stripe, without_stripe
 from hooks.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.summary import read_summary
@@ -30,9 +30,10 @@ def handle(pbs: Any) -> str | None:
     excess = find_excess(read_select(job.Resource_List), settings.submission)
     if excess:
         return excess
-    if read_value(job.Resource_List, OWN_SELECT) and not may_manage(pbs):
+    forged = [name for name in (OWN_SELECT, PLACE) if read_value(job.Resource_List, name)]
+    if forged and not may_manage(pbs):
         # Where a queuejob hook is enabled PBS lets users set a resource that is read-only to them.
-        change_asked(pbs, job.Resource_List, {OWN_SELECT: None})
+        change_asked(pbs, job.Resource_List, dict.fromkeys(forged))
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     queue = (str(job.queue) if job.queue else "") or summary.default_queue
     mode = summary.mode(queue)

@@ -192,7 +192,7 @@ def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
     for key, value in more.items():
         if key in numbers:
             changes[numbers[key]] = UNLIMITED_S if value == "none" else float(value)
-        elif key == "priority":
+        elif key in ("priority", "own_priority"):
             changes[key] = int(value)
         elif key in ("urgent", "rerunable", "saves", "deferrable"):
             changes[key] = value == "yes"

@@ -18,7 +18,7 @@ from hooks.state import PRIORITIES, State
 from hooks.translate import translate
 from policy.engine import decide
 from policy.ledger import Ledger
-from policy.settings import Settings
+from policy.settings import OrderSettings, Settings
 from tests.hooks.pictures import job, picture, queue, running, vnode
 
 CLASSES = {
@@ -35,10 +35,15 @@ def see(jobs: dict[str, dict[str, str]], queues: dict[str, dict[str, str]] | Non
     return picture({**USED, **jobs}, vnodes=FULL, queues=WORKQ if queues is None else queues)
 
 
-def advise(seen: Picture, memory: Priorities | None = None, queues: tuple[str, ...] = ("workq",)) -> Advice:
+def advise(
+    seen: Picture,
+    memory: Priorities | None = None,
+    queues: tuple[str, ...] = ("workq",),
+    settings: Settings = Settings(),  # noqa: B008 - a frozen value
+) -> Advice:
     """The advice of a pass over what the server shows."""
-    translation = translate(with_own_priorities(seen, memory or {}), Settings())
-    plan = decide(translation.snapshot, Ledger(), Settings())
+    translation = translate(with_own_priorities(seen, memory or {}), settings)
+    plan = decide(translation.snapshot, Ledger(), settings)
     return find_advice(plan, translation, seen, memory or {}, queues)
 
 
@@ -58,9 +63,15 @@ WAITING = {
 }
 
 
-def test_priorities_follow_the_classes_and_within_a_class_the_users() -> None:
-    told = advise(see({**STAYING, **WAITING, "8.s": job(user="erin")})).priorities
+def test_priorities_follow_the_classes_and_within_a_class_the_users_where_these_order_all() -> None:
+    settings = Settings(order=OrderSettings("all"))
+    told = advise(see({**STAYING, **WAITING, "8.s": job(user="erin")}), settings=settings).priorities
     assert BENEFICIARY > told["4.s"] > told["6.s"] > told["3.s"] > told["5.s"] == told["8.s"]
+
+
+def test_a_users_own_priority_moves_no_job_before_others() -> None:
+    told = advise(see({**STAYING, **WAITING, "8.s": job(user="erin")})).priorities
+    assert told["6.s"] == told["3.s"] > told["5.s"]
 
 
 def test_a_job_for_which_others_are_preempted_stands_above_all() -> None:

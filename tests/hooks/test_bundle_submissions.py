@@ -87,10 +87,12 @@ def test_in_every_mode_what_only_pbsteer_writes_of_a_job_is_dropped_from_a_users
     hook: Hook, mode: str
 ) -> None:
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
-    forged = {"select": "1:ncpus=1", "pbsteer_asked": "2:ncpus=4"}
-    answer = hook.run("queuejob", events=[submit(**forged)])
-    assert answer["verdicts"] == [None]
-    assert answer["events"][0]["resources"] == {"select": "1:ncpus=1", "pbsteer_asked": ""}
+    forged = {"select": "1:ncpus=1", "pbsteer_asked": "2:ncpus=4", "pbsteer_priority": "1024"}
+    answer = hook.run("queuejob", events=[submit(**forged), {**submit(pbsteer_priority="9"), "requestor": "olga"}])
+    assert answer["verdicts"] == [None, None]
+    dropped = {"select": "1:ncpus=1", "pbsteer_asked": "", "pbsteer_priority": ""}
+    assert answer["events"][0]["resources"] == dropped
+    assert answer["events"][1]["resources"]["pbsteer_priority"] == "9"
 
 
 def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from policy.engine import decide
 from policy.ledger import Ledger
 from policy.limits import ALL, Limits
 from policy.request import parse_request
-from policy.settings import ServerSettings, Settings, SubmissionSettings
+from policy.settings import OrderSettings, ServerSettings, Settings, SubmissionSettings
 from policy.wishes import Layout, Needs, RankWish
 from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, problems_of, queue, running, snapshot_of, vnode
 
@@ -37,7 +38,27 @@ def test_a_waiting_job_is_what_was_asked_for() -> None:
     seen = only_job(job(Priority="7", Resource_List__select="2:ncpus=3:mem=1gb+1:ncpus=1", Rerunable="False"))
     assert (seen.user, seen.group, seen.queue, seen.name, seen.sequence) == ("alice", "chem", "workq", "STDIN", 12)
     assert (seen.cores, seen.request.amount("mem"), seen.estimate_s, seen.submit_s) == (7, 2 << 20, 600, 1795207000)
-    assert (seen.priority, seen.rerunable, seen.blocked, seen.subjobs) == (7, False, "", None)
+    assert (seen.own_priority, seen.rerunable, seen.blocked, seen.subjobs) == (7, False, "", None)
+
+
+@pytest.mark.parametrize(
+    ("user_priority", "of_manager", "expected"),
+    [
+        ("none", "", (0, 0)),
+        ("within-user", "", (0, 7)),
+        ("all", "", (7, 0)),
+        ("none", "100", (100, 0)),
+        ("within-user", "100", (100, 7)),
+        ("all", "100", (107, 0)),
+        ("within-user", "-99999", (-1024, 7)),
+        ("within-user", "x", (0, 7)),
+    ],
+)
+def test_what_orders_all_and_what_the_users_own(user_priority: str, of_manager: str, expected: tuple[int, int]) -> None:
+    settings = replace(SETTINGS, order=OrderSettings(user_priority))
+    texts = job(Priority="7", Resource_List__pbsteer_priority=of_manager)
+    seen = snapshot_of(picture({"12.server": texts}), settings).jobs["12.server"]
+    assert (seen.priority, seen.own_priority) == expected
 
 
 def test_the_select_with_the_servers_defaults_counts_before_the_users() -> None:

@@ -50,3 +50,37 @@ def test_a_manager_may_and_a_waiting_job_may(pbs: PbsCluster) -> None:
     assert pbs.run(["qalter", "-r", "n", held], user="alice").status == 0
     wait_for_pass(pbs)
     assert pbs.job(held)["Rerunable"] == "False"
+
+
+def test_a_users_own_priority_orders_only_that_users_jobs(pbs: PbsCluster) -> None:
+    """dave has all 24 cores; then, one after another, come carol's job and two of alice's; a manager raises one of
+    dave's own. As room comes, each pass starts the next in order."""
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    filling = pbs.qsub("dave", select="3:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(filling) == "R", 120.0, "all cores are used")
+    carols = pbs.qsub("carol", select="1:ncpus=8")
+    old = pbs.qsub("alice", select="1:ncpus=8")
+    raised = pbs.qsub("alice", options=("-p", "1023", "-l", "pbsteer_priority=1000"), select="1:ncpus=8")
+    assert "pbsteer_priority" not in pbs.job(raised)["Resource_List"]
+    assert pbs.run(["qalter", "-l", "pbsteer_priority=1000", raised], user="alice").status != 0
+    daves = pbs.qsub("dave", select="1:ncpus=8")
+    assert pbs.run(["qalter", "-l", "pbsteer_priority=5", daves]).status == 0
+    wait_for_pass(pbs)
+    pbs.run(["qdel", filling])
+    pbs.wait_until(lambda: sum(pbs.job_state(job) == "R" for job in (carols, old, raised, daves)) == 3, 120.0, "3 run")
+    assert [pbs.job_state(job) for job in (daves, carols, raised, old)] == ["R", "R", "R", "Q"]
+
+
+def test_a_queue_of_a_higher_priority_comes_first(pbs: PbsCluster) -> None:
+    pbs.qmgr("create queue express queue_type=execution,enabled=true,started=true,Priority=50")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    filling = pbs.qsub("dave", select="3:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(filling) == "R", 120.0, "all cores are used")
+    older = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(3)]
+    first = pbs.qsub("bob", queue="express", select="1:ncpus=8")
+    wait_for_pass(pbs)
+    pbs.run(["qdel", filling])
+    pbs.wait_until(lambda: sum(pbs.job_state(job) == "R" for job in (*older, first)) == 3, 120.0, "3 run")
+    assert [pbs.job_state(job) for job in (first, *older)] == ["R", "R", "R", "Q"]

@@ -83,7 +83,12 @@ def turns(draw: st.DrawFn, parts: Parts) -> Turn:
     ]
     fresh = [draw(vnodes_named("w00", plain=False))] if draw(st.booleans()) else []
     queues = [
-        replace(queue, quotas=draw(limit_sets()), priorities=draw(rankings()))
+        replace(
+            queue,
+            quotas=draw(limit_sets()),
+            priorities=draw(rankings()),
+            priority=draw(st.sampled_from((queue.priority, 20))),
+        )
         for queue in parts.queues
         if draw(st.integers(0, 2)) == 0
     ]

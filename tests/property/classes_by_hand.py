@@ -65,7 +65,7 @@ def classes_of_jobs(parts: Parts) -> dict[str, int]:
     queues = {queue.name: queue for queue in parts.queues}
     left: dict[tuple[str, EntityKey], int] = {}
     found = {}
-    for job in sorted(parts.jobs, key=lambda job: (-job.priority, job.submit_s, job.sequence, job.id)):
+    for job in in_order(parts):
         found[job.id] = BASE
         subject = subject_of(queues[job.queue], job)
         if subject is None or job.blocked or (job.not_before_s or 0) > parts.time_s:
@@ -79,6 +79,31 @@ def classes_of_jobs(parts: Parts) -> dict[str, int]:
             left[key] -= need
             found[job.id] = priority
     return found
+
+
+def in_order(parts: Parts) -> list[Job]:
+    """The waiting jobs in queue order: each behind its owner's jobs of a higher own priority, and no earlier than its
+    age has it."""
+    queues = {queue.name: queue for queue in parts.queues}
+
+    def level(job: Job) -> tuple[int, int]:
+        return (-queues[job.queue].priority, -job.priority)
+
+    def age(job: Job) -> tuple[float, int, str]:
+        return (job.submit_s, job.sequence, job.id)
+
+    def place(job: Job) -> tuple[object, ...]:
+        before = [
+            age(other)
+            for other in parts.jobs
+            if (other.user, other.queue, level(other)) == (job.user, job.queue, level(job))
+            and other.own_priority > job.own_priority
+            and not (other.blocked or (other.not_before_s or 0) > parts.time_s)
+        ]
+        turn = max([age(job), *before])
+        return (level(job), turn, turn != age(job), -job.own_priority, age(job))
+
+    return sorted(parts.jobs, key=place)
 
 
 def used_by(parts: Parts, queue: str, entity: EntityKey) -> int:

@@ -153,6 +153,7 @@ def queue_lists(draw: st.DrawFn, *, plain: bool = False) -> tuple[Queue, ...]:
                 managed=name != "gpu" or draw(st.booleans()),
                 partition="P" if name == "gpu" else None,
                 deferrable=draw(st.sampled_from((False, False, True))),
+                priority=draw(st.sampled_from((0, 0, 50, -50))),
             )
         queues.append(queue)
     return tuple(queues)
@@ -183,6 +184,7 @@ def jobs(draw: st.DrawFn, number: int, queues: tuple[Queue, ...], *, plain: bool
         return job
     return job._replace(
         priority=draw(st.sampled_from((0, 0, 0, 10))),
+        own_priority=draw(st.sampled_from((0, 0, 5, -3))),
         rerunable=draw(st.sampled_from((True, True, True, False))),
         urgent=draw(st.booleans()),
         blocked=draw(st.sampled_from(("",) * 6 + ("held",))),

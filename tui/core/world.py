@@ -14,6 +14,7 @@ from functools import cached_property
 from hooks.picture import NAME, Attributes, Picture
 from hooks.translate import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
+from policy.own_order import queue_order
 from tui.core.finished import Finished
 from tui.core.journal import NO_PASSES, Passes
 from tui.core.lasting import still_holds
@@ -137,9 +138,9 @@ class World:
             return world
         began_s = stopwatch()
         found = translate(self.picture, self.settings, known=known)
-        queue_order = [entry[3] for entry in found.snapshot.world().order]
+        waiting = [entry[3] for entry in queue_order(found.snapshot.world(), found.snapshot.time_s)]
         plan = decide(found.snapshot, self.ledger, self.settings)
-        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, queue_order)
+        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, waiting)
         world = replace(self, decision=decision)
         # What the views will ask for is made by whoever decides: who paints is in more of a hurry.
         world.prepare()
