@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from container.requirements import find_shortcomings
-from tests.bench_pbs import beside, ending, passing, shortjobs, softlimits, starting, submitting
+from tests.bench_pbs import beside, ending, entries, passing, shortjobs, softlimits, starting, submitting
 from tests.bench_pbs.figures import HEADING, Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
@@ -27,6 +27,7 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "shortjobs": shortjobs.measure,
     "ends": ending.measure,
     "softlimits": softlimits.measure,
+    "entries": entries.measure,
     "beside": beside.measure,
 }
 

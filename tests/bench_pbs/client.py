@@ -43,6 +43,27 @@ class Client:
             ids.append(job)
         return {"seconds": seconds, "ids": ids}
 
+    def alter(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Give an attribute of each of these jobs a value: the seconds that each took."""
+        link = self._ifl.attrl()
+        link.name, link.resource, link.value = request["name"], request["resource"], request["value"]
+        link.next = None
+        return self._each(request["jobs"], lambda job: self._ifl.pbs_alterjob(self._handle, job, link, None))
+
+    def start(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Start each of these jobs there: the seconds that each took."""
+        where = request["exec_vnode"]
+        return self._each(request["jobs"], lambda job: self._ifl.pbs_runjob(self._handle, job, where, None))
+
+    def _each(self, jobs: list[str], ask: Any) -> dict[str, Any]:
+        seconds = []
+        for job in jobs:
+            begun = time.perf_counter()
+            if ask(job):
+                raise SystemExit(f"{job}: {self._ifl.pbs_geterrmsg(self._handle)}")
+            seconds.append(time.perf_counter() - begun)
+        return {"seconds": seconds}
+
     def watch(self, request: dict[str, Any]) -> dict[str, Any]:
         """Ask the server's state counts again and again for so many seconds, or until so many jobs run.
 

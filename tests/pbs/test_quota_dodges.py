@@ -62,7 +62,7 @@ def test_a_users_own_priority_orders_only_that_users_jobs(pbs: PbsCluster) -> No
     carols = pbs.qsub("carol", select="1:ncpus=8")
     old = pbs.qsub("alice", select="1:ncpus=8")
     raised = pbs.qsub("alice", options=("-p", "1023", "-l", "pbsteer_priority=1000"), select="1:ncpus=8")
-    assert "pbsteer_priority" not in pbs.job(raised)["Resource_List"]
+    assert pbs.job(raised)["Resource_List"].get("pbsteer_priority", 0) == 0
     assert pbs.run(["qalter", "-l", "pbsteer_priority=1000", raised], user="alice").status != 0
     daves = pbs.qsub("dave", select="1:ncpus=8")
     assert pbs.run(["qalter", "-l", "pbsteer_priority=5", daves]).status == 0

@@ -1,0 +1,120 @@
+"""The laws of quotas with several resources, on queues and on the server, and with jobs that have vnodes to themselves:
+each counted by hand, vnode by vnode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy import Ledger, Plan, Settings, decide
+from policy.limits import EntityKey, Limits
+from policy.settings import PrioritySettings, QuotaSettings
+from tests.property import audit
+from tests.property.strategies import NOW_S, Parts, clusters, limit_sets
+
+_RESOURCES = ("ncpus", "ngpus")
+
+
+@st.composite
+def scoped(draw: st.DrawFn) -> Parts:
+    """A cluster with quotas on cores and GPUs, of queues and of the server, and one rule: A."""
+    parts = draw(clusters())
+    queues = tuple(
+        replace(queue, quotas=draw(limit_sets()), other_quotas={"ngpus": draw(limit_sets(rarely=True, most=4))})
+        for queue in parts.queues
+    )
+    of_server = {name: draw(limit_sets(rarely=True)) for name in _RESOURCES}
+    return replace(parts, queues=queues, server=replace(parts.server, quotas=of_server))
+
+
+SETTINGS = Settings(quota=QuotaSettings(), priority=PrioritySettings(preempt=False))
+
+
+def tables(parts: Parts, queue: str) -> Iterator[tuple[str, str, Limits]]:
+    """Each limit that binds a queue's jobs: where it stands, on what, and its entries."""
+    (of_queue,) = (each for each in parts.queues if each.name == queue)
+    for name, limits in of_queue.quotas_by_resource().items():
+        yield queue, name, limits
+    for name, limits in parts.server.quotas.items():
+        yield "", name, limits
+
+
+def entries(parts: Parts, resident: audit.Resident) -> Iterator[tuple[str, str, EntityKey, int]]:
+    """Each entry that counts somebody: of a resource that is asked for."""
+    job = resident.job
+    for scope, name, limits in tables(parts, job.queue):
+        if audit.kept(parts, resident, name):
+            for entity, limit in limits.bounds(job.user, job.group, job.project):
+                yield scope, name, entity, limit
+
+
+def used(parts: Parts, plan: Plan, scope: str, name: str, *, gone: bool) -> Counter[EntityKey]:
+    """What everybody keeps with the plan's starts; without its victims where they are gone."""
+    counts = audit.use(parts, scope, name)
+    for start in plan.starts:
+        audit.add_use(counts, parts, start, scope, name, 1)
+    for preempt in plan.preempts if gone else ():
+        audit.add_use(counts, parts, audit.of_run(preempt.run), scope, name, -1)
+    return counts
+
+
+@given(scoped())
+def test_who_loses_a_run_is_over_and_stays_at_some_quota(parts: Parts) -> None:
+    """The user is over some own entry with it, and at or above one without all that the pass takes."""
+    plan = decide(parts.snapshot(), Ledger(), SETTINGS)
+    for preempt in plan.preempts:
+        if preempt.reason.code != "preempted-quota":
+            continue
+        victim = audit.of_run(preempt.run)
+        own = [entry for entry in entries(parts, victim) if entry[2][0] == "u"]
+        before = [used(parts, plan, s, n, gone=False)[e] - limit for s, n, e, limit in entries(parts, victim)]
+        after = [used(parts, plan, s, n, gone=True)[e] - limit for s, n, e, limit in own]
+        assert max(before) > 0, preempt.id
+        assert not own or max(after) >= 0, preempt.id
+
+
+@given(scoped())
+def test_beneficiaries_stay_within_every_quota_where_they_will_be(parts: Parts) -> None:
+    plan = decide(parts.snapshot(), Ledger(), SETTINGS)
+    waiting = {job.id: job for job in parts.jobs}
+    for job_id, hold in plan.ledger.holds.items():
+        if hold.rule != "quota":
+            continue
+        resident = audit.Resident(job_id, waiting[job_id], hold.placement)
+        for scope, name, entity, limit in entries(parts, resident):
+            counts = audit.use(parts, scope, name)
+            for preempt in plan.preempts:
+                audit.add_use(counts, parts, audit.of_run(preempt.run), scope, name, -1)
+            audit.add_use(counts, parts, resident, scope, name, 1)
+            assert counts[entity] <= limit, (job_id, scope, name, entity)
+
+
+@given(scoped())
+def test_what_could_not_be_preempted_starts_within_every_quota(parts: Parts) -> None:
+    """With all that the pass starts beside it of the same owners, and nobody counted out."""
+    plan = decide(parts.snapshot(), Ledger(), SETTINGS)
+    for start in plan.starts:
+        if start.job.rerunable:
+            continue
+        for scope, name, entity, limit in entries(parts, audit.Resident(start.id, start.job, start.placement)):
+            counts = audit.use(parts, scope, name)
+            earlier = plan.starts[: plan.starts.index(start) + 1]
+            for each in earlier:
+                audit.add_use(counts, parts, each, scope, name, 1)
+            for preempt in plan.preempts:
+                audit.add_use(counts, parts, audit.of_run(preempt.run), scope, name, -1)
+            assert counts[entity] <= limit, (start.id, scope, name, entity)
+
+
+@given(scoped())
+def test_the_use_of_each_scope_is_what_its_runs_keep(parts: Parts) -> None:
+    snapshot = parts.snapshot()
+    for scope in ("", *(queue.name for queue in parts.queues)):
+        for name in _RESOURCES:
+            counted = {e: amount for e, amount in snapshot.use(scope, name).items() if e[0] != "o"}
+            assert counted == {e: amount for e, amount in audit.use(parts, scope, name).items() if amount}
+    assert snapshot.time_s == NOW_S
