@@ -75,7 +75,7 @@ def test_a_users_own_priority_orders_only_that_users_jobs(pbs: PbsCluster) -> No
 def test_a_queue_of_a_higher_priority_comes_first(pbs: PbsCluster) -> None:
     pbs.qmgr("create queue express queue_type=execution,enabled=true,started=true,Priority=50")
     deploy(pbs, quick_settings())
-    drive(pbs)
+    drive(pbs, "workq", "express")
     filling = pbs.qsub("dave", select="3:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(filling) == "R", 120.0, "all cores are used")
     older = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(3)]
