@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from hooks.dedicated import read_dedicated_time
 from hooks.picture import Picture
-from hooks.queues import DEFAULT_PARTITION
+from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.sched_files import SchedFiles, is_on, read_sched_config
 from hooks.schedulers import find_scheduler, is_down
+from policy.settings import MODES
 
 _VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")
 _SHOWN = 80
@@ -37,15 +38,18 @@ def find_obstacles(
             beside = [other for other in modes if servers[other] == servers[queue]]
             kept = sorted(other for other in beside if modes[other] != "drive" or other in own)
             if kept:
-                found[queue] = _tell_disagreement(servers[queue], kept, modes)
+                found[queue] = _tell_disagreement(picture, servers[queue], kept, modes)
     return found
 
 
-def _tell_disagreement(scheduler: str | None, kept: list[str], modes: Mapping[str, str]) -> str:
-    others = ", ".join(
-        f"queue {other} ({'cannot be driven' if modes[other] == 'drive' else f'in {modes[other]}'})" for other in kept
-    )
-    return f"scheduler {scheduler} also serves {others}: drive all its queues or none"
+def _tell_disagreement(picture: Picture, scheduler: str | None, kept: list[str], modes: Mapping[str, str]) -> str:
+    def told(queue: str) -> str:
+        said = picture.queues[queue].get(MODE_ATTRIBUTE, "")
+        if said and said not in MODES:
+            return f"queue {queue} (its mode {said[:40]!r} is none of {', '.join(MODES)}, so {modes[queue]})"
+        return f"queue {queue} ({'cannot be driven' if modes[queue] == 'drive' else f'in {modes[queue]}'})"
+
+    return f"scheduler {scheduler} also serves {', '.join(map(told, kept))}: drive all its queues or none"
 
 
 def _find_obstacles(picture: Picture, queue: str, scheduler: str | None, files: SchedFiles) -> Iterator[str]:

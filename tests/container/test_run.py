@@ -57,7 +57,7 @@ def test_a_program_that_outstays_its_time_goes_with_its_children(tmp_path: Path)
     with pytest.raises(TestbedError, match="did not end within"):
         run([sys.executable, "-c", code, str(mark)], timeout_s=2.0)
     stat = Path(f"/proc/{mark.read_text()}/stat")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while stat.exists() and ") Z " not in stat.read_text():
         assert time.monotonic() < deadline
         time.sleep(0.01)

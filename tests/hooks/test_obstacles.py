@@ -112,3 +112,11 @@ def test_an_obstacle_to_one_queue_keeps_the_others_of_its_scheduler_with_it() ->
 def test_a_queue_in_another_mode_is_named() -> None:
     found = find_all(queues={"workq": queue("drive"), "idle": queue("observe"), "route": {"queue_type": "Route"}})
     assert found == {"workq": "scheduler default also serves queue idle (in observe): drive all its queues or none"}
+
+
+def test_a_queue_whose_mode_is_misspelt_is_named_with_what_it_says() -> None:
+    found = find_all(queues={"workq": queue("drive"), "short": queue("Drive")})
+    assert found == {
+        "workq": "scheduler default also serves queue short (its mode 'Drive' is none of observe, advise, drive, so"
+        " observe): drive all its queues or none"
+    }
