@@ -17,7 +17,7 @@ from typing import Any, Callable
 
 from hooks.scripts.bounds import join_groups, read_bounds
 from hooks.scripts.guards import complain, lift_memory_bound
-from hooks.scripts.notes import begin_note, note_of, note_saved, write_whole
+from hooks.scripts.notes import begin_note, hidden_beside, note_of, note_saved, write_whole
 from hooks.scripts.place import find_distrusted
 from hooks.scripts.processes import POLL_S, TRIES, is_alive, list_session, open_session, read_stat, read_users, send
 
@@ -38,25 +38,27 @@ def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
     if outside:
         return complain(f"session {sid}: process {outside[0]} is not the user's or not below it: the job is not saved")
     # Root's folder around the user's: nobody but CRIU comes to the images.
-    path.mkdir(0o700)
+    work = hidden_beside(path)
+    work.mkdir(0o700)
     fresh = begin_note(job_id, sid, mom_priv)
     note, is_saved = note_of(job_id, sid, mom_priv), False
     try:
         bounds = read_bounds(sid)
-        write_whole(path / _BOUNDS, json.dumps(bounds))
-        (path / _IMAGES).mkdir(0o700)
-        os.chown(path / _IMAGES, uid, gid)
+        write_whole(work / _BOUNDS, json.dumps(bounds))
+        (work / _IMAGES).mkdir(0o700)
+        os.chown(work / _IMAGES, uid, gid)
         over = watch_over(lambda: let_go_on(sid, note))
         # Stopped, not ended: should the MoM have no patience and end this script, the job must not look as if it were
         # done.
-        if run_criu(program, "dump", path, bounds, over, "--tree", str(sid), "--leave-stopped"):
+        if run_criu(program, "dump", work, bounds, over, "--tree", str(sid), "--leave-stopped"):
             return 1
         note_saved(job_id, sid, mom_priv)
+        work.rename(path)
         is_saved = True
     finally:
         fresh.unlink(missing_ok=True)
         if not is_saved:
-            shutil.rmtree(path)
+            shutil.rmtree(work)
     for process in open_session(sid):
         send(process, signal.SIGKILL)
     # What has been killed is still there while the kernel takes back its memory.

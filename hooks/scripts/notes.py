@@ -42,6 +42,12 @@ def note_saved(job_id: str, sid: int, mom_priv: Path) -> None:
     (mom_priv / f"{SAVING}{job_id}.{sid}").replace(note_of(job_id, sid, mom_priv))
 
 
+def hidden_beside(path: Path) -> Path:
+    """Where to put a task together that is not saved yet. A MoM whose script failed restarts the tasks that have a file
+    in the job's folder, and takes ``00000001.new`` for one; names with a dot in front it leaves out (OpenPBS 23.06)."""
+    return path.with_name(f".{path.name}")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file that only root can read, and have it on the disk."""
     path.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from hooks.scripts.bounds import join_groups, read_bounds, set_limits, set_memory_limits
 from hooks.scripts.guards import complain
-from hooks.scripts.notes import begin_note, note_saved, write_whole
+from hooks.scripts.notes import begin_note, hidden_beside, note_saved, write_whole
 from hooks.scripts.processes import POLL_S, TRIES, has_ended, is_login_shell, open_session, read_strings, send
 
 SIGNAL = signal.SIGUSR2
@@ -31,7 +31,7 @@ def save(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
     if not asked:
         return complain(f"session {sid} has no process to ask: the job is not saved")
     # What could fail comes first: nobody is asked to end who could not be started again.
-    fresh, note = path.with_name(path.name + ".new"), begin_note(job_id, sid, mom_priv)
+    fresh, note = hidden_beside(path), begin_note(job_id, sid, mom_priv)
     try:
         write_whole(fresh, json.dumps(describe(sid)))
         for each in asked:
