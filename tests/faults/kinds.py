@@ -8,12 +8,22 @@ from tests.faults import (
     kinds_passes,
     kinds_people,
     kinds_places,
+    kinds_requests,
     kinds_saving,
     kinds_victims,
 )
 from tests.faults.registry import KINDS
 
-MODULES = (kinds_passes, kinds_errors, kinds_places, kinds_daemons, kinds_victims, kinds_people, kinds_saving)
+MODULES = (
+    kinds_passes,
+    kinds_errors,
+    kinds_places,
+    kinds_daemons,
+    kinds_victims,
+    kinds_people,
+    kinds_saving,
+    kinds_requests,
+)
 """Where they are."""
 
 __all__ = ["KINDS", "MODULES"]

@@ -7,6 +7,7 @@ import pytest
 
 from hooks.state import PASSES
 from policy.settings import SubmissionSettings
+from tests.bench_pbs.site import calling, job_attributes, script
 from tests.hooks.deployed import (
     deploy,
     drive,
@@ -113,3 +114,15 @@ def test_passes_go_on_beside_a_hundred_jobs_at_the_bounds(pbs: PbsCluster) -> No
     # The quota of alice covers one of them: eight cores of bob's are hers.
     pbs.wait_until(lambda: any(pbs.job_state(job_id) == "R" for job_id in costly[:3]), 120.0, "a job of alice's")
     assert pbs.job_state(after) == "Q"
+
+
+def test_what_a_user_writes_is_escaped_in_the_comment(pbs: PbsCluster) -> None:
+    """qsub itself lets fewer characters through than the server takes."""
+    of_mode(pbs, "drive")
+    attributes = job_attributes('1:ncpus=1:aoe="a\x1b]0;OWNED\x07\x1b[31mRED"')
+    with calling(pbs, "alice") as caller:
+        (job_id,) = caller.ask("submit", attributes=attributes, count=1, script=script(pbs, 1), queue="workq")["ids"]
+    pbs.wait_until(lambda: "pbsteer" in str(pbs.job(job_id).get("comment")), 120.0, "a comment of the pass")
+    comment = str(pbs.job(job_id)["comment"])
+    assert r"aoe=a\x1b]0;OWNED\x07\x1b[31mRED" in comment
+    assert comment.isprintable()

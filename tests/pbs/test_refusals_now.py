@@ -63,6 +63,6 @@ def test_a_server_without_vnodes_has_passes_and_refuses_nothing(small: PbsCluste
     assert last_pass(small)["idle_cores"] == 0
     assert state_of(small).read_published(PASSES).get("setbacks", 0) == 0
     job_id = small.qsub("alice", select="1:ncpus=1")
-    small.qmgr(f"create node {vnode}")
-    small.wait_for_state(job_id, "R")
+    wait_for_pass(small)
+    assert small.job_state(job_id) == "Q"
     assert "Traceback" not in small.server_log()
