@@ -35,11 +35,12 @@ def describe_pass(
     notes: Sequence[str],
     passing: Sequence[str] = (),
     slowest: Sequence[Slow] = (),
+    paused: str = "",
 ) -> dict[str, Any]:
     """One line of the journal. ``acted`` says for which queues the starts were carried out, ``preempted_in`` for which
     the preemptions; for the others it only says what would have been done, which ``would`` counts by episode.
     ``notes`` are sentences for the administrator, ``passing`` those of them that are over with a later pass;
-    ``slowest`` are the jobs that took most of the time to decide."""
+    ``slowest`` are the jobs that took most of the time to decide, ``paused`` is the sentence on a pause."""
     snapshot = translation.snapshot
     return {
         "time_s": plan.time_s,
@@ -100,6 +101,7 @@ def describe_pass(
         "put_off": effects.put_off,
         "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
         "passing": list(passing),
+        "paused": paused,
         "noted": len(notes) + len(translation.problems),
     }
 

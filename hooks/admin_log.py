@@ -35,8 +35,8 @@ _OF_JOBS = (
 )
 _OF_PASSES = ("qhold -h s ", "qrls -h s ", "qrerun ", "qalter ")
 """What a pass does to jobs too, as root on the server's host: such lines do not tell it from a person."""
-_OWN = {f"set sched scheduling = {word}" for word in OWN_SWITCHES}
-"""How a pass switches a scheduler: it spells the value as no person is likely to."""
+_OWN = {"unset server scheduling", *(f"set sched scheduling = {word}" for word in OWN_SWITCHES)}
+"""How a pass switches a scheduler: as no person is likely to."""
 _HINTS = (b" at request of ", b";attributes ", b" job by ")
 
 

@@ -36,6 +36,27 @@ def refuse_unavailable(rooms: Mapping[str, Room]) -> str | None:
     return None
 
 
+def refuse_kept(
+    placement: Placement, rooms: Mapping[str, Room], kept: Mapping[str, Mapping[str, int] | None]
+) -> str | None:
+    """The sentence to refuse a start with that would take what is ``kept`` of a vnode for jobs to be resumed, None for
+    all of it. What the server does not count yet is left to :func:`refuse_overcommit`."""
+    for vnode, amounts, chunks, _ in placement.spots:
+        of_vnode, room = kept.get(vnode, {}), rooms.get(vnode)
+        if of_vnode is None:
+            return f"vnode {vnode} is kept for a job that is to be resumed"
+        if room is None:
+            continue
+        for resource, amount in amounts:
+            has = parse_amount(room.available.get(resource, ""))
+            held = parse_resource(resource, room.assigned.get(resource, "")) or 0
+            if has is not None and resource in of_vnode and held + of_vnode[resource] + amount * chunks > has:
+                return (
+                    f"vnode {vnode} has what is left of its {resource} kept for a suspended job that is to be resumed"
+                )
+    return None
+
+
 def refuse_overcommit(placement: Placement, rooms: Mapping[str, Room], placement_of: JobPlacement) -> str | None:
     """The sentence to refuse a start with; None where every vnode has room. Vnodes without a room are not judged,
     nor amounts that are no numbers."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from hooks.jobs import is_subjob, may_have_runs
 from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE
+from hooks.pause import DEFAULT_SCHEDULER
 from hooks.picture import (
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
@@ -311,16 +312,16 @@ class Connection:
         self._alter(job_id, ("Priority", None, str(priority)))
 
     def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
-        """Switch a scheduler on, which also has it begin a cycle, or off: it then ends the cycle that it is in."""
+        """Switch a scheduler on, which also has it begin a cycle, or off: it then ends the cycle that it is in. The
+        default one is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pause`)."""
         ifl = self._ifl
         change = ifl.attropl()
-        change.name, change.resource, change.value, change.op = (
-            "scheduling",
-            None,
-            OWN_SWITCHES[not scheduling],
-            ifl.SET,
-        )
-        status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, ifl.MGR_OBJ_SCHED, scheduler, change, None)
+        change.name, change.resource, change.value, change.op = "scheduling", None, OWN_SWITCHES[not scheduling], ifl.SET
+        what, how, name = ifl.MGR_OBJ_SCHED, ifl.MGR_CMD_SET, scheduler
+        if scheduler == DEFAULT_SCHEDULER and not scheduling:
+            change.value, change.op = "", ifl.UNSET
+            what, how, name = ifl.MGR_OBJ_SERVER, ifl.MGR_CMD_UNSET, ""
+        status = ifl.pbs_manager(self._handle, how, what, name, change, None)
         self._demand(status, f"set scheduling = {scheduling} of scheduler {scheduler}")
 
     def set_walltime(self, job_id: str, walltime: str) -> None:

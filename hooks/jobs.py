@@ -14,6 +14,7 @@ from hooks.marks import Mark, read_marks
 from hooks.picture import Attributes
 from hooks.queues import Report, read_whole
 from hooks.resources import OWN_SELECT, PLACE, WISHES
+from hooks.resuming import waits_to_resume
 from hooks.stripes import own_place
 from hooks.wishes import NO_WISHES, Wishes, read_wishes
 from policy.bounds import find_excess
@@ -32,7 +33,6 @@ _WAITING = {
     "S": "it is suspended: whoever suspended it has to resume it",
     "U": "it is suspended, as the owner of its workstation is using it",
 }
-_TO_BE_RESUMED = "45"
 _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
 _ENVIRONMENTS = frozenset({"aoe", "eoe"})
 """Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
@@ -81,11 +81,6 @@ def is_running(texts: Attributes) -> bool:
 def was_deleted(texts: Attributes) -> bool:
     """Whether somebody has PBS delete the running job, which may take its program, and PBS's patience, a while yet."""
     return _DELETED.search(texts.get("comment", "")) is not None
-
-
-def waits_to_resume(texts: Attributes) -> bool:
-    """Whether a suspended job is one that somebody has resumed, so that PBS's scheduler is to do it."""
-    return texts.get("job_state", "") == "S" and texts.get("substate", "") == _TO_BE_RESUMED
 
 
 def read_start_s(texts: Attributes) -> float | None:

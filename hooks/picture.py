@@ -45,7 +45,7 @@ SCHED_ATTRIBUTES: tuple[str, ...] = (
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",
     "reserve_standing", "reserve_rrule", "reserve_index", "reserve_count", "reserve_execvnodes", "reserve_timezone",
-    "partition",
+    "partition", "reserve_retry",
 )  # fmt: skip
 
 LONGEST_TEXT = 1000

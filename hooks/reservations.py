@@ -74,7 +74,7 @@ def _read(name: str, texts: Attributes, picture: Picture, report: Report) -> Ite
     except PlacementError as error:
         report("", f"reservation {name}: {error}")
         return
-    start_s, end_s = _read_time(texts.get("reserve_start", "")), _read_time(texts.get("reserve_end", ""))
+    start_s, end_s = read_time_s(texts.get("reserve_start", "")), read_time_s(texts.get("reserve_end", ""))
     if start_s is None or end_s is None:
         span = f"from {texts.get('reserve_start', '')!r} to {texts.get('reserve_end', '')!r}"
         report("", f"reservation {name}: it lasts {span}, which cannot be read; its vnodes take no jobs")
@@ -128,7 +128,7 @@ def _close(
     place = set(texts.get("Resource_List.place", "").split(":"))
     alone = bool(place & _ALONE) or name.startswith("M")
     kept: dict[str, Amounts | None] = {
-        vnode: None if alone else amounts for vnode, amounts in _held(occurrence.placement).items()
+        vnode: None if alone else amounts for vnode, amounts in amounts_by_vnode(occurrence.placement).items()
     }
     if "exclhost" in place:
         hosts = {host_of(vnode, picture.vnodes) for vnode in kept}
@@ -137,7 +137,8 @@ def _close(
         windows.setdefault(vnode, []).append(Window(occurrence.start_s, occurrence.end_s, _called(name), amounts))
 
 
-def _held(placement: Placement) -> dict[str, Amounts]:
+def amounts_by_vnode(placement: Placement) -> dict[str, Amounts]:
+    """What a placement takes of each of its vnodes."""
     held: dict[str, dict[str, int]] = {}
     for vnode, amounts, chunks, _ in placement.spots:
         here = held.setdefault(vnode, {})
@@ -157,7 +158,7 @@ def _running(picture: Picture) -> dict[str, dict[str, int]]:
         if not _is_running(texts):
             continue
         try:
-            held = _held(parse_exec_vnode(texts.get("resv_nodes", "")))
+            held = amounts_by_vnode(parse_exec_vnode(texts.get("resv_nodes", "")))
         except PlacementError:
             continue
         for vnode, amounts in held.items():
@@ -167,7 +168,7 @@ def _running(picture: Picture) -> dict[str, dict[str, int]]:
     return found
 
 
-def _read_time(text: str) -> float | None:
+def read_time_s(text: str) -> float | None:
     """Seconds since 1970, or a date as ``pbs_rstat`` prints it (``Sat Nov 21 03:28:00 2026``); None for any other."""
     if text.isascii() and text.isdigit():
         return float(text)

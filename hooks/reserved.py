@@ -11,24 +11,32 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from hooks.guard import Room, refuse_overcommit, refuse_unavailable
-from hooks.jobs import is_running, waits_to_resume
+from hooks.jobs import is_running
 from hooks.picture import Attributes, Picture
 from hooks.queues import DEFAULT_PARTITION
+from hooks.reservations import read_time_s
+from hooks.resuming import read_released, waits_to_resume
 from hooks.vnodes import takes_jobs
-from policy.placement import PlacementError, parse_exec_vnode
 
-_UNCONFIRMED, _RUNNING = "1", "5"
+_UNCONFIRMED, _RUNNING, _BEING_ALTERED = "1", "5", "11"
+_LOST_VNODES = {"10": "is degraded", "12": "is in conflict"}
+"""The substates in which PBS's scheduler looks for other vnodes again, from ``reserve_retry`` on."""
+
 _NONE_LEFT = ("", "-")
+_SOON_S = 300.0
+"""A reservation that is to be confirmed and starts sooner than that cannot wait."""
 
 
 class Errand(NamedTuple):
     """What waits for the scheduler that serves ``partition``, or for any where that is None: a ``key``, another one
-    when jobs of a reservation have come, started or ended; ``what``, a sentence; and whether it can be done now."""
+    when jobs of a reservation have come, started or ended; ``what``, a sentence; whether it can be done now, and
+    whether it would soon be too late."""
 
     key: str
     what: str
     partition: str | None
     ready: bool = True
+    is_urgent: bool = False
 
 
 def find_errands(picture: Picture) -> tuple[Errand, ...]:
@@ -49,12 +57,10 @@ def _find_resumed(picture: Picture) -> Iterator[Errand]:
 
 
 def _has_room(texts: Attributes, picture: Picture, *, reserved: bool) -> bool:
-    """Whether a suspended job's vnodes take jobs and have all that it needs again: what it holds, or, where the server
-    has ``restrict_res_to_release_on_suspend``, the part of it that was released. Of the vnodes of a ``reserved`` job's
-    reservation the server says only that all is in use, so that its amounts are left to the scheduler."""
-    try:
-        placement = parse_exec_vnode(texts.get("resources_released", "") or texts.get("exec_vnode", ""))
-    except PlacementError:
+    """Whether a suspended job's vnodes take jobs and have all that it needs again. Of the vnodes of a ``reserved``
+    job's reservation the server says only that all is in use, so that its amounts are left to the scheduler."""
+    placement = read_released(texts)
+    if placement is None:
         return False
     there = [vnode for vnode in placement.vnodes if vnode in picture.vnodes]
     rooms = {vnode: _read_room(picture.vnodes[vnode], reserved=reserved) for vnode in there}
@@ -92,8 +98,17 @@ def _find_of_reservations(picture: Picture) -> Iterator[Errand]:
         state, queue = texts.get("reserve_state", ""), texts.get("queue", "")
         partition = texts.get("partition", "") or None
         jobs = waiting[queue]
-        if state == _UNCONFIRMED:
-            yield Errand(name, f"reservation {name} waits to be confirmed", partition)
+        lost = _LOST_VNODES.get(texts.get("reserve_substate", ""), "")
+        if state in (_UNCONFIRMED, _BEING_ALTERED):
+            start_s = read_time_s(texts.get("reserve_start", ""))
+            is_urgent = start_s is not None and start_s < picture.time_s + _SOON_S
+            what = "to be confirmed" if state == _UNCONFIRMED else "for its alteration to be confirmed"
+            yield Errand(f"{name}: {state}", f"reservation {name} waits {what}", partition, is_urgent=is_urgent)
+        elif lost:
+            retry_s = read_time_s(texts.get("reserve_retry", ""))
+            if retry_s is not None:
+                what = f"reservation {name} {lost} and waits for other vnodes"
+                yield Errand(f"{name}: at {retry_s:.0f}", what, partition, ready=retry_s <= picture.time_s)
         elif state == _RUNNING and jobs:
             key = f"{name}: {len(jobs)} from {min(jobs)} to {max(jobs)}, {running[queue]} run"
             yield Errand(key, f"jobs of reservation {name} wait to be started ({len(jobs)})", partition)

@@ -54,6 +54,11 @@ has PBS's flag ``m``: without it, MoMs are not told."""
 SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
 """Where a queue says it."""
 
+PAUSED = "pbsteer_paused"
+"""Of the server: why pbsteer is paused; where it says nothing, it is not (hooks/pause.py)."""
+PAUSED_ATTRIBUTE = f"resources_available.{PAUSED}"
+"""Where the server says it."""
+
 RESOURCES: Mapping[str, Resource] = {
     MODE: Resource("string", "i"),
     PRIORITY: Resource("long", "i"),
@@ -72,6 +77,7 @@ RESOURCES: Mapping[str, Resource] = {
     PLACE: Resource("long", "r"),
     SAVE: Resource("string", "m"),
     READING: Resource("string", "i"),
+    PAUSED: Resource("string", "i"),
 }
 """All of them, by name."""
 

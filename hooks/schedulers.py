@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.ifl import Connection, IflError
+from hooks.pause import DEFAULT_SCHEDULER, is_stopped, tell_pause
 from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.reserved import Errand, find_errands
 from hooks.state import SCHEDULERS, State
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _CYCLING = "scheduling"
 _DOWN = "down"
 _UNKNOWN_SCHEDULER = 15213
-_BETWEEN_TURNS_S = 60.0
-_TRIED_AGAIN_S = 600.0
+_BETWEEN_TURNS_S, _BETWEEN_URGENT_S = 60.0, 10.0
+_TRIED_AGAIN_S = 120.0
 
 
 class Turn(NamedTuple):
@@ -35,12 +36,15 @@ class Turn(NamedTuple):
 
     def is_due(self, errands: Sequence[Errand], now_s: float) -> bool:
         """Whether the scheduler gets another one: something new can be done, or was tried long ago, and the last turn
-        is over for a while."""
-        ago_s = now_s - self.time_s
-        if 0 <= ago_s < _BETWEEN_TURNS_S:
-            return False
-        tried = self.served if 0 <= ago_s < _TRIED_AGAIN_S else frozenset()
-        return any(errand.ready and errand.key not in tried for errand in errands)
+        is over for a while, a shorter one where something is urgent."""
+        ago_s = now_s - self.time_s if self.time_s <= now_s else _TRIED_AGAIN_S
+        tried = self.served if ago_s < _TRIED_AGAIN_S else frozenset()
+        return any(
+            errand.ready
+            and errand.key not in tried
+            and ago_s >= (_BETWEEN_URGENT_S if errand.is_urgent else _BETWEEN_TURNS_S)
+            for errand in errands
+        )
 
 
 _NO_TURN = Turn()
@@ -49,11 +53,13 @@ _NO_TURNS: Mapping[str, Turn] = MappingProxyType({})
 
 class Switched(NamedTuple):
     """The schedulers that pbsteer has switched off; ``lost`` where nothing can be read of what it had. ``turns`` are
-    the last ones, by scheduler."""
+    the last ones, by scheduler. ``unset`` says that the server's own ``scheduling`` was seen unset since the default
+    scheduler was switched off: False there is an administrator's from then on (:mod:`hooks.pause`)."""
 
     names: frozenset[str] = frozenset()
     lost: bool = False
     turns: Mapping[str, Turn] = _NO_TURNS
+    unset: bool = False
 
     @classmethod
     def read(cls, state: State) -> Switched:
@@ -64,20 +70,22 @@ class Switched(NamedTuple):
                 str(name): Turn(float(turn["time_s"]), frozenset(map(str, turn["served"])))
                 for name, turn in data.get("turns", {}).items()
             }
-            return cls(frozenset(map(str, data["switched"])), turns=turns)
+            return cls(frozenset(map(str, data["switched"])), turns=turns, unset=data.get("unset") is True)
         except (AttributeError, KeyError, TypeError, ValueError):
             return cls(lost=True)
 
     def write(self, state: State) -> None:
         """Put it on disk. Raises OSError where the disk does not take it."""
         turns = {name: {"time_s": turn.time_s, "served": sorted(turn.served)} for name, turn in self.turns.items()}
-        state.publish(SCHEDULERS, {"switched": sorted(self.names), "turns": turns}, shared=False)
+        data = {"switched": sorted(self.names), "turns": turns, "unset": self.unset}
+        state.publish(SCHEDULERS, data, shared=False)
 
 
 class Duties(NamedTuple):
     """Who starts what, for one pass. ``driven`` are the queues whose jobs this pass may start; ``off`` and ``on`` the
     schedulers to switch; ``switched`` what is to be remembered then; ``notes`` what an administrator should know,
-    ``passing`` those of them that are over with a later pass."""
+    ``passing`` those of them that are over with a later pass. ``paused`` is the sentence on a pause, in which nothing
+    is driven."""
 
     driven: frozenset[str]
     off: tuple[str, ...]
@@ -85,6 +93,7 @@ class Duties(NamedTuple):
     switched: Switched
     notes: tuple[str, ...]
     passing: tuple[str, ...] = ()
+    paused: str = ""
 
 
 def find_scheduler(picture: Picture, queue: str) -> str | None:
@@ -112,6 +121,9 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
         name = find_scheduler(picture, queue)
         if name is not None:
             served.setdefault(name, []).append(queue)
+    is_others = any(modes[each] != "drive" for each in served.get(DEFAULT_SCHEDULER, []))
+    stopped = set(modes.values()) != {"observe"} and _find_stop(picture, before, is_others)
+    paused = tell_pause(picture, stopped=stopped)
     driven: set[str] = set()
     off: list[str] = []
     kept: set[str] = set()
@@ -135,7 +147,7 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
             kept.add(name)
             passing.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
             continue
-        if name in before.names and turn.is_due(own, picture.time_s):
+        if name in before.names and not paused and turn.is_due(own, picture.time_s):
             turns[name] = Turn(picture.time_s, frozenset(errand.key for errand in own if errand.ready))
             passing.append(f"scheduler {name} has a turn: {to_do}")
             continue
@@ -145,12 +157,25 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
             notes.append(f"scheduler {name} was switched off by somebody else: {to_do}")
         if _state(picture, name) == _CYCLING:
             passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
-        else:
+        elif not paused:
             driven.update(queues)
+    if stopped:
+        kept |= before.names
     on = tuple(sorted(before.names - kept))
     notes += _find_idlers(picture, modes, served, on)
-    after = Switched(frozenset(kept), turns=turns)
-    return Duties(frozenset(driven), tuple(off), on, after, (*passing, *notes), tuple(passing))
+    is_ours = DEFAULT_SCHEDULER in kept and not is_scheduling(picture, DEFAULT_SCHEDULER)
+    after = Switched(frozenset(kept), turns=turns, unset=is_ours and (before.unset or not is_stopped(picture)))
+    told = [paused] if paused else []
+    return Duties(frozenset(driven), tuple(off), on, after, (*passing, *told, *notes), tuple(passing), paused)
+
+
+def _find_stop(picture: Picture, before: Switched, is_others: bool) -> bool:
+    """Whether an administrator has stopped PBS's scheduling on the server: since pbsteer switched the default scheduler
+    off, or while the jobs of that one, ``is_others``, are not pbsteer's to start. A scheduler that was off before its
+    queues were driven was switched off for them."""
+    if not is_stopped(picture) or before.lost:
+        return False
+    return before.unset if DEFAULT_SCHEDULER in before.names else is_others
 
 
 def switch(connection: Connection, duties: Duties, before: Switched, state: State) -> list[str]:
@@ -158,7 +183,8 @@ def switch(connection: Connection, duties: Duties, before: Switched, state: Stat
 
     What is switched off is on disk before, and what is switched on is forgotten only after.
     """
-    if duties.off or before.lost or duties.switched.turns != before.turns:
+    switched = duties.switched
+    if duties.off or before.lost or (switched.turns, switched.unset) != (before.turns, before.unset):
         duties.switched._replace(names=duties.switched.names | before.names).write(state)
     refused = {name: _set(connection, name, scheduling=False) for name in duties.off}
     refused.update({name: _set(connection, name, scheduling=True) for name in duties.on})

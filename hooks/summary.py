@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.queues import read_consumables
 from hooks.resources import SAVE_ATTRIBUTE
+from hooks.resuming import find_kept
 from hooks.sched_files import read_sched_files
 from hooks.state import SUMMARY, state_folder
 from hooks.uncounted import PLENTY, find_unlisted
@@ -58,8 +59,9 @@ class QueueSummary(NamedTuple):
 class Summary:
     """All managed queues, the queue of jobs that name none, the consumables, the names of all hosts and vnodes in lower
     case, the part of the ledger that estimates and layouts are made from, the jobs that the pass is starting,
-    with whether they are stripes, and the hosts that show several vnodes. Empty before the first pass. ``stripes``
-    remembers what was worked out from it."""
+    with whether they are stripes, and the hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that
+    are to be resumed need again, None for the whole vnode. Empty before the first pass. ``stripes`` remembers what was
+    worked out from it."""
 
     queues: Mapping[str, QueueSummary]
     default_queue: str
@@ -68,6 +70,7 @@ class Summary:
     past: Ledger = field(default_factory=Ledger)
     starting: Mapping[str, bool] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
+    kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def mode(self, queue: str) -> str:
@@ -107,7 +110,22 @@ def summarize(
         "past": Ledger(history=plan.ledger.history, learned=plan.ledger.learned).to_data(),
         "starting": {start.id: _is_stripe(start) for start in plan.starts if start.job.queue in driven},
         "several": sorted(host for host, count in vnodes_of.items() if count > 1),
+        "kept": _sum_kept(picture, modes),
     }
+
+
+def _sum_kept(picture: Picture, modes: Mapping[str, str]) -> dict[str, dict[str, int] | None]:
+    """What is kept of each vnode for jobs of driven queues that are to be resumed; None for all of it."""
+    kept: dict[str, dict[str, int] | None] = {}
+    for each in find_kept(picture):
+        for vnode, amounts in each.vnodes.items() if modes.get(each.queue) == "drive" else ():
+            here = kept.setdefault(vnode, {})
+            if amounts is None or here is None:
+                kept[vnode] = None
+                continue
+            for resource, amount in amounts:
+                here[resource] = here.get(resource, 0) + amount
+    return kept
 
 
 def _is_stripe(start: Start) -> bool:
@@ -176,6 +194,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         Ledger.from_data(data["past"]),
         data["starting"],
         frozenset(data["several"]),
+        data.get("kept", {}),
     )
 
 

@@ -28,6 +28,7 @@ from hooks.queues import (
 )
 from hooks.readings import read_readings
 from hooks.reservations import read_reservations
+from hooks.resuming import find_kept, with_kept
 from hooks.saving import read_methods
 from hooks.sched_files import SchedFiles, read_sched_config
 from hooks.schedulers import find_scheduler
@@ -147,7 +148,7 @@ def translate(
     if alternatives:
         server = replace(server, left={**server.left, **alternatives})
     held = _sum_held(runs)
-    reservations = read_reservations(picture, report)
+    reservations = with_kept(read_reservations(picture, report), find_kept(picture), picture.time_s)
     measured = read_measured(picture.resources)
     plenty = dict.fromkeys(find_uncounted(picture, consumables, files), PLENTY)
     vnodes = [

@@ -190,7 +190,7 @@ def _check_default_queue(server: SimServer, kind: Object, key: str, value: str) 
 def _follow_scheduling(server: SimServer, kind: Object, name: str) -> None:
     """The server's `scheduling` is the default scheduler's."""
     if kind is Object.SERVER:
-        server.scheds["default"]["scheduling"] = server.texts["scheduling"]
+        server.scheds["default"]["scheduling"] = server.texts.get("scheduling", "False")
     elif kind is Object.SCHED and name == "default":
         server.texts["scheduling"] = server.scheds["default"]["scheduling"]
 

@@ -24,7 +24,7 @@ _STATES = (("Transit", "T"), ("Queued", "Q"), ("Held", "H"), ("Waiting", "W"), (
 
 def stat_server(server: SimServer) -> Stat:
     """The server's own attributes."""
-    state = "Active" if server.texts["scheduling"] == "True" else "Idle"
+    state = "Active" if server.texts.get("scheduling") == "True" else "Idle"
     counted = {**_counts(server, None), **_assigned(server, None)}
     return [(server.name, {**server.texts, "server_state": state, **counted})]
 

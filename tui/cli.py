@@ -37,6 +37,8 @@ COMMANDS: Mapping[str, Part] = {
     "priority": Part("tui.quota_cli", "priority", "Set a user's priority in a queue."),
     "do": Part("tui.do_cli", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."),
     "audit": Part("tui.audit_cli", "audit", "Who changed what on the server, from where and when."),
+    "pause": Part("tui.pause_cli", "pause", "Start and preempt nothing until resumed, in any mode."),
+    "resume": Part("tui.pause_cli", "resume", "Start and preempt again after a pause."),
     "check": Part("tui.check_cli", "check", "Validate a policy file; every problem is listed."),
     "hooks": Part("tui.hooks_cli", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
     "simulate": Part("sim.cli", "simulate", "Replay a workload under one or more policies, and compare."),

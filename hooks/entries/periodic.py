@@ -196,7 +196,7 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust, budget
     duties = share_out(picture, translation.modes, obstacles, sight.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
     deaf = find_unheeded(picture, advised, sight.files)
-    powers = Powers(duties.driven, duties.driven | (advised - deaf.keys()))
+    powers = Powers(duties.driven, duties.driven | (advised - deaf.keys())) if not duties.paused else Powers()
     # What observing pretends to have done must not count as done once the queues are driven.
     ledger_name = LEDGER if powers.preempt else OBSERVED_LEDGER
     ledger, complaint = state.load_ledger(ledger_name)
@@ -263,7 +263,7 @@ def _record(
     episodes = Episodes.read(state, plan.time_s).seen(plan, modes, powers.start, powers.preempt)
     episodes.write(state)
     notes, passing = decision.notes, decision.duties.passing
-    told = (notes, passing, decision.slowest)
+    told = (notes, passing, decision.slowest, decision.duties.paused)
     entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, *told)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if is_told:

@@ -15,7 +15,7 @@ from typing import Any
 
 from hooks.asked import read_asked, without_empty
 from hooks.config import read_config
-from hooks.guard import Room, refuse_overcommit, refuse_unavailable
+from hooks.guard import Room, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.method import find_untold, read_wish
 from hooks.queues import is_reservation_queue
 from hooks.requirements import has_requirements, refuse_unmet
@@ -56,8 +56,12 @@ def handle(pbs: Any) -> str | None:
     refusal = refuse_overcommit(placement, rooms, lambda job_id: _read_placement(pbs, server, job_id))
     if refusal:
         return refusal
+    is_of_scheduler = str(event.requestor) == _SCHEDULER
+    refusal = refuse_kept(placement, rooms, summary.kept) if is_of_scheduler and summary.kept else None
+    if refusal:
+        return refusal
     striped = summary.starting.get(str(job.id))
-    by_hand = striped is None and str(event.requestor) != _SCHEDULER
+    by_hand = striped is None and not is_of_scheduler
     settings = read_config(pbs.hook_config_filename)
     if not by_hand:
         refusal = refuse_unavailable(rooms) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)

@@ -95,6 +95,7 @@ def test_any_text_is_either_a_wish_or_is_named(asked: dict[str, str]) -> None:
 def test_users_can_ask_for_wishes_and_for_nothing_else() -> None:
     assert {name for name in RESOURCES if name not in WISHES} == {
         "pbsteer_mode",
+        "pbsteer_paused",
         "pbsteer_asked",
         "user_priority",
         "pbsteer_reading",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from hooks.resources import PAUSED_ATTRIBUTE
 from policy.limits import EntityKey
 from policy.units import show_count
 from tui.core.durations import day_and_time, short_span
@@ -27,6 +28,7 @@ _LATE_PASSES = 4
 def attention(world: World) -> list[Line]:
     """One line for each thing, the worst first; empty where all is well."""
     return [
+        *_pause(world),
         *_passes(world),
         *_vnodes(world),
         *_queues(world),
@@ -35,6 +37,12 @@ def attention(world: World) -> list[Line]:
         *_overcommitted(world),
         *_over_quota(world),
     ]
+
+
+def _pause(world: World) -> list[Line]:
+    """That pbsteer is paused by name, also before a pass has seen it."""
+    reason = world.picture.server.get(PAUSED_ATTRIBUTE, "")
+    return [(("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), ""))] if reason else []
 
 
 def _passes(world: World) -> list[Line]:

@@ -42,6 +42,7 @@ _ASK = {
     "queue": _Ask("qstat", ("-Q", "-f", "-F", "json", "--"), "Queue", ("Unknown queue",)),
     "ended job": _Ask("qstat", ("-x", "-f", "-F", "json", "--"), "Jobs", ("Unknown Job Id",)),
     "job": _Ask("qstat", ("-f", "-F", "json", "--"), "Jobs", ("Unknown Job Id", "has finished")),
+    "server": _Ask("qstat", ("-B", "-f", "-F", "json", "--"), "Server", ("Unknown Host",)),
     "vnode": _Ask("pbsnodes", ("-v", "-F", "json"), "nodes", ("Unknown node",)),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hooks.resources import PAUSED_ATTRIBUTE
 from tui.core.durations import clock_time, short_span
 from tui.core.lines import Line, Span, fit_line, joined, safe, width
 from tui.core.world import World
@@ -31,6 +32,8 @@ def header_line(header: Header, cells: int) -> Line:
     world = header.world
     version = safe(world.picture.server.get("pbs_version", "")) if world else ""
     mode = world.mode if world else "no answer yet"
+    if world and world.picture.server.get(PAUSED_ATTRIBUTE):
+        mode = f"{mode}, PAUSED"
     lock: Span = (f"UNLOCKED {header.unlocked_s:.0f} s", "warn") if header.unlocked_s > 0 else ("READ-ONLY", "bold")
     simulated: Line = ((f"SIMULATED {header.simulation}", "mark"),) if header.simulation else ()
     clock: Line = ((clock_time(header.now_s, seconds=True), ""),)

@@ -12,9 +12,9 @@ from typing import Any
 
 EQ = 4
 GE = 6
-SET = 0
-MGR_CMD_SET = 2
-MGR_OBJ_SCHED = 6
+SET, UNSET = 0, 1
+MGR_CMD_SET, MGR_CMD_UNSET = 2, 3
+MGR_OBJ_SERVER, MGR_OBJ_SCHED = 0, 6
 
 WORLD: dict[str, Any] = {}
 CALLS: list[list[str]] = []
@@ -160,7 +160,11 @@ def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> i
 
 
 def pbs_manager(handle: int, command: int, kind: int, name: str, changes: attropl, extend: str | None) -> int:
-    assert (command, kind, changes.name, changes.op) == (MGR_CMD_SET, MGR_OBJ_SCHED, "scheduling", SET)
+    assert changes.name == "scheduling"
+    if (command, kind, changes.op) == (MGR_CMD_UNSET, MGR_OBJ_SERVER, UNSET):
+        # PBS switches the default scheduler off by that, and shows no value of the server's own.
+        return _act(["scheduling", "default", "False"])
+    assert (command, kind, changes.op) == (MGR_CMD_SET, MGR_OBJ_SCHED, SET)
     return _act(["scheduling", name, {"y": "True", "n": "False"}[changes.value]])
 
 

@@ -1,0 +1,35 @@
+"""Whether pbsteer is paused: by name, or by the switch with which administrators stop PBS's own scheduler.
+
+In a pause nothing is started and nobody is preempted, in no mode; passes go on to plan and to write down. The server's
+``scheduling`` and that of its default scheduler are one value in PBS, which is also what pbsteer switches while it
+drives. So it switches by *unsetting* the server's: the scheduler is off then, and the server says nothing, or ``True``
+after a restart. ``False`` there is an administrator's word.
+"""
+
+from __future__ import annotations
+
+from hooks.picture import Picture
+from hooks.resources import PAUSED_ATTRIBUTE
+
+DEFAULT_SCHEDULER = "default"
+"""The one whose ``scheduling`` is the server's."""
+
+_LENGTH = 200
+
+
+def is_stopped(picture: Picture) -> bool:
+    """Whether the server's own ``scheduling`` says False."""
+    return picture.server.get("scheduling", "") == "False"
+
+
+def tell_pause(picture: Picture, *, stopped: bool) -> str:
+    """The sentence on the pause, where there is one; ``stopped`` is one by the server's ``scheduling``."""
+    reason = picture.server.get(PAUSED_ATTRIBUTE, "")
+    if reason:
+        return f"pbsteer is paused ({reason[:_LENGTH]}): it starts and preempts nothing until pbsteer resume"
+    if stopped:
+        return (
+            "pbsteer is paused by set server scheduling = False: it starts and preempts nothing until"
+            " set server scheduling = True"
+        )
+    return ""
