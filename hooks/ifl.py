@@ -316,7 +316,12 @@ class Connection:
         default one is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pause`)."""
         ifl = self._ifl
         change = ifl.attropl()
-        change.name, change.resource, change.value, change.op = "scheduling", None, OWN_SWITCHES[not scheduling], ifl.SET
+        change.name, change.resource, change.value, change.op = (
+            "scheduling",
+            None,
+            OWN_SWITCHES[not scheduling],
+            ifl.SET,
+        )
         what, how, name = ifl.MGR_OBJ_SCHED, ifl.MGR_CMD_SET, scheduler
         if scheduler == DEFAULT_SCHEDULER and not scheduling:
             change.value, change.op = "", ifl.UNSET

@@ -53,7 +53,7 @@ _NO_TURNS: Mapping[str, Turn] = MappingProxyType({})
 
 class Switched(NamedTuple):
     """The schedulers that pbsteer has switched off; ``lost`` where nothing can be read of what it had. ``turns`` are
-    the last ones, by scheduler. ``unset`` says that the server's own ``scheduling`` was seen unset since the default
+    the last ones, by scheduler. ``unset`` says that the server's own ``scheduling`` was not False since the default
     scheduler was switched off: False there is an administrator's from then on (:mod:`hooks.pause`)."""
 
     names: frozenset[str] = frozenset()

@@ -309,7 +309,7 @@ def test_a_reservation_that_waits_for_the_scheduler_gives_it_a_turn(
 def see_server(scheduling: str, mode: str = "drive", reason: str = "", **queues: dict[str, str]) -> Picture:
     """A server that says so itself, with its default scheduler off."""
     server = {"name": "server", "scheduling": scheduling, "resources_available.pbsteer_paused": reason}
-    return replace(see("False", mode, **queues), server={name: text for name, text in server.items() if text})
+    return replace(see("False", mode, "idle", **queues), server={name: text for name, text in server.items() if text})
 
 
 OURS = Switched(frozenset({"default"}))
