@@ -28,7 +28,7 @@ class Pool:
 
     __slots__ = (
         "_most", "_most_of_all", "_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
-        "offers", "offers_if_exempt", "ordered", "sizes", "spares",
+        "offers", "ordered", "sizes", "spares",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -40,7 +40,6 @@ class Pool:
         self.in_classes: dict[tuple[str, int], int] = {}
         self.exempt: list[Run] = []
         self.offers: Offers | None = None
-        self.offers_if_exempt: Offers | None = None
         # What of it belongs to each user is kept in sums, as it is asked for every job that may preempt.
         self._of_users: dict[str, int] = {}
         self._of_all = 0
@@ -57,9 +56,8 @@ class Pool:
 
     def count_out(self, run: Run, owner: Owner, need: int) -> None:
         """The run is nobody's victim any more, and its owner holds so much less."""
-        for offers in (self.offers, self.offers_if_exempt):
-            if offers is not None:
-                offers.count_out(run)
+        if self.offers is not None:
+            self.offers.count_out(run)
         user = run.job.user
         cores = self.counted.pop(run.id, 0)
         if cores:
@@ -95,7 +93,7 @@ class Pool:
 
 
 class Candidates:
-    """The possible victims of one pass."""
+    """The possible victims of one pass, if runs are exempt for so long; ``picked`` are nobody's victims any more."""
 
     def __init__(
         self,
@@ -105,12 +103,14 @@ class Candidates:
         classes: Classes | None,
         settings: Settings,
         now_s: float,
+        exempt_s: float,
     ) -> None:
         self._world = world
         self._ledger = ledger
         self._quotas = quotas
         self._classes = classes
         self._quota = settings.quota
+        self._exempt_s = exempt_s
         self._saves = settings.checkpoint.saves
         self._deferrable_first = settings.priority.deferrable_first
         self._rule_a = settings.quota.preempt and world.has_quotas
@@ -154,7 +154,7 @@ class Candidates:
             pool = self._pools[usable] = Pool()
             ordered, sizes, spares, in_classes = pool.ordered, pool.sizes, pool.spares, pool.in_classes
             rule_a, classes, quotas, picked = self._rule_a, self._classes, self._quotas, self.picked
-            exempt_from_s = self._now_s - self._quota.exempt_s
+            exempt_from_s = self._now_s - self._exempt_s
             idle = self._world.capacity.idle_of_each(usable)
             for run in self._all_candidates():
                 placement = run.placement
@@ -190,12 +190,6 @@ class Candidates:
             pool.offers = self._offers(pool.ordered, usable)
         return pool.offers
 
-    def offers_if_exempt(self, usable: int, pool: Pool) -> Offers:
-        """The same of the runs that are still exempt."""
-        if pool.offers_if_exempt is None:
-            pool.offers_if_exempt = self._offers(pool.exempt, usable)
-        return pool.offers_if_exempt
-
     def _offers(self, runs: Sequence[Run], usable: int) -> Offers:
         directory, there = self._world.capacity.directory, self._world.runs
         sized = [
@@ -226,7 +220,7 @@ class Candidates:
         if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
             offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
             if rights.by_quota:
-                offered += self._most_by_quota(job.user, pool)
+                offered += self.most_by_quota(job.user, pool)
             if capacity.idle(usable) + offered < job.cores:
                 return True
         chunk = countable(job.request, capacity)
@@ -349,6 +343,6 @@ class Candidates:
             known = self._idle[usable, rights] = idle
         return known
 
-    def _most_by_quota(self, user: str, pool: Pool) -> int:
+    def most_by_quota(self, user: str, pool: Pool) -> int:
         """The most cores that rule A could take from others than this user."""
         return pool.most_by_quota(user)

@@ -53,6 +53,7 @@ class Classes:
         self._remaining: dict[QuotaEntry, int] = {}
         self.of_jobs: dict[str, int] = {}
         self.of_runs: dict[str, int] = self._classes_of_runs(ledger)
+        self._beneficiaries = frozenset(ledger.holds)
         for job_id in ledger.holds:
             job = world.jobs.get(job_id)
             if job is not None:
@@ -112,6 +113,44 @@ class Classes:
         kept = (("need", need),) if need != job.request.amount(entry.resource) else ()
         return QuotaLeft(entry.resource, self._left(entry), entry.limit, kept)
 
+    def lifted_by(self, job: Job) -> tuple[int, int] | None:
+        """What limit of the entry that :meth:`remaining` tells of lifts the job out of the base class, whatever of it
+        the waiting jobs before this one take, and how much of it runs hold; None where that entry is not all it is
+        short of."""
+        subject, needs = self.subject(job), self._quotas.needs(job)
+        short: list[tuple[int, int]] = []
+        for entry in () if subject is None else subject.quotas:
+            if entry.resource in needs:
+                held = self._quotas.used(entry.scope, entry.entity, entry.resource)
+                wanted = held + self._asked_before(job, entry) + needs[entry.resource]
+                if wanted > entry.limit:
+                    short.append((wanted, held))
+        return short[0] if len(short) == 1 else None
+
+    def _asked_before(self, job: Job, quota: QuotaEntry) -> int:
+        """What those whose cores are kept already, and the jobs before this one in the queue, ask of an entry."""
+        jobs = self._world.jobs
+        kept = [jobs[job_id] for job_id in self._beneficiaries if job_id in jobs]
+        asked = sum(self._asked_of(other, quota) for other in kept)
+        for entry in self._world.order:
+            other = entry[5]
+            if other.id == job.id:
+                break
+            if other.id not in self._beneficiaries and not self._is_held_back(other):
+                asked += self._asked_of(other, quota)
+        return asked
+
+    def _asked_of(self, job: Job, quota: QuotaEntry) -> int:
+        """What a job asks of an entry, as far as its class depends on that."""
+        subject = self.subject(job)
+        if subject is None or quota not in subject.quotas:
+            return 0
+        return self._quotas.needs(job).get(quota.resource, 0)
+
+    def _is_held_back(self, job: Job) -> bool:
+        """A job that could not start, whoever's, and so consumes nothing."""
+        return bool(job.blocked) or (job.not_before_s is not None and job.not_before_s > self._now_s)
+
     def order(self, entries: Sequence[Entry]) -> list[Entry]:
         """Class each waiting job in queue order; gives them by class, highest first, each class in queue order.
 
@@ -132,8 +171,7 @@ class Classes:
                 spent.add(key)
             taken = of_job.get(job.id)
             if taken is None:
-                held_back = job.blocked or (job.not_before_s is not None and job.not_before_s > self._now_s)
-                taken = BASE if held_back else self._consume(job)
+                taken = BASE if self._is_held_back(job) else self._consume(job)
             if taken == BASE:
                 base.append(entry)
             else:

@@ -249,9 +249,12 @@ class Draft:
         for reason in self.waits:
             for tried in (reason, *reason.tried):
                 if tried.code in codes:
-                    at_s = tried.number("at_s")
-                    if isinstance(at_s, (int, float)) and self.now_s < at_s < self.next_s:
-                        self.next_s = at_s
+                    self.wake_at(tried.number("at_s"))
+
+    def wake_at(self, at_s: Number) -> None:
+        """The next pass is due then at the latest, as far as that is yet to come."""
+        if isinstance(at_s, (int, float)) and self.now_s < at_s < self.next_s:
+            self.next_s = at_s
 
     def each_region(self) -> Iterable[Region]:
         """Each region once."""

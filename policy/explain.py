@@ -7,13 +7,14 @@ lines beside the reason are made in :mod:`policy.explain_lines`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.explain_lines import Facts, Line
 from policy.placement import Placement
 from policy.plan import Plan
-from policy.reasons import Reason
+from policy.reasons import Number, Reason
 from policy.settings import Settings
 from policy.snapshot import Snapshot
 from policy.units import show_duration, show_job
@@ -57,12 +58,13 @@ class Explanation(NamedTuple):
     reason: Reason | None
     job: Job | None
     time_s: float
+    more: Mapping[str, Number] = {}
 
     def as_json(self) -> dict[str, Any]:
         """As plain data."""
-        reason = (
-            self.reason.as_json(self.job, self.time_s) if self.reason is not None and self.job is not None else None
-        )
+        reason = None
+        if self.reason is not None and self.job is not None:
+            reason = self.reason.as_json(self.job, self.time_s, self.more)
         lines = [line._asdict() for line in self.lines]
         return {"job": self.job_id, "state": self.state, "reason": reason, "lines": lines}
 
@@ -110,10 +112,11 @@ def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Exp
     reason = plan.reason_of(job.id)
     if reason is None:
         return Explanation(job.id, "starting", (*lines, *facts.history(job)), None, job, now_s)
-    lines.append(Line("waits for", reason.sentence(job, now_s)))
+    more = facts.more_of(job)
+    lines.append(Line("waits for", reason.sentence(job, now_s, more)))
     for tried in reason.tried:
         if tried.code in _TRIED:
-            lines.append(Line(f"tried {_TRIED[tried.code]}", tried.sentence(job, now_s)))
+            lines.append(Line(f"tried {_TRIED[tried.code]}", tried.sentence(job, now_s, more)))
     if reason.code == "backfill-window":
         lines += facts.tested(job, str(reason.number("head")))
     if reason.code == "preempting":
@@ -125,9 +128,9 @@ def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Exp
             for preempt in plan.preempts
             if preempt.beneficiary == job.id
         ]
-        return Explanation(job.id, "preempting", (*lines, *facts.history(job)), reason, job, now_s)
+        return Explanation(job.id, "preempting", (*lines, *facts.history(job)), reason, job, now_s, more)
     lines += [*facts.rescue(job), *facts.history(job)]
-    return Explanation(job.id, "waiting", tuple(lines), reason, job, now_s)
+    return Explanation(job.id, "waiting", tuple(lines), reason, job, now_s, more)
 
 
 def _of_run(snapshot: Snapshot, plan: Plan, run: Run, settings: Settings) -> Explanation:

@@ -6,11 +6,13 @@ more than that, nothing is said (docs/policies.md, "Reasons").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from policy.classes import BASE, Classes
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.estimates import Estimates
+from policy.in_line import InLine
 from policy.ledger import Ledger
 from policy.limits import show_entity
 from policy.own_order import queue_order
@@ -18,7 +20,7 @@ from policy.placement import Placement
 from policy.plan import Plan, Start
 from policy.quotas import Quotas
 from policy.ranking import Ranking, Standing
-from policy.reasons import CODES, Reason, show_quota
+from policy.reasons import CODES, Number, Reason, show_quota
 from policy.rescue import waits_until_s
 from policy.settings import Settings
 from policy.units import show_count, show_duration, show_job
@@ -44,6 +46,7 @@ class Facts:
         self._settings = settings
         self._reserved_s = {estimate.id: estimate.at_s for estimate in plan.estimates}
         self._now_s = plan.time_s
+        self._in_line = InLine(plan, settings)
         self._quotas = Quotas(world, settings.quota.counted)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
         self._classes = Classes(world, _before(plan), self._quotas, plan.time_s) if world.has_priorities else None
@@ -78,6 +81,15 @@ class Facts:
         what = "" if of.resource == "ncpus" else f" {of.resource}"
         left = f"{of.amount}{what} left of the priority quota of {of.limit} after the jobs in line"
         return [Line("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
+
+    def more_of(self, job: Job) -> Mapping[str, Number]:
+        """What no shared reason has: the job's place in line, and what would lift it out of the base class whatever
+        the jobs of the same quota that come before it take."""
+        numbers = dict(self._in_line.numbers(job.id))
+        lifted = None if self._classes is None else self._classes.lifted_by(job)
+        if lifted is not None:
+            numbers["lifts_at"], numbers["held"] = lifted
+        return numbers
 
     # How a waiting job is tested, and may be helped
 

@@ -162,7 +162,7 @@ class Gates:
                 used = self._world.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
                 if need and used + need > limit:
                     who = "all jobs together" if entity == ALL else show_entity(entity)
-                    numbers = (("scope", where), ("entity", who), ("limit", limit), ("used", used))
+                    numbers = (("scope", where), ("entity", who), ("limit", limit), ("used", used), ("need", need))
                     return Reason("hard-limit", (*numbers, ("what", resource or "running jobs")))
         return None
 

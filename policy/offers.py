@@ -48,14 +48,14 @@ class Offered(NamedTuple):
 class _Group:
     """Runs that are offered together. ``run`` stands for all of them, ``rank`` is the class that protects them."""
 
-    __slots__ = ("cores", "over", "rank", "run", "starts")
+    __slots__ = ("cores", "over", "rank", "run", "runs")
 
     def __init__(self, run: Run, rank: int) -> None:
         self.run = run
         self.rank = rank
         self.over = False
         self.cores = 0
-        self.starts: list[float] = []
+        self.runs = 0
 
 
 class Offers:
@@ -76,7 +76,7 @@ class Offers:
             if group is None:
                 group = groups[key] = _Group(run, self._rank(run))
             group.cores += cores
-            group.starts.append(run.start_s)
+            group.runs += 1
             self._cores[run.id] = (group, cores)
         self._groups = list(groups.values())
         self._of_entity: dict[tuple[str, str, EntityKey], list[_Group]] = defaultdict(list)
@@ -98,7 +98,7 @@ class Offers:
         if group is not None:
             self._count(group, -1)
             group.cores -= cores
-            group.starts.remove(run.start_s)
+            group.runs -= 1
             self._count(group, 1)
 
     def to(self, user: str, rights: Rights) -> Offered:
@@ -112,18 +112,6 @@ class Offers:
                 over, own = self._over[queue, rank], self._over_of[user, queue, rank]
                 runs, cores = runs + over[0] - own[0], cores + over[1] - own[1]
         return Offered(runs, cores)
-
-    def first_start_s(self, user: str, rights: Rights) -> float:
-        """When the first of those started of whom :meth:`to` told last; there is one."""
-        return min(
-            min(group.starts)
-            for group in self._groups
-            if group.starts
-            and (
-                rights.by_class(group.rank, group.run.job.queue)
-                or (rights.may_take(group.rank, group.run.job.queue) and group.over and group.run.job.user != user)
-            )
-        )
 
     def _look_again(self) -> None:
         """Ask those groups again of which an entry's use has changed."""
@@ -148,7 +136,7 @@ class Offers:
 
     def _count(self, group: _Group, sign: int) -> None:
         """Add a group to the sums, or take it off them."""
-        runs, cores, queue = sign * len(group.starts), sign * group.cores, group.run.job.queue
+        runs, cores, queue = sign * group.runs, sign * group.cores, group.run.job.queue
         _add(self._of_class[queue, group.rank], runs, cores)
         if group.over:
             _add(self._over[queue, group.rank], runs, cores)

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from functools import partial
+from typing import Callable, NamedTuple
 
 from policy.candidates import Candidates, Pool
 from policy.capacity import Capacity
 from policy.classes import BASE, Classes
 from policy.cluster import Job, Run
 from policy.ledger import Ledger
-from policy.limits import show_entity
+from policy.limits import EntityKey, show_entity
 from policy.offers import Rights
 from policy.placement import Placement
 from policy.quotas import Quotas, Standing
 from policy.reasons import Number, Reason
+from policy.reservation import HeadGuard
 from policy.settings import Settings
-from policy.victims import Guard, Room, Search
+from policy.victims import Room, Search
 from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
 
@@ -42,6 +44,9 @@ class Found(NamedTuple):
 
 
 _DELAYS_HEAD = Reason("preempt-delays-head")
+
+_DELAYED_LOOKED_AT = 32
+"""Of so many shapes of jobs whose delay is not over a pass finds out whether they could preempt: each is a search."""
 
 # Where so many single victims would each delay the head, another single one hardly helps: take several.
 _SINGLES_BESIDE_HEAD = 16
@@ -69,7 +74,12 @@ class Preemption:
         self._settings = settings.quota
         self._rule_a = settings.quota.preempt and world.has_quotas
         self._now_s = now_s
-        self._candidates = Candidates(world, ledger, quotas, classes, settings, now_s)
+        self._candidates = Candidates(world, ledger, quotas, classes, settings, now_s, settings.quota.exempt_s)
+        # The same if nobody were exempt: for the reasons only, and made only where somebody is.
+        self._without_exemption: Callable[[], Candidates] = partial(
+            Candidates, world, ledger, quotas, classes, settings, now_s, 0
+        )
+        self._if_not_exempt: Candidates | None = None
         # Shapes that would delay the head, by the shortest estimate that did and what was closed to it, and why: the
         # head's room only shrinks in a pass.
         self._delaying: dict[object, tuple[float, int, Reason]] = {}
@@ -79,11 +89,30 @@ class Preemption:
         self._no_surplus: dict[object, tuple[Capacity, float]] = {}
         # Starts of this pass that were promised to jobs within quota.
         self._promised_within: set[str] = set()
+        # Shapes that could preempt but for exempt time, by the longest estimate and the most closed with which they
+        # could.
+        self._exempting: dict[object, tuple[float, int, Reason]] = {}
+        # Shapes that could preempt but for their delay, by the longest estimate with which they could.
+        self._delayed: dict[object, float] = {}
+        # What entries hold less by the runs that are let go: with a higher quota these might stay.
+        self._going: dict[tuple[str, str, EntityKey], int] = {}
         self._in_vain = False
         self._taken = 0
 
     def rights(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
         """By which rules the job may preempt; None and why not, where by none."""
+        rights, refused = self._rights_by_rules(job)
+        if rights is None:
+            return None, refused
+        settings = self._settings
+        if not (job.urgent or job.priority >= settings.urgent_priority):
+            at_s = job.submit_s + settings.delay_s + settings.delay_per_core_s * job.cores
+            if at_s > self._now_s:
+                return None, (Reason("preempt-delay", (("at_s", at_s),)),)
+        return rights, ()
+
+    def _rights_by_rules(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
+        """The same as if no job had to wait before it may preempt."""
         refused: list[Reason] = []
         by_quota, above, rank = False, BASE, BASE
         if self._rule_a:
@@ -97,13 +126,35 @@ class Preemption:
             refused += [self._why_base(job, self._classes)] if above == BASE else []
         if not by_quota and above == BASE:
             return None, tuple(refused)
-        settings = self._settings
-        if not (job.urgent or job.priority >= settings.urgent_priority):
-            at_s = job.submit_s + settings.delay_s + settings.delay_per_core_s * job.cores
-            if at_s > self._now_s:
-                return None, (Reason("preempt-delay", (("at_s", at_s),)),)
         everywhere = self._classes is None or self._classes.compare_queues
         return Rights(by_quota, above, rank, None if everywhere else job.queue), ()
+
+    def after_delay(
+        self,
+        job: Job,
+        delay: Reason,
+        allowed: int,
+        guard: HeadGuard | None,
+        closed: Closed = NOTHING_CLOSED,
+        after_victims: Capacity | None = None,
+    ) -> Reason:
+        """What is said of a job whose delay is not over: whether it could preempt now but for that, else why not."""
+        rights, _ = self._rights_by_rules(job)
+        if rights is None or len(self._delayed) >= _DELAYED_LOOKED_AT or self.spent() is not None:
+            return delay
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key)
+        could = Reason("preempt-delay", (*delay.numbers, ("cores_there", job.cores)))
+        if job.left_s <= self._delayed.get(shape, -1.0):
+            return could
+        in_vain = self._in_vain
+        found = self.find(job, rights, allowed, guard, closed, after_victims)
+        self._in_vain = in_vain
+        if isinstance(found, Found):
+            self._delayed[shape] = job.left_s
+            return could
+        if found.code == "exempt-victims" and float(found.number("enough_s")) < float(delay.number("at_s")):
+            return could
+        return found
 
     def _refused_by_quota(self, job: Job) -> Reason | None:
         if not self._quotas.bounds(job):
@@ -111,7 +162,9 @@ class Preemption:
         over = self._quotas.exceeded_by(job)
         if over is None:
             return None
-        return Reason("over-quota", self._quotas.numbers_of(over, job))
+        numbers = self._quotas.numbers_of(over, job)
+        going = self._going.get((over.scope, over.resource, over.entity), 0)
+        return Reason("over-quota", (*numbers, ("going", going)) if going else numbers)
 
     def _why_base(self, job: Job, classes: Classes) -> Reason:
         subject = classes.subject(job)
@@ -127,7 +180,7 @@ class Preemption:
         job: Job,
         rights: Rights,
         allowed: int,
-        guard: Guard | None,
+        guard: HeadGuard | None,
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
     ) -> Found | Reason:
@@ -147,6 +200,9 @@ class Preemption:
         delaying = self._delaying.get(shape)
         if delaying is not None and job.left_s >= delaying[0] and closed.extent >= delaying[1]:
             return delaying[2]
+        exempting = self._exempting.get(shape)
+        if exempting is not None and job.left_s <= exempting[0] and closed.extent <= exempting[1]:
+            return exempting[2]
         spent = self.spent()
         if spent is not None:
             return spent
@@ -169,16 +225,22 @@ class Preemption:
                 # An exclusive job shows what it keeps only where it is.
                 return Reason("over-quota", self._quotas.numbers_of(over, job, room.placement))
             if search.blocked_by_head:
-                reason = self._exempt(job, rights, usable, pool) or _DELAYS_HEAD
+                reason = _DELAYS_HEAD
                 self._delaying[shape] = (job.left_s, closed.extent, reason)
             else:
                 reason = self._too_few(job, rights, usable, pool)
                 self._failed[shape] = (closed.extent, reason)
         self._in_vain = True
-        return reason
+        exempt = self._exempt(job, rights, allowed, guard, closed, free) if pool.exempt else None
+        if exempt is None:
+            return reason
+        for known in (self._failed, self._delaying):
+            known.pop(shape, None)
+        self._exempting[shape] = (job.left_s, closed.extent, exempt)
+        return exempt
 
     def _left_over(
-        self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity
+        self, job: Job, allowed: int, guard: HeadGuard | None, closed: Closed, after_victims: Capacity
     ) -> Found | None:
         """Room in what the victims chosen so far leave over; None where it does not hold the job."""
         shape = (allowed, job.request, closed.key)
@@ -218,6 +280,13 @@ class Preemption:
     def count_out(self, run: Run) -> None:
         """A run that is let go, by this pass or an earlier one."""
         self._candidates.count_out(run)
+        needs = self._quotas.needs(run.job, run.placement)
+        for scope, resource, entity, _ in self._quotas.bounds(run.job, run.placement):
+            key = (scope, resource, entity)
+            self._going[key] = self._going.get(key, 0) + needs[resource]
+        self._if_not_exempt = None
+        self._exempting.clear()
+        self._delayed.clear()
 
     # Who is a victim
 
@@ -348,12 +417,9 @@ class Preemption:
     # Why not
 
     def _too_few(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason:
-        exempt = self._exempt(job, rights, usable, pool)
-        if exempt is not None:
-            return exempt
         idle = ("idle", self._world.capacity.idle(usable))
         if self._classes is None:
-            return Reason("no-victims", (("preemptible", pool.cores_of_others(job.user)), idle))
+            return Reason("no-victims", (("preemptible", self._candidates.most_by_quota(job.user, pool)), idle))
         offered = self._candidates.offers(usable, pool).to(job.user, rights)
         if rights.above == BASE:
             return Reason("no-victims", (("preemptible", offered.cores), idle))
@@ -361,13 +427,28 @@ class Preemption:
             return Reason("no-lower-class", (("class", rights.above), idle))
         return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), idle))
 
-    def _exempt(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason | None:
-        """Until when some that could be victims are exempt; None where nobody is."""
-        if not pool.exempt:
+    def _exempt(
+        self, job: Job, rights: Rights, allowed: int, guard: HeadGuard | None, closed: Closed, free: Capacity
+    ) -> Reason | None:
+        """When the job can preempt those who are still exempt; None where it could not even if nobody were."""
+        candidates = self._if_not_exempt
+        if candidates is None:
+            candidates = self._if_not_exempt = self._without_exemption()
+            candidates.picked |= self._candidates.picked
+        usable = candidates.usable_by(job, allowed)
+        pool = candidates.pool(usable)
+        if candidates.never_enough(job, rights, allowed, usable, pool, free):
             return None
-        offers = self._candidates.offers_if_exempt(usable, pool)
-        offered = offers.to(job.user, rights)
-        if not offered.runs:
+
+        def search() -> Search:
+            return Search(self._world, job, allowed, None if guard is None else guard.afresh(), closed, free)
+
+        # Those that have run longest are the first to be enough.
+        oldest = sorted(pool.ordered, key=lambda run: (run.start_s, run.id))
+        room = self._walk(job, rights, search(), oldest) or self._search(job, rights, search(), pool)
+        if room is None:
             return None
-        at_s = offers.first_start_s(job.user, rights) + self._settings.exempt_s
-        return Reason("exempt-victims", (("exempt", offered.cores), ("at_s", at_s)))
+        exempt_s = self._settings.exempt_s
+        first_s = min(run.start_s for run in self._candidates.pool(usable).exempt) + exempt_s
+        enough_s = max(first_s, max(run.start_s for run in room.runs) + exempt_s)
+        return Reason("exempt-victims", (("at_s", first_s), ("enough_s", enough_s)))

@@ -1,20 +1,24 @@
 """Why a job was left alone, or a run preempted: a code, the numbers behind it, and one sentence.
 
 A reason is made where the decision is made and shared by all jobs it holds for; what belongs to the one job (its cores,
-its estimate) comes in when the sentence is written. ``tried`` lists what else was tried for the job and why that
-failed.
+its estimate, its place in line) comes in when the sentence is written. ``tried`` lists what else was tried for the job
+and why that failed. A sentence claims nothing that changing what it names does not bring about
+(``tests/property/test_truth.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Callable, NamedTuple, Union
 
 from policy.cluster import UNLIMITED_S, Job
 from policy.shortfall import show_shortfall
-from policy.units import show_count, show_duration, show_job
+from policy.units import show_count, show_duration, show_job, show_walltime
 
 Number = Union[int, float, str]
+
+_NOTHING_MORE: Mapping[str, Number] = MappingProxyType({})
 
 
 class Reason(NamedTuple):
@@ -28,9 +32,14 @@ class Reason(NamedTuple):
         """One of the numbers. Raises KeyError where the reason has none of that name."""
         return dict(self.numbers)[name]
 
-    def sentence(self, job: Job, now_s: float) -> str:
-        """What an administrator reads: what the job waits for, until when, and what would change it."""
-        facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers)}
+    def sentence(self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE) -> str:
+        """What an administrator reads: what the job waits for, until when, and what would change it. ``more`` are
+        numbers of this one job that no shared reason has (:mod:`policy.in_line`)."""
+        facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers), **more}
+        facts["walltime"] = _walltime_until(job, facts, now_s)
+        facts["anywhere"] = job.request.only_cores
+        facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
+        facts["placed"] = job.rank is not None or job.layout is not None
         if "counted" in facts and "need" not in facts:
             facts["need"] = job.request.amount(str(facts["counted"]))
         for name in _JOBS & facts.keys():
@@ -39,19 +48,19 @@ class Reason(NamedTuple):
             facts[f"{name}_in"] = _when(facts[name], now_s)
         return _SENTENCES[self.code](facts)
 
-    def as_json(self, job: Job, now_s: float) -> Mapping[str, object]:
+    def as_json(self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE) -> Mapping[str, object]:
         """The reason as plain data, with its sentence; an infinite time is null."""
         return {
             "code": self.code,
             "numbers": {name: None if value == UNLIMITED_S else value for name, value in self.numbers},
-            "sentence": self.sentence(job, now_s),
-            "tried": [tried.as_json(job, now_s) for tried in self.tried],
+            "sentence": self.sentence(job, now_s, more),
+            "tried": [tried.as_json(job, now_s, more) for tried in self.tried],
         }
 
 
 _BASE = -1
 
-_TIMES = frozenset({"at_s", "until_s"})
+_TIMES = frozenset({"at_s", "until_s", "enough_s"})
 _JOBS = frozenset({"beneficiary", "head", "victims"})
 
 
@@ -61,6 +70,16 @@ def _estimate(job: Job) -> str:
         return "a run without a walltime"
     left = f"its remaining estimate of {show_duration(job.left_s)}" if job.saved_s else None
     return left or f"its estimate of {show_duration(job.estimate_s)}"
+
+
+def _walltime_until(job: Job, facts: Mapping[str, Number], now_s: float) -> str:
+    """The longest walltime, as qsub takes it, with which the job would end by the time it would have to; empty where
+    no such time is known, or too little is left until then."""
+    before_s = facts.get("before_s", now_s)
+    if not isinstance(before_s, (int, float)) or before_s == UNLIMITED_S:
+        return ""
+    most_s = int(before_s - now_s + job.saved_s) if before_s > now_s else 0
+    return show_walltime(most_s) if most_s >= 1 else ""
 
 
 def _class(number: Number) -> str:
@@ -120,13 +139,14 @@ def _quota(facts: Facts) -> str:
 
 
 def _within(facts: Facts) -> str:
-    """What would bring a job within the quota that it would exceed."""
+    """What would bring a job within the quota that it would exceed, as long as nobody else's job takes it first."""
     used, need, limit = facts["used"], facts["need"], facts["limit"]
     if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
         return ""
-    if need > limit:
-        return f": a quota of {used + need} would let it"
-    return f": it may once {used + need - limit} of these are given back, or with a quota of {used + need}"
+    back = f"once {used + need - limit} of these are given back, or " if need <= limit else ""
+    going = facts.get("going", 0)
+    enough = used + need + (going if isinstance(going, int) else 0)
+    return f": within it {back}with a quota of {enough}, if no other job takes that first"
 
 
 def _other(facts: Facts) -> str:
@@ -135,17 +155,56 @@ def _other(facts: Facts) -> str:
 
 
 def _in_class(facts: Facts) -> str:
-    """What would lift a job out of the base class."""
-    need, left, limit = facts["need"], facts["left"], facts["limit"]
-    if isinstance(need, int) and isinstance(limit, int) and need > limit:
-        return f": a quota of at least {need} would lift it"
-    return f": it is lifted when {_are(_short(need, left), 'more of it')} given back"
+    """What would lift a job out of the base class, whatever those of the same quota that are ahead of it take."""
+    needed, limit, used = facts.get("lifts_at"), facts["limit"], facts.get("held")
+    if not (isinstance(needed, int) and isinstance(limit, int) and isinstance(used, int)):
+        return ""
+    back = f", or {needed - limit} of the {used} in use given back" if 0 < needed - limit <= used else ""
+    return f": a quota of at least {needed} lifts it{back}"
+
+
+def _ahead(facts: Facts) -> str:
+    """How many have their turn before the job, where somebody has counted them."""
+    return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
+
+
+def _lets_start(facts: Facts) -> str:
+    """What a job that passes a reservation could ask for instead, to start now."""
+    beside = facts.get("fewer", 0)
+    if "only_head" not in facts or facts["placed"]:
+        return "would fit now, but "
+    ways = [f"a walltime of at most {facts['walltime']}"] if facts["walltime"] else []
+    if facts["anywhere"] and isinstance(beside, int) and beside > 0:
+        ways.append(f"at most {_cores(beside)}")
+    return f"{' or '.join(ways)} would let it start now: " if ways else "would fit now, but "
+
+
+def _ends_before(facts: Facts) -> bool:
+    """Whether a walltime is known with which it would not pass the reservation, and no more than that."""
+    return bool(facts["walltime"]) and ("only_head" not in facts or bool(facts["placed"]))
+
+
+def _at_limit(facts: Facts) -> str:
+    """What a limit of PBS leaves to wait for."""
+    used, need, limit = facts["used"], facts["need"], facts["limit"]
+    if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
+        return ""
+    back = f"{used + need - limit} of these to be given back, or for " if need <= limit else ""
+    return f": it waits for {back}a limit of {used + need}"
+
+
+def _will_not_do(facts: Facts) -> str:
+    """Why the cores that may be taken, with the idle ones, are not enough."""
+    cores, idle, there = facts["cores"], facts["idle"], facts["preemptible"]
+    if isinstance(cores, int) and isinstance(idle, int) and isinstance(there, int) and idle + there >= cores:
+        return "no choice of whole runs was found that leaves it room as it asks for it, and their owners their quotas"
+    return f"with the {idle} idle it would still not fit"
 
 
 _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
-    "queue-stopped": lambda f: f"queue {f['queue']} is stopped: starting the queue lets it run",
+    "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until somebody starts the queue",
     "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
     "queue-closed": lambda f: (
         f"queue {f['queue']} starts no jobs now, in {f['window']}"
@@ -153,33 +212,36 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "into-window": lambda f: (
         f"would fit now, but {f['estimate']} would run into {f['window']}, {_begins(f)}, on all vnodes with room for it"
-        + (": a shorter walltime would let it start" if f["at_s_in"] != "now" else "")
+        + (f": a walltime of at most {f['walltime']} would end before it" if f["walltime"] else "")
         + ("" if f["until_s"] == UNLIMITED_S else f"; that is over {f['until_s_in']}")
     ),
     "pinned": lambda f: (
-        f"goes back to where it was checkpointed, {f['vnodes']}, and waits until it fits there: PBS itself keeps it to"
-        " these vnodes"
+        f"goes back to where it was checkpointed, {f['vnodes']}, and waits until there is room for it there"
+        + (", which there would not be now even if all were idle" if "gone" in f else "")
+        + ": PBS itself keeps it to these vnodes"
     ),
     "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {f['what']} and {f['used']} are in use:"
-        " it starts when enough of them end, or when the limit is raised"
+        f"{f['scope']} allows {f['entity']} {f['limit']} {f['what']}: {f['used']} are in use, and it needs {f['need']}"
+        f"{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
-        f"asks for {f['asked']} {f['resource']} of the server: {_are(f['left'])} left; it starts when"
-        f" {_are(_short(f['asked'], f['left']), 'more')} given back"
+        f"asks for {f['asked']} {f['resource']} of the server: {_are(f['left'])} left, and it waits for"
+        f" {_short(f['asked'], f['left'])} more"
     ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['pieces'], 'piece')}, and the vnodes open to queue {f['queue']} could"
-        f" hold {_count(f['possible'], 'piece')} of that kind even if all were idle: ask for less, or bring back vnodes"
+        f" hold {_count(f['possible'], 'piece')} of that kind even if all were idle: it waits for more vnodes, or for"
+        " another request"
     ),
     "never-arranged": lambda f: (
         f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
-        " in the arrangement it asks for: another select or place, or more vnodes, would let it start"
+        " in the arrangement it asks for; it waits for more vnodes, or for another select or place"
     ),
     "reserved": lambda f: (
         f"first in line: needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
         f" reserved to start {f['at_s_in']}, "
         + (f"when {f['over']} is over" if "over" in f else "when enough running jobs have ended")
+        + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),
     "promise-moved": lambda f: (
         f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"
@@ -187,16 +249,15 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle; it waits for {_short(f['cores'], f['idle']):,} more,"
-        " with no time set before it is first in line"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{_ahead(f)}; a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes in the shape it asks for: smaller"
-        " chunks would let it start, or the end of jobs that share those vnodes"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes in the shape it asks for{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
-        f"would fit now, but {f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
-        f" beside which {_are(f['beside'], 'core')} spare: a shorter walltime or fewer cores would let it start"
+        f"{_lets_start(f)}{f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
+        f" beside which {_are(f['beside'], 'core')} spare"
+        + (f": a walltime of at most {f['walltime']} ends before it" if _ends_before(f) else "")
     ),
     "preempting": lambda f: (
         f"starts {f['at_s_in']}, as promised, or as soon as its cores are free; these are to let go of theirs by then:"
@@ -221,32 +282,37 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"could not be preempted, as {f['why']}, so it starts within quota only: {f['entity']} would use"
         f" {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
     ),
-    "preempt-delay": lambda f: f"may preempt {f['at_s_in']}, if nothing ends first",
+    "preempt-delay": lambda f: (
+        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now"
+        if "cores_there" in f
+        else f"may not preempt before its delay is over, {f['at_s_in']}"
+    ),
     "no-victims": lambda f: (
-        f"preempts nobody: with all {_cores(f['preemptible'])} of over-quota jobs that may be preempted, it would still"
-        f" not fit ({f['idle']} idle)"
+        f"preempts nobody: at most {_cores(f['preemptible'])} may be taken from those over quota, and {_will_not_do(f)}"
     ),
     "exempt-victims": lambda f: (
-        f"preempts nobody yet: {_cores(f['exempt'])} of possible victims are still in "
-        f"their exempt time; the first can be preempted {f['at_s_in']}"
+        f"preempts nobody yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
+        " if they are still there"
     ),
     "preempt-delays-head": lambda f: (
-        "preempts nobody: running it on their cores would delay the job first in line; it may when that has started, or"
-        " with a shorter walltime"
+        "preempts nobody: running it on their cores would delay the job first in line"
+        + (f"; with a walltime of at most {f['walltime']} it would not" if f["walltime"] else "")
     ),
-    "victims-of-pass": lambda f: f"may preempt in the next pass: this one has taken {f['limit']} victims already",
+    "victims-of-pass": lambda f: (
+        f"preempts nobody in this pass, which has taken {f['limit']} victims, its limit: looked at again in the next"
+    ),
     "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of {_quota(f)}",
     "no-priority": lambda f: f"base class, preempts nobody: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
         f"base class, preempts nobody: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
-        f" of {f['limit']} of {f['entity']}{_in_class(f)}"
+        f" of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
         f"preempts nobody: no running job that may be preempted has a class below its own, {f['class']}"
     ),
     "too-few-lower": lambda f: (
-        f"preempts nobody: with all {_cores(f['preemptible'])} of jobs below its class {f['class']} it would still not"
-        f" fit ({f['idle']} idle)"
+        f"preempts nobody: {_are(f['preemptible'], 'core')} held by jobs below its class {f['class']} that may be"
+        f" preempted, and {_will_not_do(f)}"
     ),
     "preempted-class": lambda f: (
         f"preempted for {f['beneficiary']}, whose class {f['above']} is above its own, {_class(f['class'])}"
@@ -262,7 +328,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         else f"saved and requeued for {f['beneficiary']}, a short job that had waited long for its length"
     ),
     "passed-over": lambda f: (
-        f"would start on idle cores, but those go to {f['beneficiary']}, which is within its quota or of a higher class"
+        f"the idle cores that it would take go to {f['beneficiary']}, which is within its quota or of a higher class"
     ),
     "striped": lambda f: (
         f"striped over {f['width']} nodes with at most {_count(f['pieces'], 'piece')} on each, where {f['fewest']}"

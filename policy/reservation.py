@@ -14,6 +14,7 @@ from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.fitting import fit, fits
 from policy.placement import Directory, Placement
+from policy.reasons import Number, Reason
 from policy.request import Request
 
 _NOBODY: frozenset[str] = frozenset()
@@ -47,6 +48,18 @@ class Reservation:
         self._directory = directory
         self._early = early
         self._inside: frozenset[str] = _NOBODY
+
+    def why_not_beside(self, *, only_head: bool) -> Reason:
+        """Why a job that passes the window does not start: what is spare beside the head is too little for it. How many
+        fewer cores would do is told where counting decides; what lets it start where it waits for the ``only_head``,
+        and for neither a reservation of PBS's nor a stripe."""
+        numbers: tuple[tuple[str, Number], ...] = (("head", self.head.id), ("at_s", self.at_s))
+        numbers = (*numbers, ("before_s", self.until_s), ("beside", self.spare_cores))
+        if self._then is None and only_head:
+            numbers = (*numbers, ("fewer", self.spare_cores))
+        if only_head:
+            numbers = (*numbers, ("only_head", 1))
+        return Reason("backfill-window", numbers)
 
     def window_holds(self, end_s: float) -> bool:
         """Whether a job that ends then ends inside the window."""
@@ -151,11 +164,16 @@ class HeadGuard:
 
     def __init__(self, reservation: Reservation, end_s: float, request: Request) -> None:
         self._reservation = reservation
+        self._end_s = end_s
         self._request = request
         self._inside_window = reservation.window_holds(end_s)
         self._gone: dict[str, Run] = {}
         self._freed = 0
         self._trial: Capacity | None = None
+
+    def afresh(self) -> HeadGuard:
+        """The same guard with nobody gone yet, for another search."""
+        return HeadGuard(self._reservation, self._end_s, self._request)
 
     def let_go(self, run: Run) -> None:
         """The run is gone: what it would still hold at the reserved time comes free."""

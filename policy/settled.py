@@ -24,8 +24,8 @@ class Settled:
     """What the last pass came to, how long it holds by itself, and the jobs that have come since."""
 
     __slots__ = (
-        "arrived", "estimates", "head", "idle", "ledger", "next_s", "settings", "spare", "total", "until_s", "waits",
-        "window_ends_s",
+        "arrived", "estimates", "idle", "ledger", "next_s", "not_beside", "settings", "spare", "total", "until_s",
+        "waits", "window_ends_s",
     )  # fmt: skip
 
     def __init__(self, scene: Scene, region: Region, reservation: Reservation, plan: Plan, until_s: float) -> None:
@@ -36,7 +36,7 @@ class Settled:
         self.idle = region.idle
         self.spare = reservation.spare_cores
         self.total = region.total
-        self.head = reservation.head.id
+        self.not_beside = reservation.why_not_beside(only_head=True)
         self.estimates = plan.estimates
         self.waits = plan.waits
         self.next_s = plan.next_s
@@ -84,8 +84,7 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
             if cores > settled.idle:
                 reason = Reason("too-few-idle", (("idle", settled.idle),))
             elif cores > settled.spare and job.left_s > window_s and not shrinks:
-                at_s = settled.estimates[0].at_s
-                reason = Reason("backfill-window", (("head", settled.head), ("at_s", at_s), ("beside", settled.spare)))
+                reason = settled.not_beside
             else:
                 return None
             waits[reason] = [*waits.get(reason, ()), job]

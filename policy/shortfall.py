@@ -18,9 +18,9 @@ def show_shortfall(facts: Facts) -> str:
     """The sentence for: vnodes ``open`` to the job, those ``meeting`` the requirements, the ``nearest`` of the others
     with the ``quantity`` that it misses (``has``, ``needs``, ``short``), and the ``silent`` that nobody can judge, for
     want of the ``unread`` reading, ``stale`` ones among them."""
-    text = "not good enough: not started, because " + _meeting(facts["open"], facts["meeting"])
+    text = _meeting(facts["open"], facts["meeting"])
     if "nearest" in facts:
-        text += f"; {facts['nearest']} comes nearest, with {_miss(facts)}"
+        text = f"{facts['nearest']} comes nearest, with {_miss(facts)}; {text}"
     if "silent" in facts:
         text += f"; without a recent reading of {facts['unread']}: {_vnodes(facts['silent'])}"
         text += f" ({facts['stale']} with an old one)" if facts["stale"] else ""

@@ -19,7 +19,7 @@ from policy.holds import Holds
 from policy.ledger import CLASS, PROMISE, QUOTA, Backfilled
 from policy.placement import Placement
 from policy.plan import MovedPromise
-from policy.preemption import Victim
+from policy.preemption import Found, Victim
 from policy.promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.reasons import Number, Reason
 from policy.refusals import Refusals
@@ -476,10 +476,10 @@ class Turns:
             left_s, cuttable = self._tested(job, region, reservation)
         end_s = self._now_s + left_s
         if reservation.counts_out(job, end_s, allowed & ~closed.vnodes):
-            return Left(self._window_reason(reservation))
+            return Left(self._not_beside(reservation))
         passes = end_s > reservation.until_s
         if passes and self.refusals.delays_head(job, closed):
-            return Left(self._window_reason(reservation))
+            return Left(self._not_beside(reservation))
         # Asked with the full estimate: whoever is cut then still holds its limits and licences when the head is asked
         # for its own.
         reason = self._draft.shut_beside_heads(job, self._now_s + job.left_s)
@@ -501,7 +501,7 @@ class Turns:
                 isinstance(placement, Placement) and not reservation.admits(placement, end_s, job.request)
             ):
                 self.refusals.note_delay(job, closed)
-                return Left(self._window_reason(reservation))
+                return Left(self._not_beside(reservation))
         if isinstance(placement, Reason):
             return Left(placement, final=True)
         left = self._draft.start(job, placement, Backfilled(end_s, cuttable))
@@ -513,9 +513,8 @@ class Turns:
         """What a job behind the head is tested with."""
         return self._scene.estimates.tested(job, reservation.until_s, region.promised_s)
 
-    def _window_reason(self, reservation: Reservation) -> Reason:
-        numbers = (("head", reservation.head.id), ("at_s", reservation.at_s), ("beside", reservation.spare_cores))
-        return Reason("backfill-window", numbers)
+    def _not_beside(self, reservation: Reservation) -> Reason:
+        return reservation.why_not_beside(only_head=self._scene.windows is None and self._scene.plain)
 
     def _never(self, job: Job, allowed: int, region: Region) -> Reason | None:
         """Why no vnodes open to the job could ever hold it; None where they could."""
@@ -527,7 +526,7 @@ class Turns:
         for chunk in request.chunks:
             possible = ever_holds(capacity, chunk, allowed & capacity.usable, request.place)
             if possible < chunk.pieces and job.pinned:
-                return _pinned(job)
+                return Reason("pinned", (*_pinned(job).numbers, ("gone", chunk.pieces - possible)))
             if possible < chunk.pieces:
                 numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
                 return Reason("never-fits", numbers)
@@ -540,8 +539,10 @@ class Turns:
         if preemption is None:
             return ()
         rights, refused = preemption.rights(job)
-        if rights is None:
+        if rights is None and refused[0].code != "preempt-delay":
             return refused
+        if rights is None:
+            self._draft.wake_at(refused[0].number("at_s"))
         yields = self._outranks_head(job, region)
         reservation = region.reservation if yields else self.reserve_again(region)
         end_s = self._now_s + job.left_s
@@ -549,10 +550,17 @@ class Turns:
         if shut is not None:
             return (*refused, shut)
         guard = None if reservation is None or yields else reservation.guard(end_s, job.request)
+        closed = self._closed_to(job, late=True)
         after_victims = self._draft.free_after_victims()
-        found = preemption.find(job, rights, allowed, guard, self._closed_to(job, late=True), after_victims)
+        found: Found | Reason
+        if rights is not None:
+            found = preemption.find(job, rights, allowed, guard, closed, after_victims)
+        else:
+            found = preemption.after_delay(job, refused[0], allowed, guard, closed, after_victims)
         if isinstance(found, Reason):
-            return (*refused, found)
+            if found.code == "preempt-delays-head" and reservation is not None:
+                found = found._replace(numbers=(("before_s", reservation.until_s),))
+            return (*(refused if rights is not None else ()), found)
         if yields and reservation is not None and region.moved_for is None:
             loses = reservation.guard(end_s, job.request)
             for victim in found.victims:
@@ -561,7 +569,7 @@ class Turns:
         preemption.take(found)
         running = [victim for victim in found.victims if not self._draft.cancel_start(victim.run, job)]
         if running or self._draft.victims_under(found.placement, ()):
-            by_quota = running[0].standing is not None if running else rights.by_quota
+            by_quota = running[0].standing is not None if running else rights is not None and rights.by_quota
             self.holds.begin(job, found.placement, running, QUOTA if by_quota else CLASS)
         else:
             self._draft.start(job, found.placement)
@@ -593,7 +601,7 @@ class Turns:
             ):
                 if spare != reservation.spare_cores:
                     spare = reservation.spare_cores
-                    passing = draft.waiting_for(self._window_reason(reservation))
+                    passing = draft.waiting_for(self._not_beside(reservation))
                 passing.append(job)
             else:
                 behind(job, region)

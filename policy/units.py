@@ -114,6 +114,12 @@ def show_duration(seconds: float) -> str:
     return f"{days} d {hours} h"
 
 
+def show_walltime(seconds: int) -> str:
+    """Seconds as ``qsub -l walltime=`` takes them: ``01:30:00``."""
+    minutes, left = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{left:02d}"
+
+
 def show_job(job_id: str) -> str:
     """A job's id as people call it: without the server's name."""
     return job_id.partition(".")[0]

@@ -119,7 +119,8 @@ class Windows:
         if not met:
             return None
         first = min(met, key=lambda window: window[:3])
-        return Reason("into-window", (("window", first.name), ("at_s", first.start_s), ("until_s", first.end_s)))
+        numbers = (("window", first.name), ("at_s", first.start_s), ("until_s", first.end_s))
+        return Reason("into-window", (*numbers, ("before_s", first.start_s)))
 
     def ending_at(self, at_s: float) -> str | None:
         """What the window that ends then is called; None where none does."""

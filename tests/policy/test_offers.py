@@ -24,7 +24,6 @@ def offers_of(runs: list[Run], text: str = "[u:alice=4],[u:bob=4]") -> tuple[Off
 def test_rule_a_offers_the_runs_of_those_over_quota() -> None:
     offers, _ = offers_of(RUNS)
     assert offers.to("carol", Rights(True, BASE, 5)) == Offered(2, 8)
-    assert offers.first_start_s("carol", Rights(True, BASE, 5)) == 10
 
 
 def test_nobody_is_offered_own_runs_by_quota() -> None:

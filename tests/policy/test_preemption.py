@@ -104,7 +104,46 @@ def test_exempt_runs_are_named_where_the_others_do_not_suffice() -> None:
         now_s=60,
     )
     (tried,) = plan_for(snapshot, quota_settings(exempt_s=30)).reasons()["9"][1].tried
-    assert (tried.code, tried.number("at_s"), tried.number("exempt")) == ("exempt-victims", 80, 4)
+    assert (tried.code, tried.number("at_s"), tried.number("enough_s")) == ("exempt-victims", 80, 80)
+
+
+def test_exempt_runs_that_would_not_do_either_are_not_told_of() -> None:
+    """alice's floor keeps one of her runs, exempt or not, and 4 cores never come together."""
+    snapshot = cluster(
+        [vnode("v1", 4)],
+        [job("9", "bob", "4")],
+        [run("1", "alice", "v1=2", 50), run("2", "alice", "v1=2", 50)],
+        queues=[queue("[u:alice=2],[u:bob=4]")],
+        now_s=60,
+    )
+    (tried,) = plan_for(snapshot, quota_settings(exempt_s=30)).reasons()["9"][1].tried
+    assert tried.code == "no-victims"
+
+
+def test_the_time_told_is_when_all_that_are_needed_have_run_long_enough() -> None:
+    snapshot = cluster(
+        [vnode("v1", 8)],
+        [job("9", "bob", "8")],
+        [run("1", "alice", "v1=4", 40), run("2", "alice", "v1=4", 50)],
+        queues=[queue("[u:alice=0],[u:bob=8]")],
+        now_s=60,
+    )
+    plan = plan_for(snapshot, quota_settings(exempt_s=30))
+    (tried,) = plan.reasons()["9"][1].tried
+    assert (tried.code, tried.number("at_s"), tried.number("enough_s")) == ("exempt-victims", 70, 80)
+    assert plan.next_s == 70
+
+
+def test_a_delay_is_told_of_only_where_there_is_somebody_to_preempt() -> None:
+    """bob's job waits for its delay, and finds out at once that alice's floor leaves it nothing; the pass comes again
+    when the delay is over, as anything may have changed by then."""
+    waiting = [job("9", "bob", "4", submit_s=50)]
+    runs = [run("1", "alice", "v1=4", 0, 1000)]
+    for quota, code in ((0, "preempt-delay"), (4, "no-victims")):
+        snapshot = cluster([vnode("v1", 4)], waiting, runs, queues=[queue(f"[u:alice={quota}],[u:bob=4]")], now_s=60)
+        plan = plan_for(snapshot, quota_settings(delay_s=30))
+        (tried,) = plan.reasons()["9"][1].tried
+        assert (tried.code, plan.next_s) == (code, 80)
 
 
 def test_the_cap_counts_each_subjob() -> None:

@@ -82,8 +82,8 @@ def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None
     assert list(found) == ["n5", "n4", "n2"]
     assert list(found.values()) == pytest.approx([1.375, 2 / 3, 0.5])
     assert ranking.missing(RankWish("memory", Needs(memory_kib=120 * GIB)), -1).sentence(started, NOW_S) == (
-        "not good enough: not started, because none of the 5 vnodes open to it meets what it requires;"
-        " n4 comes nearest, with 64 GiB of memory left where 120 GiB is required: 56 GiB too little;"
+        "n4 comes nearest, with 64 GiB of memory left where 120 GiB is required: 56 GiB too little;"
+        " none of the 5 vnodes open to it meets what it requires;"
         " without a recent reading of memory: 1 vnode (1 with an old one)"
     )
 

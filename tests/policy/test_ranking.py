@@ -153,8 +153,8 @@ def sentence(ranked: Ranking, needs: Needs, vnodes: int = -1) -> str:
 
 def test_it_says_which_requirement_is_missed_and_by_how_much() -> None:
     assert sentence(ranking(), Needs(memory_kib=80 * GIB)) == (
-        "not good enough: not started, because none of the 4 vnodes open to it meets what it requires;"
-        " b comes nearest, with 64 GiB of memory left where 80 GiB is required: 16 GiB too little"
+        "b comes nearest, with 64 GiB of memory left where 80 GiB is required: 16 GiB too little;"
+        " none of the 4 vnodes open to it meets what it requires"
     )
 
 
@@ -168,27 +168,26 @@ def test_of_several_requirements_it_names_the_one_that_the_nearest_misses_by_mos
 
 def test_temperature_is_too_hot_rather_than_too_little() -> None:
     assert sentence(ranking(), Needs(temperature=15), 0b1000) == (
-        "not good enough: not started, because the one vnode open to it does not meet what it requires;"
-        " d comes nearest, with a temperature of 20 where at most 15 is allowed: 5 too hot"
+        "d comes nearest, with a temperature of 20 where at most 15 is allowed: 5 too hot;"
+        " the one vnode open to it does not meet what it requires"
     )
 
 
 def test_where_some_meet_it_says_how_many() -> None:
     assert sentence(ranking(), Needs(network=30)) == (
-        "not good enough: not started, because only 2 of the 4 vnodes open to it meet what it requires,"
-        " where it does not fit now; a comes nearest, with 20 of network left where 30 is required: 10 too little"
+        "a comes nearest, with 20 of network left where 30 is required: 10 too little; only 2 of the 4 vnodes open"
+        " to it meet what it requires, where it does not fit now"
     )
 
 
 def test_it_says_how_many_nobody_can_judge() -> None:
     readings = {"a": reading()._replace(at_s=0), "b": Reading(NOW_S, compute=1, compute_all=1)}
     assert sentence(ranking(readings), Needs(compute=1, temperature=50)) == (
-        "not good enough: not started, because none of the 2 vnodes open to it meets what it requires;"
+        "none of the 2 vnodes open to it meets what it requires;"
         " without a recent reading of compute: 2 vnodes (1 with an old one)"
     )
     assert sentence(ranking(readings), Needs(temperature=50), 0b10) == (
-        "not good enough: not started, because the one vnode open to it does not meet what it requires;"
-        " without a recent reading of temperature: 1 vnode"
+        "the one vnode open to it does not meet what it requires; without a recent reading of temperature: 1 vnode"
     )
 
 

@@ -73,7 +73,7 @@ def test_as_plain_data() -> None:
         {
             "code": "preempt-delay",
             "numbers": {"at_s": 30.0},
-            "sentence": "may preempt in 20 s, if nothing ends first",
+            "sentence": "may not preempt before its delay is over, in 20 s",
             "tried": [],
         }
     ]
@@ -98,29 +98,90 @@ def base(need: int, left: int, limit: int) -> dict[str, Number]:
     return {"entity": "u:bob", "need": need, "left": left, "limit": limit}
 
 
+def at_limit(used: int, need: int, limit: int) -> dict[str, Number]:
+    scope: dict[str, Number] = {"scope": "the server", "entity": "u:bob", "what": "running jobs"}
+    return {**scope, "used": used, "need": need, "limit": limit}
+
+
 SOON: dict[str, Number] = {"at_s": 200}
 
 
 @pytest.mark.parametrize(
     ("code", "numbers", "part"),
     [
-        ("over-quota", over(6, 4, 8), "workq: it may once 2 of these are given back, or with a quota of 10"),
-        ("over-quota", over(2, 4, 3), "a quota of 3 in queue workq: a quota of 6 would let it"),
-        ("base-class", base(4, 3, 8), "is lifted when 1 more of it is given back"),
-        ("base-class", base(4, 1, 8), "is lifted when 3 more of it are given back"),
-        ("base-class", base(9, 8, 8), "a quota of at least 9 would lift it"),
+        ("over-quota", over(6, 4, 8), "within it once 2 of these are given back, or with a quota of 10, if no other"),
+        ("over-quota", over(2, 4, 3), "a quota of 3 in queue workq: within it with a quota of 6, if no other job"),
+        ("over-quota", {**over(6, 4, 8), "going": 5}, "or with a quota of 15, if no other job takes that first"),
+        ("base-class", base(4, 3, 8), "3 are left of the priority quota of 8 of u:bob after the jobs in line"),
         (
-            "server-resource",
-            {"resource": "lic", "asked": 3, "left": 1},
-            "is left; it starts when 2 more are given back",
+            "base-class",
+            {**base(4, 3, 8), "held": 5, "lifts_at": 9},
+            "of at least 9 lifts it, or 1 of the 5 in use given",
         ),
-        ("too-few-idle", {"idle": 1}, "1 is idle; it waits for 3 more, with no time set before it is first in line"),
+        ("base-class", {**base(9, 8, 8), "held": 0, "lifts_at": 9}, "in line: a quota of at least 9 lifts it"),
+        ("server-resource", {"resource": "lic", "asked": 3, "left": 1}, "1 is left, and it waits for 2 more"),
+        (
+            "hard-limit",
+            at_limit(2, 1, 2),
+            "2 running jobs: 2 are in use, and it needs 1: it waits for 1 of these to be",
+        ),
+        ("hard-limit", at_limit(2, 1, 2), "given back, or for a limit of 3"),
+        ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
+        ("too-few-idle", {"idle": 1}, "needs 4 cores: 1 is idle; a start time is set for the first in line only"),
+        ("too-few-idle", {"idle": 1, "ahead": 1200}, "needs 4 cores: 1 is idle; jobs ahead of it: 1,200; a start"),
+        ("fragmented", {"idle": 5, "ahead": 0}, "in the shape it asks for; jobs ahead of it: 0"),
+        (
+            "no-victims",
+            {"idle": 1, "preemptible": 2},
+            "at most 2 cores may be taken from those over quota, and with the 1",
+        ),
+        ("no-victims", {"idle": 1, "preemptible": 3}, "no choice of whole runs was found that leaves it room"),
+        ("preempt-delay", {**SOON, "cores_there": 4}, "may preempt in 100 s, if the runs are still there whose cores"),
+        ("exempt-victims", {**SOON, "enough_s": 250}, "exempt time; it can in 2 min, if they are still there"),
+        ("preempt-delays-head", {"before_s": 200}, "line; with a walltime of at most 00:01:40 it would not"),
+        ("preempt-delays-head", {"before_s": 90}, "would delay the job first in line"),
         ("reserved", {"idle": 1, **SOON}, "needs 4 cores, 1 is idle; reserved to start in 100 s"),
         ("reserved", {"idle": 5, **SOON}, "5 are idle, but not as it asks for them; reserved to start in 100 s"),
     ],
 )
 def test_what_would_change_it(code: str, numbers: dict[str, Number], part: str) -> None:
     assert part in told(code, numbers)
+
+
+PASSES: dict[str, Number] = {"head": "3", "at_s": 200, "before_s": 190, "beside": 2}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "of", "begins"),
+    [
+        (
+            {**PASSES, "only_head": 1},
+            job("1", select="1:ncpus=4"),
+            "a walltime of at most 00:01:30 would let it start now",
+        ),
+        (
+            {**PASSES, "only_head": 1, "fewer": 2},
+            job("1", select="4"),
+            "a walltime of at most 00:01:30 or at most 2 cores",
+        ),
+        ({**PASSES, "only_head": 1, "fewer": 0}, job("1", select="4"), "a walltime of at most 00:01:30 would let it"),
+        (
+            {**PASSES, "only_head": 1, "fewer": 2},
+            job("1", select="1:ncpus=4"),
+            "a walltime of at most 00:01:30 would let",
+        ),
+        ({**PASSES, "only_head": 1, "before_s": 90}, job("1", select="4"), "would fit now, but its estimate"),
+        ({**PASSES, "only_head": 1}, job("1", saved_s=30), "a walltime of at most 00:02:00 would let it start now"),
+        (PASSES, job("1", select="4"), "would fit now, but its estimate"),
+    ],
+)
+def test_what_lets_a_job_start_beside_a_reservation(numbers: dict[str, Number], of: Job, begins: str) -> None:
+    """Fewer cores only where counting decides and some are spare, a walltime only as long as there is time."""
+    assert told("backfill-window", numbers, of).startswith(begins)
+
+
+def test_what_is_known_beside_a_reservation_of_pbs() -> None:
+    assert told("backfill-window", PASSES).endswith(": a walltime of at most 00:01:30 ends before it")
 
 
 @pytest.mark.parametrize(

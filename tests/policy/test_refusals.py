@@ -55,7 +55,7 @@ def test_a_refusal_does_not_outlive_what_changed_it() -> None:
 
 
 def test_a_job_that_waits_for_its_delay_is_told_its_own_time() -> None:
-    waiting = [job("2", "dave", "4"), job("3", "bob", "2", submit_s=1), job("4", "bob", "2", submit_s=2)]
+    waiting = [job("2", "dave", "4"), job("3", "bob", "2", 50, 1), job("4", "bob", "2", 50, 2)]
     snapshot = cluster([vnode("v1")], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:bob=2],[u:alice=0]")])
     plan = plan_for(snapshot, Settings(quota=QuotaSettings(delay_s=60)))
     assert [reason(plan, each).tried[0].number("at_s") for each in ("3", "4")] == [61, 62]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
+from policy.cluster import UNLIMITED_S
 from policy.plan import MovedPromise
 from tests.property.change_strategies import finished_of
 from tests.property.strategies import Parts
@@ -50,15 +51,16 @@ def live(
     letting_go_s: float = 0,
     watch: Callable[[Snapshot, Ledger, Plan], None] = lambda _snapshot, _ledger, _plan: None,
     ledger: Ledger = Ledger(),  # noqa: B008 - a frozen value
+    until_s: float = UNLIMITED_S,
 ) -> History:
-    """Let the cluster live until nothing happens any more. ``run_s`` is how long a job runs in all, however often it is
-    preempted."""
+    """Let the cluster live until nothing happens any more, or until so late. ``run_s`` is how long a job runs in all,
+    however often it is preempted."""
     life = _Life(parts, settings, run_s, letting_go_s, watch, ledger)
     later = sorted(coming, key=lambda job: (job.submit_s, job.id))
     life.decide(())
     for _ in range(PASSES):
         at_s = min([*life.next_events(), *(job.submit_s for job in later[:1])], default=None)
-        if at_s is None:
+        if at_s is None or at_s > until_s or at_s == UNLIMITED_S:
             life.history.waiting = life.snapshot.jobs
             return life.history
         life.advance(at_s)

@@ -1,0 +1,65 @@
+"""A job's place in line, counted when somebody asks: how many that wait for room have their turn before it.
+
+A pass keeps one reason for many jobs, so the place is no part of the reason: it is counted from the plan, once for all
+of its jobs. Jobs that may not start whatever is free (held, at a limit, too large) and jobs for which cores are kept
+already are ahead of nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from policy.classes import BASE
+from policy.plan import Plan
+from policy.reasons import Number
+from policy.regions import parts_with_one_head
+from policy.settings import Settings
+
+IN_LINE = frozenset(
+    {
+        "reserved", "behind-head", "too-few-idle", "fragmented", "backfill-window", "into-window", "pinned",
+        "limit-of-pass", "passed-over", "staggered", "not-good-enough",
+    }
+)  # fmt: skip
+"""The reasons of jobs that take room as soon as there is some for them."""
+
+
+class InLine:
+    """The places of all waiting jobs of a plan."""
+
+    def __init__(self, plan: Plan, settings: Settings) -> None:
+        self._plan = plan
+        self._shortest_first = settings.backfill.kind != "none" and settings.backfill.order == "shortest-first"
+        self._ahead: dict[str, int] | None = None
+
+    def numbers(self, job_id: str) -> Mapping[str, Number]:
+        """What :meth:`policy.reasons.Reason.sentence` takes of it: nothing where the job is in no line."""
+        if self._ahead is None:
+            self._ahead = self._count()
+        ahead = self._ahead.get(job_id)
+        return {} if ahead is None else {"ahead": ahead}
+
+    def _count(self) -> dict[str, int]:
+        plan = self._plan
+        world, promises, classes = plan.started.world(), plan.ledger.promises, plan.classes or {}
+        heads = {estimate.id for estimate in plan.estimates}
+        waiting = {job.id for wait in plan.waits if wait.reason.code in IN_LINE for job in wait.jobs}
+        line = [entry[5] for entry in world.order if entry[3] in waiting]
+        shortest_first = self._shortest_first
+        line.sort(
+            key=lambda job: (
+                job.id not in promises,
+                job.id not in heads,
+                -classes.get(job.id, BASE),
+                job.left_s if shortest_first else 0,
+            )
+        )
+        parts = parts_with_one_head(world, promises)
+        part_of = {queue: index for index, (_, queues, _) in enumerate(parts) for queue in queues}
+        counts = [0] * len(parts)
+        ahead: dict[str, int] = {}
+        for job in line:
+            part = part_of[job.queue]
+            ahead[job.id] = counts[part]
+            counts[part] += 1
+        return ahead
