@@ -111,7 +111,7 @@ def carry_out(
             failures.append(str(error))
     not_started = _find_refused(starter, failures)
     comments = 0
-    for job_id, comment in find_comments(plan, picture, powers.start, settings.schedule):
+    for job_id, comment in find_comments(plan, picture, powers.start, settings):
         if budget.left_s() <= 0:
             put_off += 1
             break

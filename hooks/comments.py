@@ -14,13 +14,15 @@ from itertools import islice
 from hooks.picture import Picture
 from policy.classes import BASE
 from policy.cluster import Job
+from policy.in_line import InLine
 from policy.plan import Plan
 from policy.printable import printable
 from policy.reasons import Reason
-from policy.settings import PassSettings
+from policy.settings import Settings
 
-OWN_COMMENT = re.compile(r"pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}): (.*)", re.DOTALL)
-"""A comment of pbsteer's own, as against PBS's scheduler's and managers': when it was written, and the sentence."""
+OWN_COMMENT = re.compile(r"(.*) \(pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2})\)", re.DOTALL)
+"""A comment of pbsteer's own, as against PBS's scheduler's and managers': the sentence, and when it was written. The
+sentence comes first, since ``qstat -s`` shows 70 characters and cuts the rest."""
 _STAMP = "%Y-%m-%d %H:%M"
 _AGE_S = 900
 _LENGTH = 300
@@ -33,25 +35,29 @@ Waiting = Sequence[tuple[Job, Reason]]
 
 
 def find_comments(
-    plan: Plan, picture: Picture, queues: Collection[str], schedule: PassSettings
+    plan: Plan, picture: Picture, queues: Collection[str], settings: Settings
 ) -> Iterator[tuple[str, str]]:
     """Job and comment, for ``schedule.max_comments`` of the jobs left alone in these queues whose comment says
     something else, or said it long ago."""
+    schedule = settings.schedule
+    in_line = InLine(plan, settings)
     waiting = _in_order(plan, queues)
     in_turn = -(-schedule.max_comments // _IN_TURN)
     behind = 0
-    for job_id, comment, position in islice(_find_new(waiting, plan, picture), schedule.max_comments - in_turn):
+    for job_id, comment, position in islice(
+        _find_new(waiting, plan, picture, in_line), schedule.max_comments - in_turn
+    ):
         behind = position + 1
         yield job_id, comment
     rest = waiting[behind:]
     turn = int(plan.time_s // schedule.interval_s) * in_turn % max(1, len(rest))
-    for job_id, comment, _ in islice(_find_new([*rest[turn:], *rest[:turn]], plan, picture), in_turn):
+    for job_id, comment, _ in islice(_find_new([*rest[turn:], *rest[:turn]], plan, picture, in_line), in_turn):
         yield job_id, comment
 
 
 def make_comment(sentence: str, time_s: float) -> str:
     """A comment of pbsteer's own."""
-    return f"pbsteer {time.strftime(_STAMP, time.localtime(time_s))}: {sentence}"
+    return f"{sentence} (pbsteer {time.strftime(_STAMP, time.localtime(time_s))})"
 
 
 def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:
@@ -63,10 +69,10 @@ def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:
     return [(job, reasons[job.id][1]) for job in jobs]
 
 
-def _find_new(waiting: Waiting, plan: Plan, picture: Picture) -> Iterator[tuple[str, str, int]]:
+def _find_new(waiting: Waiting, plan: Plan, picture: Picture, in_line: InLine) -> Iterator[tuple[str, str, int]]:
     """Job, comment and position of those whose comment does not hold any more."""
     for position, (job, reason) in enumerate(waiting):
-        sentence = printable(reason.sentence(job, plan.time_s)[:_LENGTH])
+        sentence = printable(reason.sentence(job, plan.time_s, in_line.numbers(job.id))[:_LENGTH])
         if not _still_holds(picture.jobs.get(job.id, {}).get("comment", ""), sentence, plan.time_s):
             yield job.id, make_comment(sentence, plan.time_s), position
 
@@ -76,12 +82,12 @@ def _still_holds(comment: str, sentence: str, now_s: float) -> bool:
     own = OWN_COMMENT.fullmatch(comment)
     if own is None:
         return False
-    if own.group(2) == sentence:
+    if own.group(1) == sentence:
         return True
-    if _NUMBERS.sub("#", own.group(2)) != _NUMBERS.sub("#", sentence):
+    if _NUMBERS.sub("#", own.group(1)) != _NUMBERS.sub("#", sentence):
         return False
     try:
-        written_s = time.mktime(time.strptime(own.group(1), _STAMP))
+        written_s = time.mktime(time.strptime(own.group(2), _STAMP))
     except (ValueError, OverflowError):
         return False
     return 0 <= now_s - written_s < _AGE_S

@@ -284,8 +284,8 @@ def test_a_comment_says_why_the_job_waits_and_when_that_was() -> None:
     seen = picture({"3.s": job()})
     carry(make_plan(seen, waits=[(IDLE_4, ["3.s"])]), seen)
     (comment,) = comments()
-    assert comment.startswith("pbsteer 2026-11-20 ")
-    assert ": needs 2 cores: 4 are idle" in comment
+    assert comment.startswith("needs 2 cores: 4 are idle")
+    assert " (pbsteer 2026-11-20 " in comment
 
 
 def test_a_comment_that_says_the_same_is_not_written_again() -> None:
@@ -306,9 +306,9 @@ def test_a_comment_that_says_the_same_is_not_written_again() -> None:
     [
         "",
         "Not Running: no",
-        "pbsteer yesterday: needs",
-        "pbsteer 2026-11-20 10:00: waits",
-        "pbsteer 9999-99-99 99:99: x",
+        "needs (pbsteer yesterday)",
+        "waits (pbsteer 2026-11-20 10:00)",
+        "x (pbsteer 9999-99-99 99:99)",
     ],
 )
 def test_a_comment_that_says_something_else_is_replaced(old: str) -> None:

@@ -30,8 +30,8 @@ def plan_of(seen: Picture, ledger: Ledger | None = None, classes: dict[str, int]
 
 
 def commented(plan: Plan, seen: Picture, most: int, interval_s: int = 15) -> list[str]:
-    schedule = PassSettings(interval_s=interval_s, max_comments=most)
-    return [job_id for job_id, _ in find_comments(plan, seen, QUEUES, schedule)]
+    settings = Settings(schedule=PassSettings(interval_s=interval_s, max_comments=most))
+    return [job_id for job_id, _ in find_comments(plan, seen, QUEUES, settings)]
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 8, 20, 99])
@@ -69,7 +69,23 @@ def test_everybody_has_a_turn_though_the_comments_of_the_first_change_in_each_pa
 def test_what_still_holds_is_passed_over() -> None:
     seen = picture(waiting(6))
     plan = plan_of(seen)
-    written = dict(find_comments(plan, seen, QUEUES, PassSettings(max_comments=3)))
+    written = dict(find_comments(plan, seen, QUEUES, Settings(schedule=PassSettings(max_comments=3))))
     again = picture({job_id: {**texts, "comment": written.get(job_id, "")} for job_id, texts in seen.jobs.items()})
     assert len(written) == 3
     assert set(commented(plan_of(again), again, 99)) == seen.jobs.keys() - written.keys()
+
+
+def test_a_place_in_line_that_moves_writes_no_comment_anew() -> None:
+    """Each start moves all that wait: a comment follows at its next renewal, not in the same pass."""
+    seen = picture(waiting(6))
+    written = dict(find_comments(plan_of(seen), seen, QUEUES, Settings()))
+    assert [comment.split(";")[1] for comment in written.values()] == [f" jobs ahead of it: {n}" for n in range(6)]
+    left = {job_id: {**texts, "comment": written[job_id]} for job_id, texts in seen.jobs.items() if job_id != "6.s"}
+    assert commented(plan_of(picture(left)), picture(left), 99) == []
+
+
+def test_what_matters_is_in_the_part_that_qstat_shows() -> None:
+    """``qstat -s`` shows 70 characters of a longer comment."""
+    seen = picture(waiting(3))
+    shown = [comment[:70] for _, comment in find_comments(plan_of(seen), seen, QUEUES, Settings())]
+    assert shown[2].startswith("needs 2 cores: 0 are idle; jobs ahead of it: 2;")

@@ -13,7 +13,7 @@ from hooks.traces import clear_traces, find_traces
 from tests.hooks.pictures import job, picture, running
 from tests.hooks.stand_in import pbs_ifl
 
-OURS = "pbsteer 2026-11-21 10:00: waits for 3 more cores\nto be given back"
+OURS = "waits for 3 more cores\nto be given back (pbsteer 2026-11-21 10:00)"
 MARK = "pbsteer for=9.s asked=5 until=9 held"
 JOBS = {
     "1.s": job(comment=OURS),

@@ -32,7 +32,7 @@ from tests.property.window_strategies import windowed
 Situation = tuple[Parts, Ledger, Settings]
 
 TRUE_OF = 0.99
-TIMES = 5
+TIMES = 2
 """How many times as many situations are drawn as for another law: a claim is counted, not tried in each."""
 
 

@@ -45,8 +45,9 @@ def outcome_of(world: World, job_id: str) -> Line:
         if found is not None:
             job, reason = found
             waits_for_victims = reason.code == "preempting"
+            sentence = reason.sentence(job, world.now_s, decision.more_of(job_id))
             done = not waits_for_victims or is_done(world, attributes.get("queue", ""), preemption=True)
-            return ((safe(("" if done else "not carried out: ") + reason.sentence(job, world.now_s)), ""),)
+            return ((safe(("" if done else "not carried out: ") + sentence), ""),)
     if is_array(job_id):
         running, waiting = world.tally.subjobs_running[job_id], subjobs_waiting(attributes)
         return ((f"{running:,} subjobs run, {waiting:,} wait", "dim"),)

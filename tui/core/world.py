@@ -14,7 +14,9 @@ from functools import cached_property
 from hooks.picture import NAME, Attributes, Picture
 from hooks.translate import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
+from policy.in_line import InLine
 from policy.own_order import queue_order
+from policy.reasons import Number
 from tui.core.finished import Finished
 from tui.core.journal import NO_PASSES, Passes
 from tui.core.lasting import still_holds
@@ -27,13 +29,15 @@ from tui.core.watched import Watched
 @dataclass(frozen=True)
 class Decision:
     """What the console decided on a picture, and what it took: seconds, and the data that could not be read;
-    ``queue_order`` has the ids of the jobs that waited for the decision, in the policy's queue order."""
+    ``queue_order`` has the ids of the jobs that waited for the decision, in the policy's queue order; ``in_line``
+    their places in line."""
 
     snapshot: Snapshot
     plan: Plan
     problems: tuple[str, ...]
     cost_s: float
     queue_order: Sequence[str] = ()
+    in_line: InLine | None = None
 
     @cached_property
     def reasons(self) -> Mapping[str, Reason]:
@@ -44,6 +48,10 @@ class Decision:
         """A job that is left alone, and why; None where it is not."""
         reason = self.reasons.get(job_id)
         return None if reason is None else (self.snapshot.world().jobs[job_id], reason)
+
+    def more_of(self, job_id: str) -> Mapping[str, Number]:
+        """What no shared reason has: the job's place in line."""
+        return {} if self.in_line is None else self.in_line.numbers(job_id)
 
     @cached_property
     def starts(self) -> Mapping[str, Start]:
@@ -140,7 +148,8 @@ class World:
         found = translate(self.picture, self.settings, known=known)
         waiting = [entry[3] for entry in queue_order(found.snapshot.world(), found.snapshot.time_s)]
         plan = decide(found.snapshot, self.ledger, self.settings)
-        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, waiting)
+        in_line = InLine(plan, self.settings)
+        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, waiting, in_line)
         world = replace(self, decision=decision)
         # What the views will ask for is made by whoever decides: who paints is in more of a hurry.
         world.prepare()
@@ -152,6 +161,7 @@ class World:
         if self.decision is not None:
             decision = self.decision
             _ = decision.reasons, decision.starts, decision.preempts, decision.estimates, decision.snapshot.world()
+            decision.more_of("")
 
 
 def see(
