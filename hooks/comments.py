@@ -15,6 +15,7 @@ from hooks.picture import Picture
 from policy.classes import BASE
 from policy.cluster import Job
 from policy.in_line import InLine
+from policy.own_order import queue_order
 from policy.plan import Plan
 from policy.printable import printable
 from policy.reasons import Reason
@@ -64,7 +65,8 @@ def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:
     """The jobs left alone in the order in which they have their turn: those with a promise, then by class, then as
     PBS has them (docs/policies.md)."""
     reasons, promises, classes = plan.reasons(), plan.ledger.promises, plan.classes or {}
-    jobs = [entry[5] for entry in plan.started.world().order if entry[5].queue in queues and entry[5].id in reasons]
+    entries = queue_order(plan.started.world(), plan.time_s)
+    jobs = [entry[5] for entry in entries if entry[5].queue in queues and entry[5].id in reasons]
     jobs.sort(key=lambda job: (job.id not in promises, -classes.get(job.id, BASE)))
     return [(job, reasons[job.id][1]) for job in jobs]
 

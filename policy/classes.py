@@ -54,6 +54,7 @@ class Classes:
         self.of_jobs: dict[str, int] = {}
         self.of_runs: dict[str, int] = self._classes_of_runs(ledger)
         self._beneficiaries = frozenset(ledger.holds)
+        self._line: Sequence[Entry] = ()
         for job_id in ledger.holds:
             job = world.jobs.get(job_id)
             if job is not None:
@@ -132,7 +133,7 @@ class Classes:
         jobs = self._world.jobs
         kept = [jobs[job_id] for job_id in self._beneficiaries if job_id in jobs]
         asked = sum(self._asked_of(other, quota) for other in kept)
-        for entry in self._world.order:
+        for entry in self._line:
             other = entry[5]
             if other.id == job.id:
                 break
@@ -156,6 +157,7 @@ class Classes:
 
         A job that is held back consumes nothing: it could not start.
         """
+        self._line = entries
         by_class: dict[int, list[Entry]] = {}
         of_job, base = self.of_jobs, by_class.setdefault(BASE, [])
         # Most jobs are those of users for whom no cores remain: one look tells, unless the job takes none.

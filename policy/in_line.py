@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policy.classes import BASE
+from policy.own_order import queue_order
 from policy.plan import Plan
 from policy.reasons import Number
 from policy.regions import parts_with_one_head
@@ -30,6 +31,7 @@ class InLine:
     def __init__(self, plan: Plan, settings: Settings) -> None:
         self._plan = plan
         self._shortest_first = settings.backfill.kind != "none" and settings.backfill.order == "shortest-first"
+        self._rule_b = settings.priority.preempt
         self._ahead: dict[str, int] | None = None
 
     def numbers(self, job_id: str) -> Mapping[str, Number]:
@@ -44,10 +46,12 @@ class InLine:
         world, promises, classes = plan.started.world(), plan.ledger.promises, plan.classes or {}
         heads = {estimate.id for estimate in plan.estimates}
         waiting = {job.id for wait in plan.waits if wait.reason.code in IN_LINE for job in wait.jobs}
-        line = [entry[5] for entry in world.order if entry[3] in waiting]
-        shortest_first = self._shortest_first
+        line = [entry[5] for entry in queue_order(world, plan.time_s) if entry[3] in waiting]
+        shortest_first, rule_b = self._shortest_first, self._rule_b
         line.sort(
             key=lambda job: (
+                # A higher class goes before a promise only where it may preempt.
+                -classes.get(job.id, BASE) if rule_b else 0,
                 job.id not in promises,
                 job.id not in heads,
                 -classes.get(job.id, BASE),

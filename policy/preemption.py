@@ -154,7 +154,7 @@ class Preemption:
             return could
         if found.code == "exempt-victims" and float(found.number("enough_s")) < float(delay.number("at_s")):
             return could
-        return found
+        return delay if found.code == _DELAYS_HEAD.code else found
 
     def _refused_by_quota(self, job: Job) -> Reason | None:
         if not self._quotas.bounds(job):

@@ -273,7 +273,8 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         " has left out"
     ),
     "no-quota": lambda f: (
-        f"preempts nobody: {f['user']} has no quota in queue {f['queue']}, and only who has one may preempt"
+        f"preempts nobody: no quota of {f['user']} in queue {f['queue']} counts it, and only a job that one counts may"
+        " preempt"
     ),
     "over-quota": lambda f: (
         f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"

@@ -79,7 +79,7 @@ def test_the_standing_of_the_user() -> None:
 
 def test_what_was_tried() -> None:
     explanation = of("4.srv")
-    assert text_of(explanation, "tried preempt, quota").startswith("preempts nobody: carol has no quota in queue workq")
+    assert text_of(explanation, "tried preempt, quota").startswith("preempts nobody: no quota of carol in queue workq")
     assert explanation.reason is not None
     assert explanation.reason.code == "reserved"
 

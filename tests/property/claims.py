@@ -28,6 +28,8 @@ def starts_when_reserved(told: Told) -> bool | None:
     history = told.until(max(at_s, told.parts.time_s), ends=True)
     if told.job.id in starts_of(history):
         return True
+    if any(moved.id == told.job.id for _, _, plan in history.passes for moved in plan.moved):
+        return None
     if not told.said("if the vnodes then meet what it requires"):
         return False
     reasons = [plan.reason_of(told.job.id) for _, _, plan in history.passes]
@@ -64,7 +66,8 @@ def within_that_quota(told: Told) -> bool | None:
     said = told.said(r"with a quota of (\d+), if no other job takes that first")
     if said is None:
         return None
-    return _is_within(told, told.with_quota(_entity(told), int(said[1])))
+    going = int(dict(told.reason.numbers).get("going", 0))
+    return _is_within(told, told.with_quota(_entity(told), int(said[1])), told.number("used") + going)
 
 
 def within_once_given_back(told: Told) -> bool | None:
@@ -72,16 +75,18 @@ def within_once_given_back(told: Told) -> bool | None:
     changed = (
         told.giving_back(_entity(told), int(said[1]), str(told.reason.number("counted"))) if said is not None else None
     )
-    return None if said is None or changed is None else _is_within(told, changed)
+    if said is None or changed is None:
+        return None
+    return _is_within(told, changed, told.number("used") - int(said[1]))
 
 
-def _is_within(told: Told, changed: Told) -> bool | None:
-    """Whether the entry does not keep the job back any more; no answer where other jobs of it took that first."""
+def _is_within(told: Told, changed: Told, used: int) -> bool | None:
+    """Whether the entry, of which so much is to be used now, does not keep the job back any more; no answer where other
+    jobs of it took that first."""
     same = changed.same_again()
     if same is None or same.number("entity") != told.reason.number("entity"):
         return True
-    going = int(dict(told.reason.numbers).get("going", 0))
-    return None if int(same.number("used")) > told.number("used") + going else False
+    return None if int(same.number("used")) > used else False
 
 
 def lifted_by_that_quota(told: Told) -> bool | None:
@@ -153,6 +158,7 @@ def _is_plain(told: Told) -> bool:
     """Whether cores and the order of the queue alone decide: no shapes, classes, victims, windows,
     requirements or stripes."""
     counts = told.job.request.only_cores and told.settings.backfill.order == "first-come" and told.job.rank is None
+    counts = counts and not told.job.pinned
     windows = any(queue.closed for queue in told.parts.queues) or any(vnode.closed for vnode in told.parts.vnodes)
     striped = told.settings.stripe.layout != "none"
     return counts and not windows and not striped and not told.plan.classes and not told.plan.preempts
@@ -231,6 +237,11 @@ def no_longer(change: Callable[[Told], Told]) -> Callable[[Told], bool]:
     return lambda told: change(told).same_again() is None
 
 
+def is_counted_with_a_quota(told: Told) -> bool | None:
+    """With an own quota on cores the job is counted, if it takes some."""
+    return told.with_quota(("u", told.job.user), MUCH).same_again() is None if told.job.cores else None
+
+
 def only_until_then(told: Told) -> bool:
     """At the time named the reason is gone, and a second before it was not."""
     at_s = float(told.reason.number("at_s"))
@@ -288,8 +299,6 @@ class Claim(NamedTuple):
     try_it: Callable[[Told], bool | None]
 
 
-_OWN = MUCH
-
 CLAIMS = (
     Claim("reserved", "starts at the reserved time or earlier", starts_when_reserved),
     Claim("backfill-window", "starts with the walltime named", starts_with_that_walltime),
@@ -321,7 +330,7 @@ CLAIMS = (
         "not once it is started",
         no_longer(lambda told: told.with_queue(lambda queue: replace(queue, started=True))),
     ),
-    Claim("no-quota", "not with a quota", no_longer(lambda told: told.with_quota(("u", told.job.user), _OWN))),
+    Claim("no-quota", "not with a quota", is_counted_with_a_quota),
     Claim(
         "no-priority",
         "not with a priority",
