@@ -50,7 +50,8 @@ def with_part(qmgr: Qmgr, found: Installed, wanted: Installed, part: Part, made:
                 f"no scheduler serves partition {part.partition}, and {name} is the name of one that serves {served}:"
                 f" qmgr -c 'create sched NAME', then 'set sched NAME partition = {part.partition}'"
             )
-        scheduling.setdefault(name, "False")
+        # On, so that leaving drive switches it on again: one that is off before counts as somebody else's wish.
+        scheduling.setdefault(name, "True")
         partitions[f"sched {name}"] = part.partition
     for kind, names in (("queue", part.queues), ("node", part.vnodes)):
         for name in names:

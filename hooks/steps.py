@@ -110,7 +110,7 @@ def steps_between(now: Installed, then: Installed, folder: Path) -> list[Step]:
         why = f"{name}: {HOOK_EVENTS[hook.event].purpose}" if hook.event in HOOK_EVENTS else name
         steps += [step._replace(why=why) for step in _steps_of_hook(name, now.hooks.get(name), hook, folder)]
     for name, scheduling in then.scheduling.items():
-        if scheduling != now.scheduling.get(name, "False") and name not in on:
+        if name in now.scheduling and scheduling != now.scheduling[name] and name not in on:
             steps.append(Step(f"set sched {name} scheduling = {scheduling}", why=_WORKS_ON))
     return steps
 
@@ -145,6 +145,9 @@ def _steps_of_partitions(now: Installed, then: Installed) -> Iterator[Step]:
     for name, partition in then.partitions.items():
         if now.partitions.get(name) != partition:
             yield Step(f"set {name} partition = {partition}", why=why)
+    for name in sorted(then.scheduling.keys() - now.scheduling.keys()):
+        if then.scheduling[name] == "True":
+            yield Step(f"set sched {name} scheduling = True", why=why)
     gone = now.scheduling.keys() - then.scheduling.keys()
     for name in now.partitions:
         if name not in then.partitions and name not in {f"sched {scheduler}" for scheduler in gone}:

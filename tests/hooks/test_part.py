@@ -17,7 +17,7 @@ from tests.hooks.fake_qmgr import FakeQmgr
 def test_a_partition_is_made_with_a_scheduler_and_taken_back(deployment: Deployment, qmgr: FakeQmgr) -> None:
     before = snapshot(qmgr)
     deployment.apply(SETTINGS, silent, PART)
-    assert qmgr.scheduling == {"default": "True", "big": "False"}
+    assert qmgr.scheduling == {"default": "True", "big": "True"}
     parts = {"sched big": "big", "queue gpu": "big", "node n1": "big", "node n2": "big"}
     assert qmgr.partitions == {"sched default": "pbs-default", **parts}
     assert deployment.plan_apply(SETTINGS, PART) == []
@@ -117,7 +117,7 @@ def test_a_name_that_qmgr_would_take_apart_is_refused(word: str) -> None:
 def test_whichever_step_of_a_partition_fails_the_server_is_as_it_was(tmp_path: Path) -> None:
     planned = Deployment(str(tmp_path / "plan"), FakeQmgr(tmp_path / "plan")).plan_apply(SETTINGS, PART)
     lines = [step.line for step in planned if "partition" in step.line or "sched" in step.line]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for number, line in enumerate(lines):
         home = tmp_path / str(number)
         qmgr = FakeQmgr(home)

@@ -96,6 +96,7 @@ def test_users_can_ask_for_wishes_and_for_nothing_else() -> None:
     assert {name for name in RESOURCES if name not in WISHES} == {
         "pbsteer_mode",
         "pbsteer_paused",
+        "pbsteer_priority",
         "pbsteer_asked",
         "user_priority",
         "pbsteer_reading",

@@ -12,7 +12,7 @@ from hooks.heeding import find_unheeded
 from hooks.obstacles import find_obstacles
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
-from hooks.schedulers import Switched, find_scheduler, is_scheduling, share_out
+from hooks.schedulers import Switched, find_scheduler, is_down, is_scheduling, share_out
 from hooks.translate import translate
 from policy.units import show_count
 from tui.core.lines import Line, safe
@@ -46,7 +46,9 @@ def mode_lines(world: World, after: Picture, queues: Sequence[str], mode: str) -
     for queue, why in {**obstacles, **find_unheeded(after, advised, files)}.items():
         lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
     lines += [((safe(note), "warn"),) for note in duties.notes]
-    lines += [((safe(f"scheduler {name} is switched on again by the next pass"), "warn"),) for name in duties.on]
+    for name in duties.on:
+        away = f", but does not run: nobody starts its jobs until pbs_sched -I {name}" if is_down(after, name) else ""
+        lines.append(((safe(f"scheduler {name} is switched on again by the next pass{away}"), "warn"),))
     if unread_files:
         lines.append(((safe(f"not looked at: {unread_files}"), "dim"),))
     free = [queue for queue in queues if queue not in obstacles]
