@@ -6,7 +6,7 @@ machine does, and whatever the growing number of jobs costs, falls on both alike
 
 from __future__ import annotations
 
-from policy.settings import BackfillSettings, PassSettings, ServerSettings, Settings, StripeSettings
+from policy.settings import BackfillSettings, CheckpointSettings, PassSettings, ServerSettings, Settings, StripeSettings
 from tests.bench_pbs.figures import Figure, median, percentile
 from tests.bench_pbs.site import calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deployed import deploy
@@ -17,6 +17,7 @@ _NOOP = "bench_noop"
 _PLAIN = "import pbs\npbs.event().accept()\n"
 _SHRINK_AND_STRIPE = Settings(
     backfill=BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=600),
+    checkpoint=CheckpointSettings(saves=True),
     stripe=StripeSettings(layout="stripe", width_factor=2),
     schedule=PassSettings(interval_s=2, budget_s=1.5),
     server=ServerSettings(mode="advise"),
