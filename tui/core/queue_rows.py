@@ -73,8 +73,10 @@ def head_line(world: World, queue: str) -> Line:
         return (("deciding" if world.decision is None else "-", "dim"),)
     attributes = world.picture.jobs[head]
     cores = amount(attributes, f"Resource_List.{world.counted}")
-    free = world.tally.vnodes.total - world.tally.vnodes.used
+    reason = world.decision.reasons.get(head)
+    # Free is what is idle where the head may run, as its reason says: not what other queues' vnodes have.
+    free = dict(reason.numbers).get("idle") if reason is not None else None
     return (
         (safe(short_id(head)), "bold"),
-        (f" {safe(user_of(attributes))} {cores:,}c: {free:,} free", ""),
+        (f" {safe(user_of(attributes))} {cores:,}c" + (f": {free:,} free" if isinstance(free, int) else ""), ""),
     )
