@@ -67,7 +67,7 @@ def simulate(
             with writing("--jobs-csv", csv_files[index]):
                 write_jobs_csv(csv_files[index], result.records)
         if as_json:
-            click.echo(to_json(measured[-1]))
+            click.echo(to_json(measured[-1], workload))
     if not as_json:
         click.echo(to_table(workload, cluster, measured))
     if plot_file:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sim.compare import ALL, CLASSES, LONG_S, Compared, Spread, first_and_last_s, usage
 from sim.gantt import telling_jobs
 from sim.record import JobRecord, Replay
-from sim.report import aligned, describe, figure_rows, printable, short_name
+from sim.report import aligned, describe, figure_rows, find_incomparable, printable, short_name
 from sim.span import DAY_S, Span
 from sim.workload import Cluster, Workload
 
@@ -63,7 +63,8 @@ def to_text(
 ) -> str:
     """The table and the picture, at most `columns` wide where the table allows it."""
     width = max(_FEWEST_COLUMNS, columns)
-    lines = [describe(workload, cluster), "", *_table(compared), "", *_classes(compared, wide_above_cores)]
+    warnings = find_incomparable(workload, [each.metrics for each in compared])
+    lines = [describe(workload, cluster), *warnings, "", *_table(compared), "", *_classes(compared, wide_above_cores)]
     classes = [(name, [c.classes.get(name) for c in compared]) for name in (ALL, *CLASSES)]
     waits = [(name, [figures.waits_s if figures else None for figures in of_class]) for name, of_class in classes]
     slowdowns = [(name, [figures.slowdowns if figures else None for figures in of_class]) for name, of_class in classes]

@@ -2,7 +2,7 @@
 
 A name stands for settings of the one engine, never for another engine. Where a policy needs quotas and no file gives
 them, a user's quota is that user's share of the workload's core-seconds, rounded up (equal shares for a drawn
-workload).
+workload); as a hard limit never less than the user's widest job, which it would otherwise leave out.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _NAMED: dict[str, Build] = {
     "easy": _plain("easy", _EASY),
     "easy-sjbf": _plain("easy-sjbf", replace(_EASY, backfill=BackfillSettings(order="shortest-first"))),
     "hard-limit": lambda w, c: Policy(
-        "hard-limit", _EASY, Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": shares(w, c)}))
+        "hard-limit", _EASY, Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": hard_limits_of(w, c)}))
     ),
     "quota": lambda w, c: Policy(
         "quota", replace(_EASY, quota=QuotaSettings(preempt=True)), Queue(QUEUE, quotas=shares(w, c))
@@ -118,6 +118,18 @@ def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
         )
     server = Server(hard=HardLimits(max_run_res=settings.cluster.max_run_res), quotas=settings.cluster.quotas)
     return Policy(path.stem, settings, queue, server)
+
+
+def hard_limits_of(workload: Workload, cluster: Cluster) -> Limits:
+    """Each user's share, and of a recorded workload never less than the user's widest job: the policy then runs the
+    jobs that all others run, and may be compared with them."""
+    quotas = shares(workload, cluster)
+    if workload.generated:
+        return quotas
+    widest = dict(quotas.entries)
+    for job in workload.jobs:
+        widest["u", job.user] = max(widest["u", job.user], job.cores)
+    return Limits(widest)
 
 
 def shares(workload: Workload, cluster: Cluster) -> Limits:

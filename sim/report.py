@@ -25,14 +25,27 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def to_json(metrics: Metrics) -> str:
-    """One line: an object with the fields of `Metrics`, in their order. What there is no figure for is null."""
-    return json.dumps(metrics.figures(), allow_nan=False)
+def to_json(metrics: Metrics, workload: Workload) -> str:
+    """One line: an object with the fields of `Metrics`, in their order, and `every_job_ran`: whether every job of the
+    workload ran, without which the figures are not comparable with those of policies that ran other jobs. What there
+    is no figure for is null."""
+    return json.dumps({**metrics.figures(), "every_job_ran": metrics.jobs == len(workload.jobs)}, allow_nan=False)
+
+
+def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[str]:
+    """A warning where policies ran different jobs of the workload: their figures are of different jobs."""
+    if len({metrics.jobs for metrics in measured}) < 2:
+        return []
+    ran = ", ".join(f"{short_name(metrics.policy)} {metrics.jobs:,}" for metrics in measured)
+    return [
+        f"NOT COMPARABLE: of {len(workload.jobs):,} jobs ran under {ran}; each column counts only the jobs that ran"
+    ]
 
 
 def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:
     """What was replayed, then a line for each figure and a column for each policy."""
-    return "\n".join([describe(workload, cluster), "", *aligned(figure_rows(measured))])
+    warnings = find_incomparable(workload, measured)
+    return "\n".join([describe(workload, cluster), *warnings, "", *aligned(figure_rows(measured))])
 
 
 def describe(workload: Workload, cluster: Cluster) -> str:

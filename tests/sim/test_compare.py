@@ -76,7 +76,7 @@ def test_the_same_columns_whatever_classes_there_are() -> None:
     assert list(short) == list(long)
     assert (short["long_wide_jobs"], short["long_wide_wait_s_mean"]) == (0, None)
     assert (long["long_narrow_jobs"], long["all_bounded_slowdown_mean"]) == (1, 1)
-    assert len(short) == 16 + (1 + len(CLASSES)) * (1 + 2 * 6)
+    assert len(short) == 18 + (1 + len(CLASSES)) * (1 + 2 * 6)
 
 
 def test_cores_in_use_are_exact_means() -> None:

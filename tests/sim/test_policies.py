@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from policy.limits import Limits, parse_limits
-from sim.policies import NAMES, PolicyError, ranks, resolve, shares
+from sim.policies import NAMES, PolicyError, hard_limits_of, ranks, resolve, shares
+from sim.replay import replay
 from sim.workload import Cluster, Workload
 from tests.sim.builders import a_job
 
@@ -36,6 +37,14 @@ def test_shares_of_a_drawn_workload_are_equal() -> None:
     assert shares(workload(generated=True), CLUSTER) == parse_limits("[u:alice=4],[u:bob=4],[u:carol=4]", "test")
 
 
+def test_no_hard_limit_is_less_than_its_users_widest_job() -> None:
+    """carol's share is 1 core, and her job asks for 10: under a hard limit of 1 it would be left out."""
+    assert hard_limits_of(workload(), CLUSTER) == parse_limits("[u:alice=6],[u:bob=3],[u:carol=10]", "test")
+    assert hard_limits_of(workload(generated=True), CLUSTER) == shares(workload(generated=True), CLUSTER)
+    for name in ("hard-limit", "quota", "priority"):
+        assert len(replay(workload(), CLUSTER, resolve(name, workload(), CLUSTER)).records) == 3
+
+
 def test_jobs_that_ran_no_time_have_no_share() -> None:
     assert shares(Workload("test", CLUSTER, (a_job(run_s=0),)), CLUSTER) == Limits({("u", "alice"): 0})
     assert shares(Workload("test", CLUSTER, ()), CLUSTER) == Limits()
@@ -53,7 +62,9 @@ def test_the_names_there_are() -> None:
     layouts = {name: kinds[name].stripe.layout for name in NAMES if kinds[name].stripe.layout != "none"}
     assert layouts == {"packed": "pack", "striped": "stripe", "learned": "learn"}
     assert resolve("quota", workload(), CLUSTER).queue.quotas == shares(workload(), CLUSTER)
-    assert resolve("hard-limit", workload(), CLUSTER).queue.hard.max_run_res["ncpus"] == shares(workload(), CLUSTER)
+    assert resolve("hard-limit", workload(), CLUSTER).queue.hard.max_run_res["ncpus"] == hard_limits_of(
+        workload(), CLUSTER
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.sim.builders import a_job, a_replay, ran
 KEYS = (
     "policy jobs skipped mean_wait_s p95_wait_s mean_bounded_slowdown utilization idle_ratio makespan_s "
     "preempted_jobs preemptions checkpoint_core_s lost_core_s max_head_delay_s cpu_s jobs_per_cpu_s "
-    "moved_promises max_moved_delay_s"
+    "moved_promises max_moved_delay_s every_job_ran"
 )
 NODES = Cluster(4, 1)
 
@@ -28,7 +28,9 @@ def a_workload(name: str = "trace.swf") -> Workload:
 
 
 def test_json_has_the_promised_keys_in_their_order_on_one_line() -> None:
-    line = to_json(measure(a_replay(ran(a_job(), (0, 100)), skipped={"too large": 2, "not 18 fields": 1})))
+    line = to_json(
+        measure(a_replay(ran(a_job(), (0, 100)), skipped={"too large": 2, "not 18 fields": 1})), a_workload()
+    )
     assert "\n" not in line
     values = json.loads(line)
     assert list(values) == KEYS.split()
@@ -50,6 +52,16 @@ def test_the_table_is_aligned_with_its_numbers_to_the_right() -> None:
 def test_a_table_with_nothing_left_out_does_not_mention_it() -> None:
     workload = Workload("trace.swf", None, (a_job(),))
     assert "left out" not in to_table(workload, NODES, [measure(a_replay(ran(a_job(), (0, 100))))])
+
+
+def test_policies_that_ran_different_jobs_are_said_not_to_be_comparable() -> None:
+    workload = Workload("trace.swf", NODES, (a_job(1), a_job(2)))
+    both = measure(a_replay(ran(a_job(1), (0, 100)), ran(a_job(2), (0, 100))))
+    one = measure(a_replay(ran(a_job(1), (0, 100)), policy="hard-limit"))
+    warning = "NOT COMPARABLE: of 2 jobs ran under easy 2, hard-limit 1; each column counts only the jobs that ran"
+    assert to_table(workload, NODES, [both, one]).split("\n")[1] == warning
+    assert "NOT COMPARABLE" not in to_table(workload, NODES, [both, both])
+    assert [json.loads(to_json(each, workload))["every_job_ran"] for each in (both, one)] == [True, False]
 
 
 def test_names_cannot_steer_the_terminal_or_break_the_table() -> None:
