@@ -23,7 +23,7 @@ from tui.core.lines import plain
 from tui.core.listings import LISTINGS, Listing
 from tui.core.listings import quotas as quota_listing
 from tui.core.placing import Widths, header, row
-from tui.core.quota_change import check_queue
+from tui.core.quota_scope import check_scope
 from tui.core.world import World
 from tui.options import look, open_source, source_options
 
@@ -80,7 +80,7 @@ def quotas(*, queue: str | None, **options: Any) -> None:
     """The quotas of one queue, or of all."""
 
     def listing(world: World) -> Listing[Any]:
-        return quota_listing(world, check_queue(world, queue) if queue else "", _cells())
+        return quota_listing(world, check_scope(world, queue) if queue else "", _cells())
 
     _print("quotas", listing, **options)
 

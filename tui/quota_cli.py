@@ -20,9 +20,9 @@ from tui.core.deeds import foresee
 from tui.core.effects import effect_lines
 from tui.core.lines import plain, safe
 from tui.core.placing import Widths, header, row
-from tui.core.queue_rows import execution_queues
-from tui.core.quota_change import change_of, check_entity, check_queue, parse_quota
+from tui.core.quota_change import change_of, check_entity, parse_quota
 from tui.core.quota_rows import quota_columns, quota_rows
+from tui.core.quota_scope import check_scope, quota_scopes, scope_of
 from tui.core.status import quota_data
 from tui.options import look, open_source, source_options
 
@@ -33,7 +33,8 @@ _CELLS = 100
 def quota() -> None:
     """Show soft quotas beside use, or set one.
 
-    Quotas live in PBS, on the queue, as max_run_res_soft; what is set here is what qmgr shows.
+    Quotas live in PBS, on the queue or the server, as max_run_res_soft; what is set here is what qmgr shows. Where a
+    QUEUE is asked for, @server names the whole cluster, and QUEUE:RESOURCE another resource, such as gpu:ngpus.
     """
 
 
@@ -52,7 +53,7 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
     finally:
         source.close()
     try:
-        names = [check_queue(world, queue)] if queue else execution_queues(world)
+        names = [check_scope(world, queue)] if queue else quota_scopes(world)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
@@ -61,7 +62,7 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
     for name in names:
         rows = quota_rows(world, name)
         placed = Widths[EntityKey]().place(quota_columns(rows, _CELLS), list(rows), _CELLS)
-        click.echo(f"{safe(name)} · {world.counted}")
+        click.echo(f"{safe(name)} · {safe(scope_of(world, name).resource)}")
         click.echo("  " + plain(header(placed, Sort())).rstrip())
         for entity in rows:
             click.echo("  " + plain(row(placed, entity)).rstrip())

@@ -47,7 +47,7 @@ def _prepare(pbs: PbsCluster, who: str) -> None:
                 f"import hook bench_{event} application/x-python default {path}",
             )
     elif who == _OURS:
-        deploy(pbs, Settings(schedule=PassSettings(interval_s=600, budget_s=5)))
+        deploy(pbs, Settings(schedule=PassSettings(interval_s=60, budget_s=5)))
         pbs.qmgr("set queue workq resources_available.pbsteer_mode = advise")
 
 

@@ -16,6 +16,7 @@ from tui.core.names import folded_names
 from tui.core.overcommitted import overcommitted
 from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import quota_rows, show_name
+from tui.core.quota_scope import quota_scopes, scope_of
 from tui.core.world import World
 
 _MOST_USERS = 3
@@ -127,7 +128,8 @@ def _problems(world: World) -> list[Line]:
 
 
 def _overcommitted(world: World) -> list[Line]:
-    return [line for queue in execution_queues(world) for line in overcommitted(world.picture, queue, world.counted)]
+    scopes = [scope_of(world, text) for text in quota_scopes(world)]
+    return [line for scope in scopes for line in overcommitted(world.picture, scope.queue, scope.resource)]
 
 
 def _over_quota(world: World) -> list[Line]:

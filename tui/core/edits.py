@@ -24,6 +24,11 @@ def edit_queue(picture: Picture, queue: str, texts: Mapping[str, str]) -> Pictur
     return replace(picture, queues={**picture.queues, queue: _with(picture.queues[queue], texts)})
 
 
+def edit_server(picture: Picture, texts: Mapping[str, str]) -> Picture:
+    """The server with these attributes; empty ones are taken away."""
+    return replace(picture, server=_with(picture.server, texts))
+
+
 def edit_jobs(picture: Picture, ids: Collection[str], texts: Mapping[str, str]) -> Picture:
     """The jobs with these attributes."""
     return replace(picture, jobs={**picture.jobs, **{job: _with(picture.jobs[job], texts) for job in ids}})

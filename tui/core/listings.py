@@ -13,6 +13,7 @@ from tui.core.job_rows import job_columns, job_fields_also
 from tui.core.lines import safe
 from tui.core.queue_rows import execution_queues, queue_columns
 from tui.core.quota_rows import quota_columns, quota_rows
+from tui.core.quota_scope import quota_scopes
 from tui.core.vnode_rows import vnode_columns, vnode_fields_also
 from tui.core.world import World
 
@@ -81,7 +82,7 @@ def queues(world: World) -> Listing[str]:
 
 def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]:
     """Users, groups and projects of one queue, or of every queue, most over quota first; bars for so many cells."""
-    rows = {name: quota_rows(world, name) for name in ([queue] if queue else execution_queues(world))}
+    rows = {name: quota_rows(world, name) for name in ([queue] if queue else quota_scopes(world))}
     by_queue = {name: {c.name: c for c in quota_columns(rows[name], cells)} for name in rows}
     columns: list[Column[QuotaKey]] = [
         Column("queue", "queue", 10, lambda key: key[0], lambda k: ((safe(k[0]), ""),), most=32, names=True)

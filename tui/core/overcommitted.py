@@ -18,18 +18,20 @@ _KINDS = {"u": "users", "g": "groups", "p": "projects"}
 
 
 def overcommitted(picture: Picture, queue: str, counted: str) -> list[Line]:
-    """One line for each kind of quotas of a queue that come to more than its vnodes have of the counted resource."""
-    attributes = picture.queues.get(queue, {})
+    """One line for each kind of quotas of a queue, or of the server where it is "", that come to more than its vnodes
+    have of the counted resource."""
+    attributes = picture.queues.get(queue, {}) if queue else picture.server
     sums: Counter[str] = Counter()
     for (kind, name), quota in soft_limits(attributes, counted).entries.items():
         if kind in _KINDS and name != GENERIC:
             sums[kind] += quota
     if not sums:
         return []
-    there = _capacity(picture, attributes.get("partition", ""), counted)
+    there = _capacity(picture, attributes.get("partition", "") if queue else None, counted)
+    where = f"in {safe(queue)} " if queue else "of the whole cluster "
     return [
         (
-            (f"quotas of {_KINDS[kind]} in {safe(queue)} ", ""),
+            (f"quotas of {_KINDS[kind]} {where}", ""),
             ("add up", "warn"),
             (f" to {total:,} of {there:,} {safe(counted)}", ""),
         )
@@ -38,8 +40,8 @@ def overcommitted(picture: Picture, queue: str, counted: str) -> list[Line]:
     ]
 
 
-def _capacity(picture: Picture, partition: str, counted: str) -> int:
-    """What the vnodes of a partition have, those that are down or offline too: they come back."""
+def _capacity(picture: Picture, partition: str | None, counted: str) -> int:
+    """What the vnodes of a partition have, or all (None), those that are down or offline too: they come back."""
     name = f"resources_available.{counted}"
-    here = (vnode for vnode in picture.vnodes.values() if vnode.get("partition", "") == partition)
+    here = (vnode for vnode in picture.vnodes.values() if partition in (None, vnode.get("partition", "")))
     return sum(parse_amount(vnode.get(name, "")) or 0 for vnode in here)

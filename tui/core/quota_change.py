@@ -1,7 +1,8 @@
-"""Changing one soft quota or one priority of a queue: read what was typed, and make the change and its preview of it.
+"""Changing one soft quota of a queue or the server, or one priority of a queue: what was typed is read, and the change
+and its preview are made of it.
 
-Quotas live in PBS, on the queue, as ``max_run_res_soft.ncpus``; priorities beside them on a resource that no job asks
-for (docs/policies.md, P1 and P2). One entry is set at a time; the others of the queue are left alone.
+Quotas live in PBS, on the queue or the server, as ``max_run_res_soft.ncpus``; priorities beside them on a resource that
+no job asks for (docs/policies.md, P1 and P2). One entry is set at a time; the others there are left alone.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from hooks.resources import PRIORITY
 from policy.limits import EntityKey, show_entity, show_limits
 from tui.core.change import Change, ChangeError
 from tui.core.deeds import Deed
-from tui.core.edits import edit_queue
+from tui.core.edits import edit_queue, edit_server
 from tui.core.facets import Entry, Target
 from tui.core.facts import SOFT_LIMIT, limit_entry, soft_limits
 from tui.core.overcommitted import overcommitted
+from tui.core.quota_scope import QuotaScope, check_scope, scope_of
 from tui.core.world import World
 
 MOST_CORES = 10**9
@@ -46,47 +48,44 @@ def check_entity(kind: str, name: str) -> EntityKey:
     return (kind, name)
 
 
-def check_queue(world: World, queue: str) -> str:
-    """The queue's name, if the server has it. Raises :class:`ChangeError`."""
-    if queue not in world.picture.queues:
-        raise ChangeError(f"queue {queue!r}: the server has {', '.join(sorted(world.picture.queues)) or 'no queues'}")
-    return queue
-
-
 def change_of(world: World, queue: str, entity: EntityKey, after: int | None, resource: str = "") -> Deed:
-    """The change to ``after``, None for no entry, from what the world shows; of the counted resource unless said.
+    """The change to ``after``, None for no entry, from what the world shows; ``queue`` names a scope
+    (:mod:`tui.core.quota_scope`), of whose resource it is unless another is said.
 
     Raises :class:`ChangeError` where nothing would change.
     """
-    resource = resource or world.counted
-    attributes = world.picture.queues[check_queue(world, queue)]
+    scope = scope_of(world, check_scope(world, queue))
+    if resource == PRIORITY and (not scope.queue or ":" in queue):
+        raise ChangeError(f"{queue!r}: priorities stand on queues; allowed is the name of a queue")
+    scope = scope._replace(resource=resource or scope.resource)
     check_entity(*entity)
-    before = limit_entry(attributes, resource, entity)
-    what = "priority " if resource == PRIORITY else ""
+    before = limit_entry(scope.attributes(world.picture), scope.resource, entity)
+    what = "priority " if resource == PRIORITY else "" if scope.resource == world.counted else f"{scope.resource} "
     if before == after:
-        raise ChangeError(f"{entity[1]} already has {what}{show_quota(after)} in {queue}")
+        raise ChangeError(f"{entity[1]} already has {what}{show_quota(after)} in {scope.place}")
     change = Change(
-        Target("queue", queue),
-        f"{what}{entity[1]} {show_quota(before)} → {show_quota(after)} in {queue}",
-        _line(queue, resource, entity, before, after),
-        Entry(resource, entity),
+        Target("queue", scope.queue) if scope.queue else Target("server", world.server_name),
+        f"{what}{entity[1]} {show_quota(before)} → {show_quota(after)} in {scope.place}",
+        _line(scope, entity, before, after),
+        Entry(scope.resource, entity),
         show_quota(before),
         show_quota(after),
-        _line(queue, resource, entity, after, before),
+        _line(scope, entity, after, before),
     )
-    edit = partial(_edit, queue=queue, resource=resource, entity=entity, after=after)
-    notes = overcommitted(edit(world.picture), queue, resource) if resource == world.counted else []
+    edit = partial(_edit, scope=scope, entity=entity, after=after)
+    notes = overcommitted(edit(world.picture), scope.queue, scope.resource) if resource != PRIORITY else []
     return Deed(change.title, (change,), edit, notes=tuple(notes))
 
 
-def _line(queue: str, resource: str, entity: EntityKey, before: int | None, after: int | None) -> tuple[str, ...]:
-    attribute = f"set queue {queue} {SOFT_LIMIT}{resource}"
+def _line(scope: QuotaScope, entity: EntityKey, before: int | None, after: int | None) -> tuple[str, ...]:
+    attribute = f"set {f'queue {scope.queue}' if scope.queue else 'server'} {SOFT_LIMIT}{scope.resource}"
     if after is None:
         return ("qmgr", "-c", f"{attribute} -= [{show_entity(entity)}={before or 0}]")
     return ("qmgr", "-c", f"{attribute} += [{show_entity(entity)}={after}]")
 
 
-def _edit(picture: Picture, queue: str, resource: str, entity: EntityKey, after: int | None) -> Picture:
-    limits = soft_limits(picture.queues[queue], resource)
+def _edit(picture: Picture, scope: QuotaScope, entity: EntityKey, after: int | None) -> Picture:
+    limits = soft_limits(scope.attributes(picture), scope.resource)
     changed = limits.without_entry(entity) if after is None else limits.with_entry(entity, after)
-    return edit_queue(picture, queue, {SOFT_LIMIT + resource: show_limits(changed)})
+    texts = {SOFT_LIMIT + scope.resource: show_limits(changed)}
+    return edit_queue(picture, scope.queue, texts) if scope.queue else edit_server(picture, texts)

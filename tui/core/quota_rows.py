@@ -16,6 +16,8 @@ from tui.core.bars import quota_bar, round_scale, ruler
 from tui.core.columns import Column
 from tui.core.facts import soft_limits
 from tui.core.lines import Line, safe, width
+from tui.core.quota_scope import scope_of
+from tui.core.quota_uses import uses_in
 from tui.core.tally import Use
 from tui.core.world import World
 
@@ -41,13 +43,12 @@ class QuotaRow(NamedTuple):
 
 
 def quota_rows(world: World, queue: str) -> dict[EntityKey, QuotaRow]:
-    """The rows of one queue, most over quota first."""
-    attributes = world.picture.queues.get(queue, {})
-    quotas = soft_limits(attributes, world.counted).entries
+    """The rows of one scope (:mod:`tui.core.quota_scope`), most over quota first."""
+    scope = scope_of(world, queue)
+    attributes = scope.attributes(world.picture)
+    quotas = soft_limits(attributes, scope.resource).entries
     priorities = soft_limits(attributes, PRIORITY).entries
-    users = {name: use for (where, name), use in world.tally.users.items() if where == queue}
-    groups = {name: use for (where, name), use in world.tally.groups.items() if where == queue}
-    projects = {name: use for (where, name), use in world.tally.projects.items() if where == queue}
+    users, groups, projects = uses_in(world, scope)
     entities = dict.fromkeys([("u", name) for name in users], True)
     for kind, uses in (("g", groups), ("p", projects)):
         if (kind, GENERIC) in quotas:

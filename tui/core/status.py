@@ -13,6 +13,7 @@ from tui.core.outcomes import head_of
 from tui.core.overview import overview_lines
 from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import quota_rows
+from tui.core.quota_scope import scope_of
 from tui.core.world import World
 
 
@@ -62,7 +63,8 @@ def _queue(world: World, name: str) -> dict[str, Any]:
 
 def quota_data(world: World, queue: str) -> list[dict[str, Any]]:
     """Use beside quota, most over quota first."""
-    entries = soft_limits(world.picture.queues.get(queue, {}), world.counted).entries
+    scope = scope_of(world, queue)
+    entries = soft_limits(scope.attributes(world.picture), scope.resource).entries
     return [
         {
             "kind": row.entity[0],

@@ -7,8 +7,9 @@ from policy.limits import EntityKey
 from tui.core.actions import CommandError
 from tui.core.deeds import Deed
 from tui.core.facts import limit_entry
-from tui.core.quota_change import change_of, check_entity, check_queue, parse_quota, show_quota
+from tui.core.quota_change import change_of, check_entity, parse_quota, show_quota
 from tui.core.quota_rows import show_name
+from tui.core.quota_scope import check_scope, scope_of
 from tui.desk import Desk
 from tui.dialogs.deed import Question
 from tui.views.quotas import QuotasView
@@ -53,13 +54,14 @@ class Changing:
         desk = self._desk
         world = desk.known_world()
         what = "priority" if resource else "quota"
-        now = limit_entry(world.picture.queues[check_queue(world, queue)], resource or world.counted, entity)
+        scope = scope_of(world, check_scope(world, queue))
+        now = limit_entry(scope.attributes(world.picture), resource or scope.resource, entity)
 
         def prepare(text: str) -> Deed:
             return change_of(desk.known_world(), queue, entity, parse_quota(text, what), resource)
 
         head = f"{show_name(entity)} in {queue} · {what} now {show_quota(now)}"
-        label = what if resource else world.counted
+        label = what if resource else scope.resource
         question = Question(head, prepare, "a number, or none", (), given, label)
         desk.changes.ask(question, desk.known_world)
 

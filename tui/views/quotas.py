@@ -9,8 +9,8 @@ from policy.limits import EntityKey
 from tui.core.columns import Column
 from tui.core.export import Source
 from tui.core.places import Place
-from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import QuotaRow, name_cells, quota_columns, quota_rows
+from tui.core.quota_scope import quota_scopes, scope_of
 from tui.core.world import World
 from tui.views.tables import TableView
 
@@ -29,7 +29,7 @@ class QuotasView(TableView[EntityKey]):
 
     def keys(self, world: World) -> Sequence[EntityKey]:
         """The entities, most over quota first."""
-        queues = execution_queues(world)
+        queues = quota_scopes(world)
         if self.queue not in queues:
             self.queue = queues[0] if queues else ""
         self._rows = quota_rows(world, self.queue)
@@ -42,14 +42,15 @@ class QuotasView(TableView[EntityKey]):
 
     def heading(self, world: World) -> str:
         """The queue and the resource."""
-        return f"quotas · {self.queue} · {world.counted}"
+        scope = scope_of(world, self.queue)
+        return f"quotas · {scope.place} · {scope.resource}"
 
     def move(self, name: str) -> None:
         """Left and right choose the queue."""
         if name not in ("left", "right"):
             super().move(name)
         elif self.shown is not None:
-            queues = execution_queues(self.shown.world)
+            queues = quota_scopes(self.shown.world)
             if self.queue in queues:
                 self.choose(queues[(queues.index(self.queue) + (1 if name == "right" else -1)) % len(queues)])
 

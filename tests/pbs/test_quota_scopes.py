@@ -1,0 +1,55 @@
+"""Quotas of the server, of GPUs beside cores, and of exclusive jobs, on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.hooks.deployed import deploy, drive, quick_settings
+from tests.pbs.cluster import PbsCluster
+
+
+def wait_for_all(pbs: PbsCluster, jobs: Sequence[str]) -> None:
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, f"{jobs} run")
+
+
+def test_the_servers_quota_counts_all_queues(pbs: PbsCluster) -> None:
+    """alice holds 16 of 8 in two queues, neither of which has a quota; bob gets his 16 of 24."""
+    pbs.qmgr("create queue short queue_type=execution,enabled=true,started=true")
+    pbs.qmgr("set server max_run_res_soft.ncpus = '[u:alice=8],[u:bob=16]'")
+    deploy(pbs, quick_settings())
+    drive(pbs, "workq", "short")
+    alices = [pbs.qsub("alice", select="1:ncpus=8", queue=queue) for queue in ("workq", "short")]
+    wait_for_all(pbs, alices)
+    bobs = [pbs.qsub("bob", select="1:ncpus=8", queue=queue) for queue in ("workq", "short")]
+    wait_for_all(pbs, bobs)
+    assert sorted(pbs.job_state(job) for job in alices) == ["Q", "R"]
+
+
+def test_gpus_count_beside_cores(pbs: PbsCluster) -> None:
+    """Each vnode has 2 GPUs. alice is within her cores, but holds 4 GPUs of 2: one run makes room for bob's GPUs."""
+    for vnode in pbs.mom_names:
+        pbs.qmgr(f"set node {vnode} resources_available.ngpus = 2")
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:PBS_GENERIC=24]'")
+    pbs.qmgr("set queue workq max_run_res_soft.ngpus = '[u:PBS_GENERIC=2]'")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    alices = [pbs.qsub("alice", select="1:ncpus=1:ngpus=2") for _ in range(3)]
+    wait_for_all(pbs, alices)
+    bobs = pbs.qsub("bob", select="1:ncpus=1:ngpus=2")
+    wait_for_all(pbs, [bobs])
+    assert sorted(pbs.job_state(job) for job in alices) == ["Q", "R", "R"]
+    second = pbs.qsub("bob", select="1:ncpus=1:ngpus=1")
+    pbs.wait_until(lambda: "pbsteer" in pbs.job(second).get("comment", ""), 120.0, "a pass has told why it waits")
+    assert pbs.job_state(second) == "Q"
+
+
+def test_an_exclusive_job_counts_all_of_its_vnode(pbs: PbsCluster) -> None:
+    """alice asks for one core on each of three vnodes alone: 24 of her 8, and bob gets one of them."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    alices = [pbs.qsub("alice", select="1:ncpus=1", options=("-l", "place=excl")) for _ in range(3)]
+    wait_for_all(pbs, alices)
+    bobs = pbs.qsub("bob", select="1:ncpus=8")
+    wait_for_all(pbs, [bobs])
+    assert sorted(pbs.job_state(job) for job in alices) == ["Q", "R", "R"]
