@@ -55,6 +55,7 @@ BEGIN_S = 1_772_442_000.0
 _SCHED_INTERVAL_S = 60.0
 _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
     "queue": stat_queues,
+    "server": lambda server, _name: stat_server(server),
     "vnode": stat_vnodes,
     "job": stat_jobs,
 }

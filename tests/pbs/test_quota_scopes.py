@@ -27,6 +27,7 @@ def test_the_servers_quota_counts_all_queues(pbs: PbsCluster) -> None:
 
 def test_gpus_count_beside_cores(pbs: PbsCluster) -> None:
     """Each vnode has 2 GPUs. alice is within her cores, but holds 4 GPUs of 2: one run makes room for bob's GPUs."""
+    pbs.qmgr("create resource ngpus type=long,flag=nh")
     for vnode in pbs.mom_names:
         pbs.qmgr(f"set node {vnode} resources_available.ngpus = 2")
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:PBS_GENERIC=24]'")
