@@ -7,7 +7,7 @@ finds the verdict in the :class:`Event`. What a hook logs goes into the simulate
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from types import ModuleType
 from typing import Any
 
@@ -80,6 +80,11 @@ class _server(PbsObject):  # noqa: N801
         """The vnode of this name."""
         server: SimServer = vars(self)["_server"]
         return wrap_vnode(server, name) if name in server.vnodes else None
+
+    def vnodes(self) -> Iterator[_vnode]:
+        """All vnodes, as they are now."""
+        server: SimServer = vars(self)["_server"]
+        return (wrap_vnode(server, name) for name in server.vnodes)
 
     def queue(self, name: str) -> _queue | None:
         """The queue of this name."""

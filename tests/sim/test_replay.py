@@ -238,9 +238,18 @@ def test_a_short_job_is_rescued_and_the_long_one_goes_on_after_it() -> None:
 
 def test_a_job_is_preempted_no_more_often_than_the_cap() -> None:
     workload = trace(a(1, 0, 100, 4), *(a(number, number * 10, 5, 4, "bob") for number in range(2, 9)))
-    result = replay(workload, FOUR, with_quotas({"alice": 0, "bob": 4}, max_preemptions=2))
+    quotas = with_quotas({"alice": 0, "bob": 4}, max_preemptions=2, confine_unpreemptible=False)
+    result = replay(workload, FOUR, quotas)
     assert of(result, 1).preemptions == 2
     assert of(result, 1).segments == ((0, 20), (25, 30), (35, 135))
+
+
+def test_a_job_preempted_up_to_the_cap_starts_within_quota_only() -> None:
+    """Preempted at 20 and at 30, alice's job could not be preempted again; without a quota it never starts."""
+    workload = trace(a(1, 0, 100, 4), *(a(number, number * 10, 5, 4, "bob") for number in range(2, 9)))
+    result = replay(workload, FOUR, with_quotas({"alice": 0, "bob": 4}, max_preemptions=2))
+    assert [record.job.number for record in result.records] == [2, 3, 4, 5, 6, 7, 8]
+    assert result.skipped == {"never startable under the policy": 1}
 
 
 @pytest.mark.parametrize(
