@@ -169,8 +169,15 @@ class Search:
 
     def first_enough(self, offered: Iterable[Run]) -> Room | None:
         """Room by letting go the first runs of those offered, and of these only who is needed, whoever was offered
-        last being kept first; None if all of them are not enough."""
-        coming = iter(offered)
+        last being kept first; None if all of them are not enough. Afterwards nobody counts as gone, so that another
+        search can follow."""
+        try:
+            return self._first_enough(iter(offered))
+        finally:
+            for run in [*self._gone.values()]:
+                self._keep(run)
+
+    def _first_enough(self, coming: Iterator[Run]) -> Room | None:
         order: list[Run] = []
         if self._chunk is not None:
             needed = self._needed_by_count(coming, order, self._chunk)

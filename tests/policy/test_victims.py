@@ -122,6 +122,19 @@ def test_one_after_the_other_leaves_no_trace() -> None:
     assert [search.alone(each) is not None for each in FULL] == [False, True, False, False]
 
 
+def test_a_search_after_another_counts_what_comes_free_once() -> None:
+    """Whether several were enough or not, what they free is not free any more when one alone is looked at."""
+    never = searching(job("9", select="1:ncpus=9+1:ncpus=1"), FULL)
+    assert never.first_enough(FULL) is None
+    assert [never.alone(each) for each in FULL] == [None] * 4
+
+    fits_but_for_head = searching(job("9", select="9"), [FULL[0], FULL[2]], guard=Keeper("1"))
+    assert fits_but_for_head.first_enough([FULL[0]]) is not None
+    room = fits_but_for_head.alone(FULL[0])
+    assert room is not None
+    assert sum(spot.chunks for spot in room.placement.spots if spot.vnode == "v1") <= 8
+
+
 def test_the_world_stays_as_it_is() -> None:
     snapshot: Snapshot = cluster([vnode("v1", 8), vnode("v2", 8)], [job("9", select="16")], FULL)
     Search(snapshot.world(), snapshot.jobs["9"], ALL).first_enough(FULL)
