@@ -38,7 +38,7 @@ class HookHealth(NamedTuple):
 class Evidence(NamedTuple):
     """What there is to judge by. ``record`` is what we wrote down of the server, None where that is lost; ``folder``
     tells whether our folder is there; ``tracking`` is PBS's own file of that name; ``entry`` the last pass;
-    ``applied_s`` when the hooks' present files were written."""
+    ``applied_s`` when the hooks' present files were written; ``alerts`` what was told last, empty for nothing."""
 
     installed: Installed
     record: Record | None = None
@@ -47,6 +47,7 @@ class Evidence(NamedTuple):
     entry: Mapping[str, Any] = {}
     complaints: Sequence[Complaint] = ()
     applied_s: float = 0.0
+    alerts: Mapping[str, Any] = {}
 
 
 class Health(NamedTuple):
@@ -60,6 +61,7 @@ class Health(NamedTuple):
     problems: tuple[str, ...]
     hints: tuple[str, ...]
     installed: bool
+    alerts: Mapping[str, Any] = {}
 
 
 def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> Health:
@@ -79,12 +81,15 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
         late, coming = _check_pass(entry, settings or Settings(), now_s, evidence.applied_s)
         problems += late
         hints += coming
+        problems += _check_alerts(evidence.alerts, settings or Settings())
     else:
         problems.append(_tell_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how")
     errors, settled = _check_complaints(evidence.complaints, now_s, evidence.applied_s)
     problems += errors
     hints += settled
-    return Health(hooks, entry, tuple(evidence.complaints), tuple(problems), tuple(hints), bool(installed.hooks))
+    return Health(
+        hooks, entry, tuple(evidence.complaints), tuple(problems), tuple(hints), bool(installed.hooks), evidence.alerts
+    )
 
 
 def find_waiting_moms(tracking: str) -> dict[str, tuple[str, ...]]:
@@ -218,6 +223,13 @@ def _check_pass(
     if failures:
         found.append(f"of the last pass {show_count(len(failures), 'request')} failed, see above")
     return found, passing
+
+
+def _check_alerts(alerts: Mapping[str, Any], settings: Settings) -> Iterator[str]:
+    if alerts.get("lasting"):
+        yield f"an alert lasts ({', '.join(alerts['lasting'])}), see above"
+    if alerts.get("command_problem") and settings.alerts.command:
+        yield f"the command for alerts failed: {settings.alerts.command[0]}: {alerts['command_problem']}"
 
 
 def _check_complaints(complaints: Sequence[Complaint], now_s: float, applied_s: float) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
+from hooks.alerts import FAILING, HANDED_BACK, Alerts
 from hooks.held import find_held
 from hooks.ifl import Connection
 from hooks.saving import find_silent, forget_hold
@@ -74,21 +75,26 @@ class Trust(NamedTuple):
         return min(_LONGEST_PROOF, _FIRST_PROOF << min(self.setbacks - 1, 10))
 
 
-def begin_pass(pbs_ifl: Any, state: State, settings: Settings, sentences: list[str]) -> Trust:
+def begin_pass(pbs_ifl: Any, state: State, settings: Settings, sentences: list[str], alerts: Alerts) -> Trust:
     """Count this pass before anything in it can fail, and hand the queues back where too many before it have failed.
 
-    What was done goes into ``sentences``. Raises OSError where the disk does not take the count.
+    What was done goes into ``sentences``, and what somebody has to know into ``alerts``: a pass that was killed or ran
+    into its alarm could not say so itself. Raises OSError where the disk does not take the count.
     """
     before = Trust.read(state)
     trust = before.begun()
     trust.write(state)
+    if before.unfinished:
+        alerts.report(FAILING, f"the last pass did not come to its end, {before.unfinished} in a row", time.time())
     if before.spent:
         names = hand_back(pbs_ifl, state, settings.server.mode)
         if names:
-            sentences.append(
+            told = (
                 f"{before.unfinished} passes in a row have failed: scheduler {', '.join(names)} is switched on again"
                 f" and has its queues back; pbsteer drives them after {trust.missing} passes without a failure"
             )
+            sentences.append(told)
+            alerts.report(HANDED_BACK, told, time.time())
         sentences += [f"job {job_id} is held no longer" for job_id in _release_victims(pbs_ifl)]
     return trust
 

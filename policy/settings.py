@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
+from policy.program_line import read_program_line
 from policy.queue_settings import QueueSettings, read_cluster, read_queues
 from policy.wishes import RANK_MODES, SAVE_METHODS, SAVED_STATUS
 
@@ -268,6 +269,13 @@ class ServerSettings:
 
 
 @dataclass(frozen=True)
+class AlertSettings:
+    """The program that gets each alert (failing passes, queues handed back) on its standard input, beside syslog."""
+
+    command: tuple[str, ...] = _setting((), "a list: a program's absolute path, then its arguments", read_program_line)
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings. ``Settings()`` is what a fresh installation has."""
 
@@ -282,6 +290,7 @@ class Settings:
     schedule: PassSettings = field(default_factory=PassSettings)
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    alerts: AlertSettings = field(default_factory=AlertSettings)
     queues: tuple[QueueSettings, ...] = ()
     cluster: QueueSettings = field(default_factory=lambda: QueueSettings(""))
 
@@ -337,6 +346,7 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("schedule", PassSettings),
     ("submission", SubmissionSettings),
     ("server", ServerSettings),
+    ("alerts", AlertSettings),
 )
 
 

@@ -19,12 +19,13 @@ import click
 from hooks.bundle import BundleError, source_digest
 from hooks.chosen import BUILT_IN, Chosen
 from hooks.deploy import Deployment, Removed
-from hooks.installed import DeployError, Reply
+from hooks.installed import DeployError, Reply, read_applied
 from hooks.let_go import Programs
 from hooks.moms import SCRIPTS, install_scripts
 from hooks.part import Part
 from hooks.steps import Step, show_remark, show_steps
 from policy.settings import Settings, SettingsError
+from tui.alert_cli import send_test
 from tui.core.opening import DEFAULT_POLICY, read_settings
 from tui.hooks_status import describe_health, fold, health_as_data, look
 
@@ -74,7 +75,7 @@ def _part_options(command: Command) -> Command:
 
 @click.group()
 def hooks() -> None:
-    """The hooks in the PBS server: plan, apply, remove, status, scripts. As root, on the server's host."""
+    """The hooks in the PBS server: plan, apply, remove, status, alert, scripts. As root, on the server's host."""
 
 
 @hooks.command("plan")
@@ -195,6 +196,23 @@ def status_command(*, as_json: bool, pbs_conf: Path) -> None:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
         _echo_lines(fold(describe_health(health, now_s), width))
     if health.problems:
+        raise SystemExit(1)
+
+
+@hooks.command("alert")
+@_conf_option
+def alert_command(*, pbs_conf: Path) -> None:
+    """Send a test alert by syslog and by the command of the applied settings, and say what became of each.
+
+    Ends with 0 where all that is set worked, else with 1.
+    """
+    deployment, _ = _open(pbs_conf)
+    settings: Settings | None = _guard(lambda: read_applied(deployment.read()))
+    if settings is None:
+        raise click.ClickException("no hooks with settings are in this server: pbsteer hooks apply")
+    lines, is_well = send_test(settings)
+    _echo_lines(lines)
+    if not is_well:
         raise SystemExit(1)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hooks.alerts import describe_alerts
 from hooks.bundle import source_digest
 from hooks.deploy import HOOKS, Deployment
 from hooks.health import Evidence, Health, check_health
@@ -37,6 +38,7 @@ def look(deployment: Deployment, home: Path, now_s: float) -> Health:
         State(folder).read_published(LAST_PASS),
         read_complaints(home / "server_logs", now_s),
         _read_applied_s(home),
+        describe_alerts(State(folder)),
     )
     return check_health(evidence, HOOKS, now_s)
 
@@ -57,6 +59,7 @@ def describe_health(health: Health, now_s: float) -> Iterator[str]:
     if hidden > 0:
         yield f"  ... {hidden:,} before these"
     yield from (f"  {complaint.show()}" for complaint in health.complaints[-_SHOWN_ERRORS:])
+    yield from _describe_last_alert(health.alerts) if health.installed else ()
     if health.hints:
         yield "good to know:"
         yield from (f"  {sentence}" for sentence in health.hints)
@@ -84,6 +87,7 @@ def health_as_data(health: Health, now_s: float) -> dict[str, Any]:
         "hash": source_digest(),
         "hooks": [hook._asdict() for hook in health.hooks],
         "last_pass": entry or None,
+        "last_alert": dict(health.alerts) or None,
         "last_pass_age_s": round(now_s - entry["time_s"], 1) if entry else None,
         "errors": [complaint.show() for complaint in health.complaints[-_SHOWN_ERRORS:]],
         "errors_today": len(health.complaints),
@@ -119,6 +123,14 @@ def describe_last_pass(entry: Mapping[str, Any], now_s: float) -> list[str]:
     passing = entry.get("passing", ())
     lines += [f"  {note}" for note in [*entry["notes"], *entry["failures"]] if note not in passing]
     return lines
+
+
+def _describe_last_alert(alerts: Mapping[str, Any]) -> Iterator[str]:
+    if alerts:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(alerts["time_s"])))
+        unsent = f" (not in syslog: {alerts['syslog']})" if alerts.get("syslog") else ""
+        yield f"last alert: {at}{unsent}"
+        yield f"  {alerts['text']}"
 
 
 def _read_applied_s(home: Path) -> float:

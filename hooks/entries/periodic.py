@@ -22,6 +22,7 @@ from hooks.advise import (
     with_own_priorities,
     write_priorities,
 )
+from hooks.alerts import FAILING, HANDED_BACK, Alerts
 from hooks.carry import Budget, Effects, Powers, carry_out
 from hooks.config import is_removed, read_config
 from hooks.deadline import PassDeadline, Slow, tell_left_out, time_to_decide_s
@@ -76,19 +77,23 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
         return None
     settings = _read_config_if_possible(config)
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
+    alerts = Alerts(state)
     sentences: list[str] = []
     try:
         with state.locked():
             if ahead is not None and vigil.is_over:
                 return None
-            trust = begin_pass(pbs_ifl, state, settings, sentences)
+            trust = begin_pass(pbs_ifl, state, settings, sentences, alerts)
             settings = read_config(config)
+            alerts.use(settings.alerts.command)
             vigil.begin_pass(settings.schedule)
             if ahead is None:
                 sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
             outcome = run_pass(pbs_ifl, settings, state, trust, ahead)
             sentences += outcome.sentences
-            trust.ended().write(state)
+            trust = trust.ended()
+            trust.write(state)
+            alerts.note_pass(trust.missing, time.time())
             return outcome
     except ServerAwayError as error:
         # The server that began this pass is being shut down, as a rule.
@@ -96,16 +101,26 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
         forget_pass(state)
     except SecondWriterError as error:
         if not is_removed(config) and ahead is None:
-            sentences += [f"no pass: {error}", *end_silence(pbs_ifl, state, settings, time.time())]
-    except Exception:
+            sentences.append(f"no pass: {error}")
+            sentences += _end_silence(pbs_ifl, state, settings, alerts)
+    except Exception as error:
         if is_removed(config):
             return None
-        sentences += end_silence(pbs_ifl, state, settings, time.time())
+        alerts.report(FAILING, f"a pass failed: {type(error).__name__}: {error}", time.time())
+        sentences += _end_silence(pbs_ifl, state, settings, alerts)
         raise
     finally:
-        for sentence in sentences:
+        for sentence in [*sentences, *alerts.notes]:
             pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {printable(sentence)}")
     return None
+
+
+def _end_silence(pbs_ifl: Any, state: State, settings: Settings, alerts: Alerts) -> list[str]:
+    now_s = time.time()
+    told = end_silence(pbs_ifl, state, settings, now_s)
+    for sentence in told:
+        alerts.report(HANDED_BACK, sentence, now_s)
+    return told
 
 
 def _read_config_if_possible(path: str | None) -> Settings:

@@ -168,7 +168,7 @@ def test_a_pass_leaves_the_folder_to_one_that_is_still_busy(hook: Hook) -> None:
 
 
 def test_a_pass_whose_hook_is_removed_meanwhile_ends_without_a_word(hook: Hook) -> None:
-    begun = "            trust = begin_pass(pbs_ifl, state, settings, sentences)"
+    begun = "            trust = begin_pass(pbs_ifl, state, settings, sentences, alerts)"
     gone = build("periodic").replace(begun, f"            __import__('os').unlink(config)\n{begun}", 1)
     assert gone.count("unlink(config)") == 1
     world = picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data()

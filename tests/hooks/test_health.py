@@ -17,6 +17,7 @@ from hooks.resources import RESOURCES, Resource
 from hooks.server_log import Complaint
 from policy.settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
+from tui.hooks_status import describe_health
 
 NOW_S = 1_795_230_000.0
 ENTRY: dict[str, Any] = {
@@ -199,3 +200,22 @@ def test_errors_count_since_the_hooks_were_applied(
     assert [hint.partition(" in the")[0] for hint in health.hints] == (
         [f"{past} error{'s' if past > 1 else ''} of the last hour"] if past else []
     )
+
+
+def test_an_alert_that_lasts_and_a_command_that_failed_need_attention(installed: Installed) -> None:
+    told = {"time_s": NOW_S - 60, "kind": "handed back", "text": "switched on again", "syslog": ""}
+    over = check(installed, alerts={**told, "lasting": [], "command_problem": ""})
+    assert over.problems == ()
+    lasting = check(installed, alerts={**told, "lasting": ["handed back"], "command_problem": "ended with 1"})
+    # Of a command that is no longer set nobody needs to know.
+    assert lasting.problems == ("an alert lasts (handed back), see above",)
+    deployed = {
+        name: replace(hook, config='{"alerts": {"command": ["/bin/x"]}}') for name, hook in installed.hooks.items()
+    }
+    failed = check(
+        replace(installed, hooks=deployed), alerts={**told, "lasting": [], "command_problem": "ended with 1"}
+    )
+    assert failed.problems == ("the command for alerts failed: /bin/x: ended with 1",)
+    lines = list(describe_health(lasting._replace(last_pass={}), NOW_S))
+    assert any(line.startswith("last alert: 20") for line in lines)
+    assert "  switched on again" in lines

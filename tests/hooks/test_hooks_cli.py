@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hooks.deploy import HOOKS, Deployment
+from policy.settings import AlertSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
-from tui import hooks_cli
+from tui import alert_cli, hooks_cli
 
 
 def run(*words: str) -> Result:
@@ -258,3 +259,27 @@ def test_a_name_of_a_partition_that_cannot_be_is_a_wrong_use(
     assert result.exit_code == 2
     assert words in result.output
     assert "allowed" in result.output
+
+
+def test_a_test_alert_says_what_became_of_it(conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "told"
+    settings = Settings(alerts=AlertSettings(("/usr/bin/tee", str(told))))
+    monkeypatch.setattr(hooks_cli, "read_applied", lambda _: settings)
+    monkeypatch.setattr(Deployment, "read", lambda _: None)
+    monkeypatch.setattr(alert_cli, "send_line", lambda *_: "")
+    result = run("alert", "--pbs-conf", str(conf))
+    assert result.exit_code == 0
+    assert "command /usr/bin/tee: ended with 0" in result.output
+    assert "a test of alerts" in told.read_text()
+    settings = Settings(alerts=AlertSettings(("/no/such",)))
+    result = run("alert", "--pbs-conf", str(conf))
+    assert result.exit_code == 1
+    assert "command /no/such: not run: /no/such: No such file or directory" in result.output
+
+
+@pytest.mark.parametrize("command", ['"mail"', '["mail"]', "[1]", '["/bin/mail", "a\\u0000b"]', "3"])
+def test_a_command_that_is_no_list_with_an_absolute_path_is_refused(conf: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "site.toml").write_text(f"[alerts]\ncommand = {command}\n")
+    result = run("apply", "--pbs-conf", str(conf), "--policy", str(tmp_path / "site.toml"))
+    assert result.exit_code == 1
+    assert "allowed is a list: a program's absolute path, then its arguments" in result.output

@@ -1,0 +1,156 @@
+"""The site's program for alerts: checked, run without a shell, and ended after ten seconds. A pass never waits for it.
+
+It runs as root, so root alone may be able to change it: the file and every folder on the way to it, links followed,
+belong to root and are writable for nobody else. It gets the text on its standard input, no descriptor of the server,
+and an environment of its own. A process that outlives the pass watches it and writes down how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Callable
+
+TIME_LIMIT_S = 10.0
+_ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C"}
+_MOST_LINKS = 40
+_LOOKS_PER_S = 20
+_HEARD = ("SIGALRM", "SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
+_NOT_RUN = 127
+
+
+def find_fault(program: str) -> str:
+    """A sentence where this may not be run as root; else empty."""
+    try:
+        return _find_fault(program)
+    except OSError as error:
+        return f"{program}: {error.strerror or error}"
+
+
+def _find_fault(program: str) -> str:
+    """Walk from the root, each link replaced by what it names, and look at every folder and file on the way."""
+    left = program.split("/")[::-1]
+    here = Path("/")
+    links = 0
+    while True:
+        found = here.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            links += 1
+            if links > _MOST_LINKS:
+                return f"{program}: too many links"
+            target = str(here.readlink())
+            here = Path("/") if target.startswith("/") else here.parent
+            left += target.split("/")[::-1]
+        elif found.st_uid != 0:
+            return f"{here} belongs to user {found.st_uid}, not to root"
+        elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"{here} is writable for others than root ({stat.filemode(found.st_mode)})"
+        while left and left[-1] in ("", "."):
+            left.pop()
+        if not left:
+            break
+        word = left.pop()
+        here = here.parent if word == ".." else here / word
+    if not stat.S_ISREG(found.st_mode) or not found.st_mode & stat.S_IXUSR:
+        return f"{here} is no program"
+    return ""
+
+
+def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]) -> None:
+    """Run the command in the background; there ``tell`` gets a sentence on what went wrong, empty for nothing.
+
+    Raises OSError where no process can be made.
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        # A child of the child is nobody's here: it leaves no dead process behind, however long this one lives.
+        os.setsid()
+        if not os.fork():
+            _let_go_of_everything()
+            tell(run_program(command, text))
+    finally:
+        os._exit(0)
+
+
+def run_program(command: Sequence[str], text: str, limit_s: float = TIME_LIMIT_S) -> str:
+    """Run the command to its end, no longer than that; a sentence on what went wrong, empty for nothing."""
+    fault = find_fault(command[0])
+    if fault:
+        return f"not run: {fault}"
+    readable, writable = os.pipe()
+    with contextlib.suppress(BlockingIOError):
+        # A pipe takes far more than an alert has; nothing is waited for in any case.
+        os.set_blocking(writable, False)
+        os.write(writable, text.encode("utf-8", "backslashreplace"))
+    os.close(writable)
+    child = os.fork()
+    if not child:
+        try:
+            os.setsid()
+            os.chdir("/")
+            os.umask(0o077)
+            os.dup2(readable, 0)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+            _close_from(3)
+            _hear_signals()
+            os.execve(command[0], list(command), _ENVIRONMENT)  # noqa: S606 - no shell, and root's own file
+        finally:
+            os._exit(_NOT_RUN)
+    os.close(readable)
+    return _wait(child, limit_s)
+
+
+def _wait(child: int, limit_s: float) -> str:
+    until_s = time.monotonic() + limit_s
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() > until_s:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            # Killed apart too: it may have been no further than its fork.
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return f"killed, since it took longer than {limit_s:g} s"
+        time.sleep(1 / _LOOKS_PER_S)
+    if os.WIFSIGNALED(status):
+        return f"ended by signal {os.WTERMSIG(status)}"
+    code = os.WEXITSTATUS(status)
+    return f"ended with {code}" if code else ""
+
+
+def _let_go_of_everything() -> None:
+    """Keep nothing of the process that this one was copied from: the server's sockets, its files, its alarm."""
+    _close_from(0)
+    for _ in range(3):
+        os.open(os.devnull, os.O_RDWR)
+    os.chdir("/")
+    _hear_signals()
+
+
+def _hear_signals() -> None:
+    for name in _HEARD:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _close_from(first: int) -> None:
+    try:
+        numbers = [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 - names of numbers, not paths
+    except OSError:
+        numbers = list(range(os.sysconf("SC_OPEN_MAX")))
+    for number in numbers:
+        if number >= first:
+            with contextlib.suppress(OSError):
+                os.close(number)

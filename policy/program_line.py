@@ -1,0 +1,17 @@
+"""A program with its arguments as a list of texts, as settings name one that is run without a shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MOST_WORDS = 64
+_LONGEST = 1024
+
+
+def read_program_line(value: Any) -> tuple[str, ...] | None:
+    """The list as a tuple, empty for none; None where it is no list of texts, or its first is no absolute path."""
+    if not isinstance(value, (list, tuple)) or len(value) > _MOST_WORDS:
+        return None
+    if not all(isinstance(word, str) and len(word) <= _LONGEST and word.isprintable() for word in value):
+        return None
+    return tuple(value) if not value or value[0].startswith("/") else None
