@@ -70,7 +70,8 @@ def _command(verb: Verb) -> click.Command:
             else:
                 name = world.server_name or source.name
                 demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=not as_json)
-                audit = AuditLog(audit_path(os.environ), actor, name, source.journal.changes)
+                shared, is_real = source.journal.changes, not source.simulated
+                audit = AuditLog(audit_path(os.environ), actor, name, shared, in_syslog=is_real)
                 outcomes = make_all(source, deed.changes, audit, time.time)
         except ChangeError as error:
             raise click.ClickException(str(error)) from error

@@ -64,7 +64,8 @@ def _do(
             return
         name = world.server_name or source.name
         demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=True)
-        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), name)
+        actor, shared = Actor.of_environment(os.environ), source.journal.changes
+        audit = AuditLog(audit_path(os.environ), actor, name, shared, in_syslog=not source.simulated)
         outcome = make(source, deed.changes[0], audit, time.time)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error

@@ -131,7 +131,9 @@ def _set(
             return
         server_name = world.server_name or source.name
         demand_confirmation(deed, server_name, yes=yes, typed=typed, may_ask=True)
-        audit = AuditLog(audit_path(os.environ), Actor.of_environment(os.environ), server_name, source.journal.changes)
+        actor = Actor.of_environment(os.environ)
+        shared, is_real = source.journal.changes, not source.simulated
+        audit = AuditLog(audit_path(os.environ), actor, server_name, shared, in_syslog=is_real)
         outcome = make(source, change, audit, time.time)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error

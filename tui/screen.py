@@ -84,7 +84,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.changes = Changes(
             self,
             source,
-            AuditLog(audit_path, actor, source.name, source.journal.changes),
+            AuditLog(audit_path, actor, source.name, source.journal.changes, in_syslog=not source.simulated),
             self.is_unlocked,
             self.turn_lock,
             site,

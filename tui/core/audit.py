@@ -20,6 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from hooks.syslog import WARNING, send_line
 from tui.core.folders import state_folder
 
 UNCONFIRMED = "unconfirmed"
@@ -76,12 +77,16 @@ class AuditError(OSError):
 
 @dataclass(frozen=True)
 class AuditLog:
-    """The file of one user, for one server; and the administrators' ``shared`` one, where this user may write to it."""
+    """The file of one user, for one server; and the administrators' ``shared`` one, where this user may write to it.
+
+    ``in_syslog``: a change that nobody knows the outcome of goes to the host's syslog as well.
+    """
 
     path: Path
     actor: Actor
     server: str
     shared: Path | None = None
+    in_syslog: bool = False
 
     def write(
         self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str, change: str = ""
@@ -99,6 +104,9 @@ class AuditLog:
             reply,
             change,
         )
+        if stage == UNCONFIRMED and self.in_syslog:
+            told = f"sent to {entry.server} and never confirmed: {command}, by {entry.user} from {entry.origin}"
+            send_line(f"{told}: look whether it was done", WARNING)
         line = json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
