@@ -25,6 +25,7 @@ HOSTILE_NAMES = (
     "\ud800half",
 )
 _SET = re.compile(r"set queue (\S+) max_run_res_soft\.(\w+) (\+=|-=) \[(\w:[^=]+)=(\d+)\]")
+_SERVER_SET = re.compile(r'(?:un)?set server (\S+)(?: = "(.*)")?')
 _PLAIN_SET = re.compile(r"set queue (\S+) (\S+) = (\S+)")
 _NODE_SET = re.compile(r"set node (\S+) state (\+=|-=) offline(?:, comment = (['\"])(.*)\3)?")
 _ENTRY = re.compile(r"\[([^=\]]+)=(\d+)\]")
@@ -166,7 +167,8 @@ class ScriptedSource:
         self.before_read()
         jobs = self.picture.jobs
         kinds = {"queue": self.picture.queues, "job": jobs, "vnode": self.picture.vnodes}
-        return {**kinds, "ended job": {**self.ended, **jobs}}[kind].get(name)
+        server = {self.picture.server.get("name", self.name): self.picture.server}
+        return {**kinds, "ended job": {**self.ended, **jobs}, "server": server}[kind].get(name)
 
     def run(self, argv: Sequence[str]) -> Reply:
         self._demand_up()
@@ -202,6 +204,12 @@ class ScriptedSource:
             vnode, sign, _, comment = node.groups()
             more = {} if comment is None else {"comment": comment}
             self.set_vnode(vnode, state="offline" if sign == "+=" else "free", **more)
+            return
+        of_server = _SERVER_SET.fullmatch(line)
+        if of_server:
+            name, text = of_server.groups()
+            server = {key: value for key, value in self.picture.server.items() if key != name}
+            self.picture = changed(self.picture, server=server if text is None else {**server, name: text})
             return
         plain = _PLAIN_SET.fullmatch(line)
         if plain:

@@ -66,7 +66,8 @@ _SHOWN = {
 
 
 def _simulated(situation: Situation) -> str:
-    return "" if situation.simulated else "only a simulated cluster can be paused, stepped, sped up or loaded"
+    why_not = "only a simulated cluster can be paused, stepped, sped up or loaded; see :pause-pbsteer"
+    return "" if situation.simulated else why_not
 
 
 def _on_row(situation: Situation) -> str:
@@ -225,6 +226,16 @@ ACTIONS: tuple[Action, ...] = (
         "queue user",
         _needs_world,
     ),
+    Action(
+        "pause-pbsteer",
+        (),
+        "change",
+        "start and preempt nothing until resumed, in any mode",
+        "[REASON]",
+        "",
+        _needs_world,
+    ),
+    Action("resume-pbsteer", (), "change", "start and preempt again after a pause", unavailable=_needs_world),
     Action("undo", ("z",), "change", "undo the last change made here", unavailable=_undoable),
     Action("act", ("a",), "act", "what can be done with what is marked or under the cursor", unavailable=_on_row),
     *(Action(verb.name, (), "act", verb.help, verb.usage, _completes(verb), _needs_world) for verb in VERBS),

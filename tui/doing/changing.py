@@ -10,6 +10,7 @@ from tui.core.facts import limit_entry
 from tui.core.quota_change import change_of, check_entity, parse_quota, show_quota
 from tui.core.quota_rows import show_name
 from tui.core.quota_scope import check_scope, scope_of
+from tui.core.server_deeds import REASON, pause, resume
 from tui.desk import Desk
 from tui.dialogs.deed import Question
 from tui.views.quotas import QuotasView
@@ -64,6 +65,24 @@ class Changing:
         label = what if resource else scope.resource
         question = Question(head, prepare, "a number, or none", (), given, label)
         desk.changes.ask(question, desk.known_world)
+
+    def pause_pbsteer(self, argument: str) -> None:
+        """Have the passes start and preempt nothing, for the reason on the line or the one typed into the dialog."""
+        desk = self._desk
+        question = Question(
+            "pause pbsteer",
+            lambda text: pause(desk.known_world(), text.strip()),
+            "a reason",
+            (),
+            argument.strip() or REASON,
+            "reason",
+        )
+        desk.changes.ask(question, desk.known_world)
+
+    def resume_pbsteer(self) -> None:
+        """End a pause by name."""
+        desk = self._desk
+        desk.changes.ask(Question("resume pbsteer", lambda _: resume(desk.known_world())), desk.known_world)
 
     def undo(self) -> None:
         """Take the last change back."""
