@@ -46,9 +46,14 @@ def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
     """Who will be there once the victims are gone and the beneficiaries run: those for whom P3 cuts at their promised
     time, when other runs have ended as well."""
     gone = {preempt.id for preempt in plan.preempts} | ended_by_promise(parts, plan)
-    waiting = {job.id: job for job in parts.jobs}
     stay = [resident for resident in residents(parts, plan) if resident.id not in gone]
-    return stay + [Resident(job, waiting[job], hold.placement) for job, hold in plan.ledger.holds.items()]
+    return stay + beneficiaries(parts, plan)
+
+
+def beneficiaries(parts: Parts, plan: Plan) -> list[Resident]:
+    """Those for whom resources are held, where they will be."""
+    waiting = {job.id: job for job in parts.jobs}
+    return [Resident(job, waiting[job], hold.placement) for job, hold in plan.ledger.holds.items()]
 
 
 def ended_by_promise(parts: Parts, plan: Plan) -> set[str]:

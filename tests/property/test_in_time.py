@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policy import Changes, Job, Ledger, Plan, Preempt, Settings, Snapshot, decide
 from policy.cluster import UNLIMITED_S
 from policy.settings import BackfillSettings, PrioritySettings, QuotaSettings
-from tests.property import audit
+from tests.property import audit, confined_by_hand
 from tests.property.change_strategies import arrivals
 from tests.property.site_strategies import (
     all_settings,
@@ -84,28 +84,31 @@ def test_every_job_runs_its_full_time_once(lively: Lively) -> None:
                 ran_s = [end_s - start_s for start_s, end_s in segments]
                 assert history.charges_s.get(run_id, 0) == 0 or saves(job, settings)
                 assert (sum(ran_s) if saves(job, settings) else ran_s[-1]) == own_s + history.charges_s.get(run_id, 0)
-    _nobody_forgotten(history)
+    _nobody_forgotten(history, settings)
 
 
 @given(st.one_of(contended_lives(), cutting_lives()))
 def test_it_comes_to_rest_however_much_is_preempted(lively: Lively) -> None:
     parts, coming, settings = lively
-    _nobody_forgotten(live(parts, settings, as_estimated, coming=coming))
+    _nobody_forgotten(live(parts, settings, as_estimated, coming=coming), settings)
 
 
 @given(st.one_of(contended_lives(), cutting_lives()), st.sampled_from((1, 20, 300)))
 def test_it_comes_to_rest_where_victims_take_their_time(lively: Lively, letting_go_s: float) -> None:
     parts, coming, settings = lively
-    _nobody_forgotten(live(parts, settings, as_estimated, coming=coming, letting_go_s=letting_go_s))
+    _nobody_forgotten(live(parts, settings, as_estimated, coming=coming, letting_go_s=letting_go_s), settings)
 
 
-def _nobody_forgotten(history: History) -> None:
-    """Whoever still waits at the end has a reason that only somebody from outside can end."""
-    _, _, plan = history.passes[-1]
+def _nobody_forgotten(history: History, settings: Settings) -> None:
+    """Whoever still waits at the end has a reason that only somebody from outside can end. What may not be preempted is
+    left for ever only where it exceeds a quota by itself: nothing runs any more."""
+    snapshot, ledger, plan = history.passes[-1]
     for job_id in history.waiting:
         reason = plan.reason_of(job_id)
         assert reason is not None
-        assert reason.code in LEFT_FOR_EVER, (job_id, reason)
+        assert reason.code in LEFT_FOR_EVER | {"unpreemptible"}, (job_id, reason)
+    if confined_by_hand.check_reasons(parts_of(snapshot), ledger, plan, settings):
+        assert not plan.started.runs
 
 
 @given(lives(), st.sampled_from((0, 20)))
@@ -225,6 +228,25 @@ def test_nobody_is_preempted_more_often_than_the_cap(lively: Lively) -> None:
     history = live(parts, settings, as_estimated, coming=coming)
     counts = Counter(victim for victim, _, _ in history.preempted)
     assert all(count <= settings.quota.cap for count in counts.values())
+
+
+@given(st.one_of(contended_lives(), cutting_lives()))
+def test_what_may_not_be_preempted_starts_only_within_quota(lively: Lively) -> None:
+    parts, coming, settings = lively
+
+    def watch(snapshot: Snapshot, ledger: Ledger, plan: Plan) -> None:
+        now = parts_of(snapshot)
+        confined_by_hand.check_reasons(now, ledger, plan, settings)
+        if may_preempt(parts, settings):
+            confined_by_hand.check_starts(now, ledger, plan, settings)
+
+    live(parts, settings, as_estimated, coming=coming, watch=watch)
+
+
+def may_preempt(parts: Parts, settings: Settings) -> bool:
+    """Whether the rules A and B are of any use there."""
+    by_quota = settings.quota.preempt and any(queue.quotas_by_resource() for queue in parts.queues)
+    return by_quota or (settings.priority.preempt and any(queue.priorities for queue in parts.queues))
 
 
 @given(contended_lives())

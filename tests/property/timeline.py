@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
 from policy.cluster import UNLIMITED_S
 from policy.plan import MovedPromise
+from tests.property import confined_by_hand
 from tests.property.change_strategies import finished_of
-from tests.property.strategies import Parts
+from tests.property.strategies import Parts, parts_of
 
 PASSES = 500
 PASSES_AT_ONCE = 50
@@ -24,7 +25,8 @@ PASSES_AT_ONCE = 50
 class History:
     """``passes`` are the snapshot, ledger and plan of each; ``segments`` each id's runs as (start, end); ``charges_s``
     what saving and restarting has cost it; ``late`` the promised and the real start of heads that came too late;
-    ``moved`` the promises that gave way to a better claim."""
+    ``moved`` the promises that gave way to a better claim, ``lapsed`` the jobs whose promises ended as they may not be
+    preempted and would exceed a quota by now."""
 
     passes: list[tuple[Snapshot, Ledger, Plan]] = field(default_factory=list)
     segments: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
@@ -34,6 +36,7 @@ class History:
     promised_s: dict[str, float] = field(default_factory=dict)
     late: dict[str, tuple[float, float]] = field(default_factory=dict)
     moved: list[MovedPromise] = field(default_factory=list)
+    lapsed: list[str] = field(default_factory=list)
     waiting: Mapping[str, Job] = field(default_factory=dict)
 
 
@@ -125,6 +128,7 @@ class _Life:
             self.history.passes.append((self.snapshot, self._ledger, plan))
             self._watch(self.snapshot, self._ledger, plan)
             self._note(plan)
+            self._note_lapsed(plan)
             self._ledger = plan.ledger
             self.snapshot = plan.started
             if self._letting_go_s or (not plan.preempts and not plan.again):
@@ -153,6 +157,16 @@ class _Life:
                 history.preempted.append((preempt.id, preempt.beneficiary, self._now_s))
                 if self._letting_go_s:
                     self._going[preempt.id] = self._now_s + self._letting_go_s
+
+    def _note_lapsed(self, plan: Plan) -> None:
+        """The promises that the plan no longer keeps, where it says of the job that it may not be preempted: whether it
+        really may not, and would exceed a quota, is checked by hand."""
+        for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
+            reason = plan.reason_of(job_id)
+            if reason is not None and reason.code == "unpreemptible":
+                self.history.promised_s.pop(job_id, None)
+                self.history.lapsed.append(job_id)
+                confined_by_hand.check_reasons(parts_of(self.snapshot), self._ledger, plan, self._settings)
 
     def _requeue(self, run: Run) -> None:
         """The job waits again, with its submit time; a subjob goes back among those of its array that wait."""
