@@ -40,7 +40,8 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
 )  # fmt: skip
 ENDED_ATTRIBUTES: tuple[str, ...] = (*JOB_ATTRIBUTES, "mtime", "obittime", "history_timestamp", "Exit_status")
 SCHED_ATTRIBUTES: tuple[str, ...] = (
-    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets",
+    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "preempt_queue_prio",
+    "preempt_prio",
 )  # fmt: skip
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",

@@ -28,6 +28,7 @@ from hooks.config import is_removed, read_config
 from hooks.deadline import PassDeadline, Slow, tell_left_out, time_to_decide_s
 from hooks.episodes import Episodes
 from hooks.errands import Errands
+from hooks.express import find_express_queues
 from hooks.finished import find_finished, learns, note_runs
 from hooks.heeding import find_unheeded
 from hooks.hints import Hints, find_hints, give_hints
@@ -231,6 +232,8 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust, budget
     notes = [*tell_left_out(plan.count("not-looked-at"), slowest)]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; nobody is preempted there" for queue, why in sorted(deaf.items())]
+    express = find_express_queues(picture, translation.modes, sight.files)
+    notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
     warnings = [complaint] if complaint else []
     notes += [*duties.notes, *warnings, *filter(None, [state.find_group_problem()])]
     return Decision(translation, plan, duties, powers, advice, hints, notes, warnings, slowest)

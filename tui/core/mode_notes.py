@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hooks.express import find_express_queues
 from hooks.heeding import find_unheeded
 from hooks.obstacles import find_obstacles
 from hooks.picture import Picture
@@ -45,6 +46,8 @@ def mode_lines(world: World, after: Picture, queues: Sequence[str], mode: str) -
     lines: list[Line] = [((f"{mode}: {_MEANS[mode]}", ""),)]
     for queue, why in {**obstacles, **find_unheeded(after, advised, files)}.items():
         lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
+    express = find_express_queues(after, {queue: found.modes[queue] for queue in queues if queue in found.modes}, files)
+    lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in express.items()]
     lines += [((safe(note), "warn"),) for note in duties.notes]
     for name in duties.on:
         away = f", but does not run: nobody starts its jobs until pbs_sched -I {name}" if is_down(after, name) else ""
