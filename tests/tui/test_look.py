@@ -260,7 +260,7 @@ async def test_the_help_names_every_action_and_cuts_nothing_off(audit: Path, siz
 async def test_an_empty_table_says_why_it_is_empty(source: ScriptedSource, audit: Path) -> None:
     async with open_console(source, audit, (80, 24)) as steered:
         await steered.press("8")
-        await steered.until_shown("no change has been made yet")
+        await steered.until_shown("no change is known yet of any administrator")
         await steered.press("5", "slash")
         await steered.type("user:nobody")
         await steered.until_shown("no row passes the filter: esc drops it")
