@@ -23,12 +23,13 @@ from policy.world import World
 
 
 class Pool:
-    """The possible victims on some vnodes: in the configured order, by size, by class; the cores of each run over
-    quota; how much may be taken from each owner by quota; the cores in each class; those still exempt."""
+    """The possible victims on some vnodes: in the configured order, by size, by class; whose entries count each; the
+    cores of each run over quota; how much may be taken from each owner by quota; the cores in each class; those still
+    exempt."""
 
     __slots__ = (
         "_most", "_most_of_all", "_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
-        "offers", "ordered", "sizes", "spares",
+        "offers", "ordered", "owners", "sizes", "spares",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class Pool:
         self.sizes: list[tuple[Size, int]] = []
         self.by_class: list[Run] = []
         self.counted: dict[str, int] = {}
+        self.owners: dict[str, Owner] = {}
         self.spares: dict[Owner, int] = {}
         self.in_classes: dict[tuple[str, int], int] = {}
         self.exempt: list[Run] = []
@@ -43,7 +45,7 @@ class Pool:
         # What of it belongs to each user is kept in sums, as it is asked for every job that may preempt.
         self._of_users: dict[str, int] = {}
         self._of_all = 0
-        self._owners: dict[str, list[Owner]] = {}
+        self._owners: dict[str, list[Owner]] | None = None
         self._most: dict[str, int] = {}
         self._most_of_all: int | None = None
 
@@ -76,18 +78,29 @@ class Pool:
     def most_by_quota(self, user: str) -> int:
         """The most cores that rule A could take from others than this user: no owner gives more than is spare."""
         if self._most_of_all is None:
+            self._most_of_all = sum(self._most_of(each) for each in self._over_by_user())
+        return self._most_of_all - self._most_of(user)
+
+    def gives_of(self, user: str) -> str:
+        """The user, if rule A may take from somebody who is counted with this user's runs; else nobody: what it offers
+        such a user it offers all others of that kind."""
+        return user if any(self.spares[owner] > 0 for owner in self._over_by_user().get(user, ())) else ""
+
+    def _over_by_user(self) -> dict[str, list[Owner]]:
+        """The owners over quota, by user. None is added once the pool is made."""
+        if self._owners is None:
+            self._owners = {}
             for owner, spare in self.spares.items():
                 if spare > 0:
                     self._owners.setdefault(owner[1], []).append(owner)
-            self._most_of_all = sum(self._most_of(each) for each in self._owners)
-        return self._most_of_all - self._most_of(user)
+        return self._owners
 
     def _most_of(self, user: str) -> int:
         """The most cores that rule A could take from this user."""
         most = self._most.get(user)
         if most is None:
             cores = self._of_users.get(user, 0)
-            most = sum(min(max(0, self.spares[owner]), cores) for owner in self._owners.get(user, ()))
+            most = sum(min(max(0, self.spares[owner]), cores) for owner in self._over_by_user().get(user, ()))
             self._most[user] = most
         return most
 
@@ -178,6 +191,7 @@ class Candidates:
                     in_classes[kind] = in_classes.get(kind, 0) + cores
                 sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
                 ordered.append(run)
+                pool.owners[run.id] = owner
             # Of equally many cores the first in the configured order, which for these is the least unsaved work.
             sizes.sort(key=lambda sized: (sized[0].cores, sized[1]))
             if self._classes is not None:

@@ -68,6 +68,14 @@ class Capacity:
         twin._changed = dict(self._changed)
         return twin
 
+    def is_like(self, other: Capacity) -> bool:
+        """Whether the same is free there as here."""
+        return (
+            self.levels == other.levels
+            and (self.exclusive, self.usable) == (other.exclusive, other.usable)
+            and self.others.free == other.others.free
+        )
+
     def replace(self, old: Vnode, new: Vnode) -> bool:
         """Put a vnode's new state in place of the old one; False where only building anew gives the right picture."""
         same_kind = (

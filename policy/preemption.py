@@ -8,7 +8,7 @@ or may not be rerun is nobody's victim. The search itself is :mod:`policy.victim
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Callable, NamedTuple
 
@@ -24,7 +24,8 @@ from policy.quotas import Quotas, Standing
 from policy.reasons import Number, Reason
 from policy.reservation import HeadGuard
 from policy.settings import Settings
-from policy.victims import Room, Search
+from policy.standstill import Line, Standstill
+from policy.victims import Room, Search, Size
 from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
 
@@ -96,6 +97,7 @@ class Preemption:
         self._delayed: dict[object, float] = {}
         # What entries hold less by the runs that are let go: with a higher quota these might stay.
         self._going: dict[tuple[str, str, EntityKey], int] = {}
+        self._still = Standstill(quotas)
         self._in_vain = False
         self._taken = 0
 
@@ -216,15 +218,21 @@ class Preemption:
             reason = self._too_few(job, rights, usable, pool)
             self._failed[shape] = (closed.extent, reason)
         else:
-            search = Search(self._world, job, allowed, guard, closed, after_victims)
-            room = self._search(job, rights, search, pool)
+            self._still.renew(len(self._candidates.picked), len(self._promised_within))
+            alike = (allowed, usable, rights, pool.gives_of(job.user), job.request, closed.key)
+            room, blocked_by_head = None, 0
+            if guard is not None or not self._still.has_failed(alike, free):
+                search = Search(self._world, job, allowed, guard, closed, after_victims)
+                room, blocked_by_head = self._search(job, rights, search, pool), search.blocked_by_head
+                if room is None and guard is None:
+                    self._still.note_failed(alike, free)
             if room is not None:
                 over = self._quotas.exceeded_by(job, room.placement) if rights == Rights(True, BASE) else None
                 if over is None:
                     return self._as_found(job, rights, room)
                 # An exclusive job shows what it keeps only where it is.
                 return Reason("over-quota", self._quotas.numbers_of(over, job, room.placement))
-            if search.blocked_by_head:
+            if blocked_by_head:
                 reason = _DELAYS_HEAD
                 self._delaying[shape] = (job.left_s, closed.extent, reason)
             else:
@@ -319,11 +327,11 @@ class Preemption:
             only_base = rights._replace(above=BASE, rank=BASE, queue=None)
             for each in (rights,) if self._classes is None else (only_base, rights):
                 room = self._smallest_sufficient(job, each, search, pool)
-                room = room or self._walk(job, each, search, self._in_order(each, pool))
+                room = room or self._walk(search, self._line(job, each, search, pool))
                 if room is not None:
                     return room
             return None
-        room = self._walk(job, rights, search, self._in_order(rights, pool))
+        room = self._walk(search, self._line(job, rights, search, pool))
         if room is None and rights.by_quota:
             # The first runs in order may use up what their owner is over quota by, and not be enough.
             room = self._smallest_sufficient(job, rights, search, pool)
@@ -334,7 +342,7 @@ class Preemption:
         work, whatever the order of victims: several or, where that repeats less, a single one."""
         unsaved = self._candidates.unsaved
         ordered = sorted(self._in_order(rights, pool), key=unsaved)
-        room = self._walk(job, rights, search, ordered)
+        room = self._walk(search, Line(ordered, self._asks(job, rights, search), self._quotas))
         least = None if room is None else sum(map(unsaved, room.runs))
         for run in ordered[:_SINGLES_FOR_HEAD]:
             if least is None or unsaved(run) >= least:
@@ -347,41 +355,59 @@ class Preemption:
 
     def _smallest_sufficient(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
         """The smallest single run that frees enough; :func:`~policy.victims.size_of` says which cannot."""
-        sizes, spares, lacking = pool.sizes, pool.spares, search.lacking
+        lacking = search.lacking
         piece = min(chunk.cores for chunk in job.request.chunks)
-        for index in range(bisect_left(sizes, ((search.short,), -1)), len(sizes)):
-            (cores, vnodes, most), place = sizes[index]
-            if most < piece or cores + vnodes * (piece - 1) < lacking * piece:
+        is_offered = self._asks(job, rights, search)
+        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
+        singles, known = self._still.singles, key in self._still.singles
+        sizes = singles.get(key)
+        if known and sizes is None:
+            sizes = singles[key] = [sized for sized in self._sizes_of_over(pool, 0) if is_offered(sized[1])]
+        singles.setdefault(key, None)
+        for size, run in self._sizes_of_over(pool, search.short) if sizes is None else sizes:
+            cores, vnodes, most = size
+            if cores < search.short or most < piece or cores + vnodes * (piece - 1) < lacking * piece:
                 continue
             if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
                 break
-            run = pool.ordered[place]
-            if (
-                search.may_use(run)
-                and spares.get(self._quotas.owner(run.job, run.placement), 0) > 0
-                and self._offer(run, job, rights) is not None
-            ):
+            if sizes is not None or is_offered(run):
                 room = search.alone(run)
                 if room is not None:
                     return room
         return None
 
-    def _walk(self, job: Job, rights: Rights, search: Search, ordered: Iterable[Run]) -> Room | None:
-        """The first runs of those given that are enough, each asked with those before it gone."""
-        gone: list[Run] = []
+    def _sizes_of_over(self, pool: Pool, short: int) -> Iterator[tuple[Size, Run]]:
+        """The runs of at least so many cores whose owners are over quota, smallest first."""
+        sizes, spares = pool.sizes, pool.spares
+        for index in range(bisect_left(sizes, ((short,), -1)), len(sizes)):
+            size, place = sizes[index]
+            run = pool.ordered[place]
+            if spares.get(pool.owners[run.id], 0) > 0:
+                yield size, run
 
-        def offered() -> Iterator[Run]:
-            for run in ordered:
-                if search.may_use(run) and self._offer(run, job, rights) is not None:
-                    self._quotas.shift(run.job, -1, run.placement)
-                    gone.append(run)
-                    yield run
+    def _asks(self, job: Job, rights: Rights, search: Search) -> Callable[[Run], bool]:
+        """Tells of a run whether it may be taken for this job, as use stands when it is asked."""
+        return lambda run: search.may_use(run) and self._offer(run, job, rights) is not None
 
+    def _line(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Line:
+        """The runs offered to the job in order."""
+        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
+        line = self._still.lines.get(key)
+        if line is None:
+            line = Line(self._in_order(rights, pool), self._asks(job, rights, search), self._quotas)
+            self._still.lines[key] = line
+        return line
+
+    def _walk(self, search: Search, line: Line) -> Room | None:
+        """The first runs of the line that are enough."""
+        runs = line.runs()
         try:
-            return search.first_enough(offered())
+            return search.first_enough(runs)
+        except BaseException:
+            self._still.forget()
+            raise
         finally:
-            for run in gone:
-                self._quotas.shift(run.job, 1, run.placement)
+            runs.close()
 
     def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
         """The runs of lower classes in P2's order, then those that only rule A offers: those of the base class, then
@@ -395,7 +421,7 @@ class Preemption:
             return
         above_base: list[Run] = []
         for run in pool.ordered:
-            if run.id not in seen and pool.spares.get(self._quotas.owner(run.job, run.placement), 0) > 0:
+            if run.id not in seen and pool.spares.get(pool.owners[run.id], 0) > 0:
                 if classes is not None and classes.of_victim(run) != BASE:
                     above_base.append(run)
                 else:
@@ -445,7 +471,9 @@ class Preemption:
 
         # Those that have run longest are the first to be enough.
         oldest = sorted(pool.ordered, key=lambda run: (run.start_s, run.id))
-        room = self._walk(job, rights, search(), oldest) or self._search(job, rights, search(), pool)
+        looked = search()
+        room = self._walk(looked, Line(oldest, self._asks(job, rights, looked), self._quotas))
+        room = room or self._search(job, rights, search(), pool)
         if room is None:
             return None
         exempt_s = self._settings.exempt_s

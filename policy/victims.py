@@ -106,11 +106,11 @@ class Search:
     ) -> None:
         self._capacity: Capacity = (world.capacity if free is None else free).copy()
         self._capacity.take_amounts(closed.shares)
-        self._closed = closed.vnodes
+        self.closed = closed.vnodes
         self._ever = allowed
         allowed &= ~closed.vnodes
         self._job = job
-        self._allowed = allowed
+        self.allowed = allowed
         self._guard = guard
         self._gone: dict[str, Run] = {}
         self._placement: Placement | None = None
@@ -135,9 +135,9 @@ class Search:
 
     def may_use(self, run: Run) -> bool:
         """Whether the run holds anything where the job may run."""
-        if not self._closed:
+        if not self.closed:
             return True
-        return any(share.mask & self._allowed for share in run.placement.shares(self._capacity.directory))
+        return any(share.mask & self.allowed for share in run.placement.shares(self._capacity.directory))
 
     def may_gain_enough(self, size: Size) -> bool:
         """Whether a run of this size alone could be enough, as far as its size tells."""
@@ -149,7 +149,7 @@ class Search:
         """Whether the job fits without any victim, so that only the reserved job is in its way."""
         if self._guard is None or (self._by_cores and self._idle < self._job.cores):
             return False
-        return fit(self._capacity, self._job.request, self._allowed, self._ever) is not None
+        return fit(self._capacity, self._job.request, self.allowed, self._ever) is not None
 
     def without_victims(self) -> Room | None:
         """Room without preempting anything."""
@@ -263,7 +263,7 @@ class Search:
         capacity = self._capacity
         for mask, amounts, chunks, _ in run.placement.shares(capacity.directory):
             held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
-            if capacity.reaches(mask & self._allowed, self._smallest - held):
+            if capacity.reaches(mask & self.allowed, self._smallest - held):
                 return True
         return False
 
@@ -282,12 +282,12 @@ class Search:
     def _works(self) -> bool:
         if self._chunk is not None and not self._fits(self._chunk):
             return False
-        placement = fit(self._capacity, self._job.request, self._allowed, self._ever)
+        placement = fit(self._capacity, self._job.request, self.allowed, self._ever)
         if placement is None:
             return False
         if self._guard is not None and not self._guard.admits(placement):
             avoided = self._guard.vnodes_of_head()
-            beside = fit(self._capacity, self._job.request, self._allowed & ~avoided, self._ever) if avoided else None
+            beside = fit(self._capacity, self._job.request, self.allowed & ~avoided, self._ever) if avoided else None
             if beside is None or not self._guard.admits(beside):
                 self.blocked_by_head += 1
                 return False

@@ -95,7 +95,7 @@ class Site:
         finished = [self._finished(before.runs[run_id], now_s) for run_id in ended]
         new = [self._job(now_s) for _ in gone]
         names = {self._name(draw.randrange(self._vnodes)) for _ in range(self._vnodes // 100)}
-        readings = {name: self._reading(now_s) for name in names} if self._wishes else {}
+        readings = {name: self._reading(now_s) for name in sorted(names)} if self._wishes else {}
         return before.apply(Changes(now_s, [*new, *let_go], gone=[*ended, *gone], readings=readings, finished=finished))
 
     def _finished(self, run: Run, now_s: float) -> Finished:
