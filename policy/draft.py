@@ -6,13 +6,12 @@ noted with the one that undoes it, so that the snapshot stays what it was. The w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from policy.asked import Asked
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.core_lists import NO_CORES, Cores
+from policy.kept_for_next import array_of, asked_by, moved_so_far
 from policy.ledger import PROMISE, Backfilled, Cut, Hold, Ledger, Moved
 from policy.placement import Placement
 from policy.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
@@ -329,7 +328,7 @@ class Draft:
         preemptions: Mapping[str, int] = ledger.preemptions
         if preemptions or self.preempts:
             counts = {
-                run: count for run, count in preemptions.items() if run in runs or run in jobs or _array_of(run) in jobs
+                run: count for run, count in preemptions.items() if run in runs or run in jobs or array_of(run) in jobs
             }
             for preempt in self.preempts:
                 if not preempt.again:
@@ -353,9 +352,9 @@ class Draft:
             cores = cores if lists == cores else lists
         moved: Mapping[str, Moved] = ledger.moved
         if moved or self.moved:
-            moved = self._moved_so_far()
+            moved = moved_so_far(ledger, self.moved, jobs)
         stripes = scene.placer.stripes if ledger.stripes or "placer" in scene.__dict__ else ledger.stripes
-        asked = self._asked(promises)
+        asked = asked_by(ledger, promises, self.holds, jobs)
         if (
             promises is ledger.promises
             and preemptions is ledger.preemptions
@@ -384,34 +383,3 @@ class Draft:
             asked=asked,
             moved=moved,
         )
-
-    def _asked(self, promises: Mapping[str, float]) -> Mapping[str, Asked]:
-        """What those asked for to whom promises and holds were given: those of now as they ask now."""
-        before, jobs, holds = self._ledger.asked, self._world.jobs, self._ledger.holds
-        if not before and not promises and not self.holds:
-            return before
-        asked = {
-            job_id: Asked.of(jobs[job_id])
-            if job_id not in before or (job_id in self.holds and job_id not in holds)
-            else before[job_id]
-            for job_id in (*promises, *self.holds)
-            if job_id in jobs
-        }
-        return before if asked == before else asked
-
-    def _moved_so_far(self) -> Mapping[str, Moved]:
-        """How the promises of the jobs that wait have moved, in this pass and before."""
-        waiting, known = self._world.jobs, self._ledger.moved
-        moved = {job: each for job, each in known.items() if job in waiting}
-        for head, now in self.moved.items():
-            before = known.get(head, Moved(now.was_s, 0, ""))
-            moved[head] = Moved(before.first_s, before.times + 1, now.beneficiary)
-        return moved
-
-
-def _array_of(run_id: str) -> str:
-    """The id of the array that a subjob's id belongs to; the id itself where it is no subjob's."""
-    return _INDEX.sub("[]", run_id, count=1)
-
-
-_INDEX = re.compile(r"\[[0-9]+\]")
