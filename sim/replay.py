@@ -18,7 +18,7 @@ from typing import Callable
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.placement import Placement
-from policy.plan import MovedPromise, Start
+from policy.plan import MovedPromise, Plan, Start
 from sim.applications import traits_of
 from sim.contention import Contention, Shape
 from sim.policies import Policy
@@ -206,6 +206,8 @@ class _Run:
         snapshot = self._snapshot.apply(changes)
         while True:
             plan = decide(snapshot, self._ledger, self._settings)
+            if plan.ledger.promises is not self._ledger.promises:
+                self._note_lapsed(plan)
             self._ledger, snapshot = plan.ledger, plan.started
             for start in plan.starts:
                 self._start(start, now_s)
@@ -220,6 +222,13 @@ class _Run:
             snapshot = snapshot.apply(Changes(now_s, [self._preempt(p.id, now_s) for p in plan.preempts]))
         self._snapshot = snapshot
         return _NEVER_S if plan.next_s is None else plan.next_s
+
+    def _note_lapsed(self, plan: Plan) -> None:
+        """The promises that ended as the job may not be preempted and would exceed a quota by now."""
+        for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
+            reason = plan.reason_of(job_id)
+            if reason is not None and reason.code == "unpreemptible":
+                self._lives[job_id].promised_s = None
 
     def _start(self, start: Start, now_s: float) -> None:
         life = self._lives[start.id]

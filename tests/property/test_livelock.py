@@ -8,7 +8,7 @@ when they were promised.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from unittest import mock
 
@@ -30,8 +30,8 @@ PASSES_A_JOB = 60
 
 
 @contextmanager
-def counted_passes(most: int) -> Iterator[Counter[str]]:
-    """Counts the passes, and ends a replay that takes more than ``most``."""
+def counted_passes(most: int, watch: Callable[[Plan], None] = lambda _plan: None) -> Iterator[Counter[str]]:
+    """Counts the passes, lets ``watch`` see each, and ends a replay that takes more than ``most``."""
     seen: Counter[str] = Counter()
 
     def decide_and_count(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan:
@@ -39,16 +39,17 @@ def counted_passes(most: int) -> Iterator[Counter[str]]:
         assert seen["passes"] <= most, f"still busy after {most} passes"
         plan = decide(snapshot, ledger, settings)
         seen.update(preempt.reason.code for preempt in plan.preempts)
+        watch(plan)
         return plan
 
     with mock.patch.object(sim.replay, "decide", decide_and_count):
         yield seen
 
 
-def to_the_end(drawn: Drawn, policy: Policy) -> Replay:
+def to_the_end(drawn: Drawn, policy: Policy, watch: Callable[[Plan], None] = lambda _plan: None) -> Replay:
     """The replay, ended where it takes more passes than any that comes to rest."""
     workload, cluster = drawn
-    with counted_passes(PASSES_A_JOB * len(workload.jobs) + 100):
+    with counted_passes(PASSES_A_JOB * len(workload.jobs) + 100, watch):
         return replay(workload, cluster, policy)
 
 
@@ -58,9 +59,24 @@ def ran_s(record: JobRecord) -> float:
 
 @given(workloads(), policies())
 def test_every_job_ends(drawn: Drawn, policy: Policy) -> None:
-    result = to_the_end(drawn, policy)
-    assert [record.job for record in result.records] == list(drawn[0].jobs)
-    assert result.skipped == {}
+    """But those that were preempted up to the cap and ask for more than a quota that counts them: these are counted."""
+    plans: list[Plan] = []
+    result = to_the_end(drawn, policy, plans.append)
+    ended = {record.job.number for record in result.records}
+    left = [job for job in drawn[0].jobs if job.number not in ended]
+    assert result.skipped == ({"never startable under the policy": len(left)} if left else {})
+    assert [record.job for record in result.records] == [job for job in drawn[0].jobs if job.number in ended]
+    preempted = Counter(preempt.id for plan in plans for preempt in plan.preempts)
+    by_quota = policy.settings.quota.preempt and bool(policy.queue.quotas)
+    by_class = policy.settings.priority.preempt and bool(policy.queue.priorities)
+    for job in left:
+        reason = plans[-1].reason_of(str(job.number))
+        assert reason is not None
+        assert reason.code == "unpreemptible", (job, reason)
+        assert by_quota or by_class
+        assert preempted[str(job.number)] >= policy.settings.quota.cap
+        limits = policy.queue.quotas.bounds(job.user, job.group, "")
+        assert any(job.cores > limit for _, limit in limits), (job, limits)
 
 
 @given(workloads(), policies())

@@ -16,6 +16,7 @@ from policy.ledger import Backfilled
 from policy.placement import Placement, Spot
 from policy.request import Chunk, Request, parse_request
 from tests.property import audit
+from tests.property.backfilled_strategies import backfilling_clusters
 from tests.property.change_strategies import arrivals
 from tests.property.site_strategies import cutting_settings, lively
 from tests.property.strategies import NOW_S, USERS, Parts, clusters, crowded_clusters, parts_of
@@ -27,7 +28,9 @@ CUTS = ("cut-for-promise", "cut-for-rescue")
 
 def lives(*, plain: bool = False) -> st.SearchStrategy[Lively]:
     """Clusters where P3 cuts and perhaps rescues; plain ones are a matter of counting cores."""
-    parts = st.one_of(clusters(plain=True), crowded_clusters(), *(() if plain else (clusters(), alone_on_vnodes())))
+    counted = st.one_of(clusters(plain=True), crowded_clusters())
+    several = st.one_of(backfilling_clusters(), counted, clusters(), alone_on_vnodes(), backfilling_clusters())
+    parts = counted if plain else several
     pairs = st.tuples(parts, lively(cutting_settings()))
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), arrivals(pair[0]), st.just(pair[1])))
 

@@ -44,10 +44,11 @@ def limited(draw: st.DrawFn, settings: st.SearchStrategy[Settings]) -> Limited:
         place = Placement((Spot(vnode.name, (("ncpus", 1),), job.cores),))
         runs.append(Run(job.id, job, NOW_S - 5, place, NOW_S - 5 + job.left_s))
     wide = _job(10, "carol", draw(st.integers(max(2, sum(cores) - 2), sum(cores))), "workq", draw(_SECONDS), NOW_S - 3)
+    sizes = st.sampled_from((1, 1, 2, 3))
     numbers = range(11, 11 + draw(st.integers(1, 7)))
     small = [
         _job(
-            number, draw(_OWNERS), draw(st.integers(1, 3)), draw(st.sampled_from(names)), draw(_SECONDS),
+            number, draw(_OWNERS), draw(sizes), draw(st.sampled_from(names)), draw(_SECONDS),
             NOW_S + draw(st.sampled_from((-2, -2, -1, 1, 12, 30))),
         )
         for number in numbers
@@ -67,7 +68,7 @@ def _job(number: int, user: str, cores: int, queue: str, estimate_s: float, subm
 
 def _hard(widest: int) -> st.SearchStrategy[HardLimits]:
     key: st.SearchStrategy[EntityKey] = st.sampled_from((("u", GENERIC), ("u", "carol"), ("g", "chem"), ALL))
-    cores = st.dictionaries(key, st.integers(widest, widest + 2), max_size=2)
+    cores = st.dictionaries(key, st.sampled_from((widest, widest, widest + 1, widest + 2)), min_size=1, max_size=2)
     runs = st.dictionaries(key, st.integers(1, 3), max_size=1)
     return st.builds(lambda run, res: HardLimits(Limits(run), {"ncpus": Limits(res)}), runs, cores)
 
