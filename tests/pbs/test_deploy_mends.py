@@ -141,7 +141,11 @@ def test_root_of_another_host_counts_as_a_manager_only_where_pbs_says_so(pbs: Pb
     job_id = pbs.qsub("alice", options=["-h"])
     argv = ["qalter", "-l", "select=1:ncpus=9999", job_id]
     mom = pbs.mom_names[0]
-    # PBS asks the hook first, and would refuse what that lets through.
-    assert "this job can never run" in pbs.run(argv, host=mom).stderr
+
+    def is_refused_by_the_hook() -> bool:
+        return "this job can never run" in pbs.run(argv, host=mom).stderr
+
+    # PBS asks the hook first, and would refuse what that lets through, as it does for a while after a slow look.
+    pbs.wait_until(is_refused_by_the_hook, 120.0, "the hook refuses the alteration")
     pbs.qmgr("set server managers = root@*")
     pbs.run(argv, host=mom).demand_success()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policy.settings import QuotaSettings
 from tests.hooks.deployed import wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven, why_it_waits
@@ -63,8 +64,9 @@ def test_each_queue_judges_its_jobs_by_its_own_quotas(pbs: PbsCluster) -> None:
 
 
 def test_a_job_that_cannot_be_run_again_is_never_a_victim(pbs: PbsCluster) -> None:
+    """The site lets such jobs start over quota."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
-    driven(pbs)
+    driven(pbs, quota=QuotaSettings(confine_unpreemptible=False))
     alices = fill(pbs, "alice", "-r", "n")
     bobs = pbs.qsub("bob", select="1:ncpus=8")
     why_it_waits(pbs, bobs)

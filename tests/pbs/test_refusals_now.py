@@ -25,13 +25,13 @@ def rare_passes(submission: SubmissionSettings | None = None) -> Settings:
 def test_a_vnode_that_was_enlarged_since_the_last_pass_counts_as_it_is(pbs: PbsCluster) -> None:
     deployment = deploy(pbs, quick_settings("advise"))
     deployment.apply(rare_passes(), lambda _: None)
-    too_large = pbs.try_qsub("alice", select="1:ncpus=12")
-    assert "the largest host open to that queue has ncpus=8" in too_large.stderr
+    too_large = pbs.wait_for_refusal("alice", select="1:ncpus=12")
+    assert "the largest host open to that queue has ncpus=8" in too_large
     vnode = next(iter(pbs.pbsnodes()))
     pbs.qmgr(f"set node {vnode} resources_available.ncpus = 16")
     job_id = pbs.qsub("alice", select="1:ncpus=12", options=["-h"])
-    still = pbs.try_qsub("alice", select="1:ncpus=17")
-    assert "the largest host open to that queue has ncpus=16" in still.stderr
+    still = pbs.wait_for_refusal("alice", select="1:ncpus=17")
+    assert "the largest host open to that queue has ncpus=16" in still
     altered = pbs.run(["qalter", "-l", "select=1:ncpus=16", job_id], user="alice")
     assert altered.status == 0, altered.stderr
     pbs.qmgr(f"set node {vnode} resources_available.ncpus = 8")

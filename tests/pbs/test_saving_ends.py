@@ -12,7 +12,7 @@ from hooks.installed import DeployError
 from policy.settings import CheckpointSettings
 from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, state_of
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting import SIGNAL, counting, passes_with, submit, wait_until_it_counts
+from tests.pbs.counting import SIGNAL, counting, log_of, passes_with, submit, wait_until_it_counts
 
 GRACE_S = 20
 GOAL = 150
@@ -100,15 +100,17 @@ def test_the_hooks_do_not_go_while_a_job_saves(pbs: PbsCluster) -> None:
 def test_whose_beneficiary_is_deleted_runs_again_only_where_it_says_that_it_saved(
     pbs: PbsCluster, exit_status: int
 ) -> None:
-    """It goes on for a while after it was asked, as many programs do, and then ends in its own way."""
+    """It goes on after it was asked, as many programs do, and ends in its own way once the request is withdrawn."""
     prepare(pbs, grace_s=120)
-    ends = f"[ $count -ge 30 ] && [ ! -e $saved.again ] && touch $saved.again && save && exit {exit_status}"
+    ends = f"[ -e $saved.end ] && [ ! -e $saved.again ] && touch $saved.again && save && exit {exit_status}"
     job, bobs = ask_for(
         pbs, counting(":", goal=GOAL).replace("    echo $count >> $log\n", f"    echo $count >> $log\n    {ends}\n")
     )
     pbs.run(["qdel", bobs], user="bob").demand_success()
     pbs.wait_until(lambda: withdrawn(pbs, job), 60.0, "the request to save is withdrawn")
     assert withdrawn(pbs, job) == "beneficiary-gone"
+    may_end = log_of(pbs, job).with_suffix(".saved.end")
+    pbs.run(["touch", str(may_end)], user="alice").demand_success()
     ended = pbs.wait_for_state(job, "F", 180.0)
     assert ended["run_count"] == (2 if exit_status == 85 else 1)
     assert ended["Exit_status"] == 0

@@ -86,7 +86,7 @@ def test_what_passes_do_themselves_is_no_administrators_change(pbs: PbsCluster) 
     drive(pbs)
     job = pbs.qsub("alice", select="1:ncpus=8")
     pbs.wait_for_state(job, "R")
-    assert "scheduling = n" in pbs.server_log(), "the pass did switch the scheduler off"
+    assert "attributes unset: scheduling" in pbs.server_log(), "the pass did switch the scheduler off"
     wait_for_pass(pbs)
     pbs.qmgr("set sched default scheduling = False")
 

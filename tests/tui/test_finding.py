@@ -33,8 +33,8 @@ def header(steered: Steered) -> str:
 
 
 async def test_jobs_come_running_then_waiting_in_the_plans_order_then_held(source: ScriptedSource, audit: Path) -> None:
-    urgent = a_job("erin", 1, Priority="100")
-    source.picture = changed(source.picture, jobs={**source.picture.jobs, "20.hpc1": urgent})
+    first = a_job("erin", 1, **{"Resource_List.pbsteer_priority": "100"})
+    source.picture = changed(source.picture, jobs={**source.picture.jobs, "20.hpc1": first})
     async with open_console(source, audit, (120, 30)) as steered:
         await steered.press("5")
         assert ids(steered) == ["11", "12", "20", "13", "14", "16[]", "15"]
