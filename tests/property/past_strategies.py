@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from policy import Ledger
 from policy.asked import Asked
-from policy.ledger import Backfilled, Cut, History, Hold, Tally
+from policy.ledger import Backfilled, Cut, History, Hold, Moved, Tally
 from policy.placement import Placement, Spot, parse_exec_vnode
 from policy.request import Chunk, Request
 from tests.property.strategies import NOW_S, USERS, Parts
@@ -109,4 +109,5 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
         st.dictionaries(ids, cores, max_size=2),
         first_behind=counts,
         asked=st.dictionaries(ids, st.builds(Asked, names, ends, requests, amounts), max_size=2),
+        moved=st.dictionaries(ids, st.builds(Moved, times, counts, ids), max_size=2),
     )

@@ -159,7 +159,13 @@ def all_settings() -> st.SearchStrategy[Settings]:
         schedule=st.builds(PassSettings, interval_s=st.integers(1, 60), max_starts=st.sampled_from((1, 3, 500))),
         server=st.builds(ServerSettings, mode=st.sampled_from(MODES)),
         queues=st.lists(
-            st.builds(QueueSettings, st.sampled_from(("a", "b", "ü q")), limit_sets(), limit_sets(), rankings()),
+            st.builds(
+                QueueSettings,
+                st.sampled_from(("a", "b", "ü q")),
+                limits_by_resource(),
+                limits_by_resource(),
+                rankings(),
+            ),
             max_size=3,
             unique_by=lambda queue: queue.name,
         ).map(tuple),
@@ -211,3 +217,9 @@ def nobody_makes_room(settings: Settings, kind: str) -> Settings:
         priority=PrioritySettings(preempt=False),
         rescue=RescueSettings(enabled=False),
     )
+
+
+def limits_by_resource() -> st.SearchStrategy[dict[str, Limits]]:
+    """Limits on cores, GPUs or both; none that are empty, as a file has none."""
+    tables = st.dictionaries(st.sampled_from(("ncpus", "ngpus")), limit_sets(), max_size=2)
+    return tables.map(lambda table: {resource: limits for resource, limits in table.items() if limits})
