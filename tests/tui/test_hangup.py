@@ -36,8 +36,8 @@ def test_a_console_ends_with_its_terminal(before: signal.Handlers, tmp_path: Pat
             seen = b""
             while b"READ-ONLY" not in seen:
                 seen += os.read(ours, 65536)
-            os.close(ours)
             assert list(tmp_path.glob("pbsteer-demo-*"))
+            os.close(ours)
             assert console.wait(PATIENCE_S) == -signal.SIGHUP
         finally:
             console.kill()
