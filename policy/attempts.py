@@ -90,7 +90,11 @@ class Attempts:
             self._try(self._turns.in_turn if region.reservation is None else self._turns.behind, job, region)
 
     def _try(self, turn: Callable[[Job, Region], None], job: Job, region: Region) -> bool:
-        """Whether the job was tried, or will be by :meth:`finish`."""
+        """Whether the job was tried, or will be by :meth:`finish`.
+
+        An attempt that the deadline ends counts: the next pass begins with the job behind it, so that one that takes
+        all the time does not keep others out for ever.
+        """
         deadline = self._deadline
         if deadline.is_over():
             self._draft.leave(job, _NOT_LOOKED_AT)
@@ -110,7 +114,6 @@ class Attempts:
                 self._postponed.append(left)
             else:
                 self._draft.leave(left, _NOT_LOOKED_AT)
-                return False
         return True
 
     def _until_time_is_up(self, attempt: Callable[[], None]) -> bool:

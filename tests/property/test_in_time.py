@@ -327,7 +327,7 @@ def test_the_drawn_lives_are_worth_it() -> None:
     """Among those drawn there are promises and preemptions by each rule, or these laws prove nothing."""
     seen: Counter[str] = Counter()
 
-    @settings_of_law(max_examples=150)
+    @settings_of_law(max_examples=300)
     @given(st.one_of(contended_lives(), cutting_lives(rescue=True)))
     def look(lively: Lively) -> None:
         parts, coming, settings = lively
