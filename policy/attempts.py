@@ -1,13 +1,14 @@
 """Attempts to place waiting jobs, within the time that the pass has.
 
 A user whose jobs have taken their share of the time is passed over until all other users' jobs were tried. When the
-time is up, the jobs that are left share one reason; the next pass begins behind its heads with the jobs that this one
-left out, so that no job is left out for ever.
+time is up, the jobs that are left share one reason; the next pass begins with the jobs that this one left out, so that
+no job is left out for ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Callable
 
 from policy.cluster import Job
@@ -21,9 +22,23 @@ from policy.turns import Turns
 _NOT_LOOKED_AT = Reason("not-looked-at")
 
 
+class _Outcome(Enum):
+    """What came of a job's attempt: it was made, perhaps until the deadline; :meth:`Attempts.finish` makes it; or
+    there was no time for it."""
+
+    TRIED = "tried"
+    POSTPONED = "postponed"
+    LEFT_OUT = "left out"
+
+
 class Attempts:
-    """The attempts of one pass. ``first_behind`` is which of the jobs behind a head the next pass is to try first,
-    counted in the order in which this pass would try them: 0 where this one has tried them all."""
+    """The attempts of one pass, and with which jobs the next one is to begin.
+
+    ``first_behind`` is which of the jobs behind a head the next pass tries first, counted in the order in which this
+    pass would try them: 0 where this one has tried them all. ``tried_in_vain`` is how many jobs, counted in queue order
+    and without those that have a promise, neither started nor became the head: the next pass tries that many after all
+    others. It is 0 where no job was left out.
+    """
 
     def __init__(self, scene: Scene, draft: Draft, turns: Turns, deadline: Deadline) -> None:
         self._world = scene.world
@@ -33,6 +48,11 @@ class Attempts:
         self._limited = deadline is not NEVER
         self._shares = True
         self._postponed: list[Job] = []
+        self._promises = scene.ledger.promises
+        self._to_pass_over = scene.ledger.tried_in_vain if self._limited else 0
+        self._passed_over: list[Job] = []
+        self._in_vain = 0
+        self._left_out = False
         self._of_user: str | None = None
         self._under_way = False
         if self._limited:
@@ -52,6 +72,11 @@ class Attempts:
             return 0
         return (self._begun_with + self._tried_behind) % self._behind
 
+    @property
+    def tried_in_vain(self) -> int:
+        """See the class."""
+        return self._in_vain if self._left_out else 0
+
     def in_order(self, jobs: Sequence[Job]) -> Sequence[Job]:
         """All jobs behind the heads in the order in which they are tried: first those that the last pass left out."""
         if not self.begins_elsewhere or not jobs:
@@ -61,10 +86,14 @@ class Attempts:
 
     def in_turn(self, job: Job, region: Region) -> None:
         """Let the job have its turn where there is no head yet."""
-        if self._limited:
-            self._try(self._turns.in_turn, job, region)
-        else:
+        if not self._limited:
             self._turns.in_turn(job, region)
+        elif self._to_pass_over and job.id not in self._promises:
+            self._to_pass_over -= 1
+            self._passed_over.append(job)
+            self._in_vain += 1
+        elif self._is_in_vain(job, region):
+            self._in_vain += 1
 
     def behind(self, job: Job, region: Region) -> None:
         """Let the job have its turn behind the head."""
@@ -72,7 +101,7 @@ class Attempts:
             self._turns.behind(job, region)
             return
         self._behind += 1
-        if self._try(self._turns.behind, job, region):
+        if self._try(self._turns.behind, job, region) is not _Outcome.LEFT_OUT:
             self._tried_behind += 1
 
     def guard(self, attempt: Callable[[], None]) -> None:
@@ -83,25 +112,40 @@ class Attempts:
             self._until_time_is_up(attempt)
 
     def finish(self) -> None:
-        """Try the jobs that were passed over for their users' share."""
+        """Try the jobs that were passed over: those that were tried in vain by an earlier pass, then those of users
+        whose share was spent."""
+        self._to_pass_over = 0
+        if self._passed_over and not self._deadline.is_over():
+            self._in_vain = 0
+        for job in self._passed_over:
+            if self._is_in_vain(job, self._draft.regions[job.queue]):
+                self._in_vain += 1
         self._shares = False
         for job in self._postponed:
-            region = self._draft.regions[job.queue]
-            self._try(self._turns.in_turn if region.reservation is None else self._turns.behind, job, region)
+            self._try_at_last(job, self._draft.regions[job.queue])
 
-    def _try(self, turn: Callable[[Job, Region], None], job: Job, region: Region) -> bool:
-        """Whether the job was tried, or will be by :meth:`finish`.
+    def _is_in_vain(self, job: Job, region: Region) -> bool:
+        """Let the job have its turn. Whether that turn neither started it nor made it the head."""
+        outcome = self._try_at_last(job, region)
+        return outcome is _Outcome.TRIED and region.reservation is None and job.id in self._world.jobs
 
-        An attempt that the deadline ends counts: the next pass begins with the job behind it, so that one that takes
-        all the time does not keep others out for ever.
+    def _try_at_last(self, job: Job, region: Region) -> _Outcome:
+        """The job's turn, behind the head where there is one by now."""
+        return self._try(self._turns.in_turn if region.reservation is None else self._turns.behind, job, region)
+
+    def _try(self, turn: Callable[[Job, Region], None], job: Job, region: Region) -> _Outcome:
+        """What comes of the job's turn.
+
+        An attempt that the deadline ends counts as made: the next pass begins with the job behind it, so that one that
+        takes all the time does not keep others out for ever.
         """
         deadline = self._deadline
         if deadline.is_over():
-            self._draft.leave(job, _NOT_LOOKED_AT)
-            return False
+            self._leave_out(job)
+            return _Outcome.LEFT_OUT
         if self._shares and deadline.is_share_spent(job.user):
             self._postponed.append(job)
-            return True
+            return _Outcome.POSTPONED
         deadline.begin(job)
         self._of_user = job.user
         ended = self._until_time_is_up(lambda: turn(job, region))
@@ -112,9 +156,14 @@ class Attempts:
             left = self._world.jobs.get(job.id, job)
             if self._shares and not deadline.is_over():
                 self._postponed.append(left)
-            else:
-                self._draft.leave(left, _NOT_LOOKED_AT)
-        return True
+                return _Outcome.POSTPONED
+            self._leave_out(left)
+        return _Outcome.TRIED
+
+    def _leave_out(self, job: Job) -> None:
+        """Give the job the reason of those that the pass had no time for."""
+        self._left_out = True
+        self._draft.leave(job, _NOT_LOOKED_AT)
 
     def _until_time_is_up(self, attempt: Callable[[], None]) -> bool:
         """Whether the attempt came to its end."""

@@ -25,7 +25,8 @@ from policy.world import Op
 class Draft:
     """The plan in the making. ``moves`` counts what changed who holds what,
     ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due, ``again`` whether
-    one is at once; ``first_behind`` is the next ledger's."""
+    one is at once; ``first_behind`` and ``tried_in_vain`` are the next
+    ledger's."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -54,6 +55,7 @@ class Draft:
         self.taken_back = 0
         self._after_victims: tuple[int, Capacity | None] = (-1, None)
         self.first_behind = 0
+        self.tried_in_vain = 0
         for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
             region = Region(mask, capacity.idle(mask), total)
             for queue in queues:
@@ -368,6 +370,7 @@ class Draft:
             and not self.holds
             and not ledger.holds
             and self.first_behind == ledger.first_behind
+            and self.tried_in_vain == ledger.tried_in_vain
         ):
             return ledger
         return ledger._replace(
@@ -380,6 +383,7 @@ class Draft:
             cuts=cuts,
             cores=cores,
             first_behind=self.first_behind,
+            tried_in_vain=self.tried_in_vain,
             asked=asked,
             moved=moved,
         )

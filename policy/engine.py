@@ -114,7 +114,7 @@ class _Pass:
             self._walk_plainly(entries, region)
         else:
             self._walk(entries)
-        draft.first_behind = self._attempts.first_behind
+        draft.first_behind, draft.tried_in_vain = self._attempts.first_behind, self._attempts.tried_in_vain
         self._turns.settle_heads()
         if settings.rescue.enabled:
             self._attempts.guard(lambda: rescue(self._scene, draft, self._turns.holds))

@@ -96,6 +96,8 @@ class Ledger(NamedTuple):
     were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
     ``asked``: what each of those with a promise or a hold asked for when it was given.
     ``first_behind``: which of the jobs behind the heads is tried first, as the last pass had no time left for it.
+    ``tried_in_vain``: how many of the other jobs are tried last, as the last pass tried them in vain before its time
+    was up.
     ``moved``: waiting job to how its promise moved for jobs with a better claim.
     """
 
@@ -111,6 +113,7 @@ class Ledger(NamedTuple):
     cuts: Mapping[str, Cut] = _NOTHING
     cores: Mapping[str, Cores] = _NOTHING
     first_behind: int = 0
+    tried_in_vain: int = 0
     asked: Mapping[str, Asked] = _NOTHING
     moved: Mapping[str, Moved] = _NOTHING
 
@@ -149,6 +152,7 @@ class Ledger(NamedTuple):
                 run: {vnode: list(numbers) for vnode, numbers in cores.items()} for run, cores in self.cores.items()
             },
             "first_behind": self.first_behind,
+            "tried_in_vain": self.tried_in_vain,
             "asked": {job: asked.to_data() for job, asked in self.asked.items()},
             "moved": {job: list(moved) for job, moved in self.moved.items()},
         }
@@ -183,6 +187,7 @@ class Ledger(NamedTuple):
                 cuts=_each(data["cuts"], _cut),
                 cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
                 first_behind=_count(data.get("first_behind", 0)),
+                tried_in_vain=_count(data.get("tried_in_vain", 0)),
                 asked=_each(data.get("asked", {}), Asked.from_data),
                 # A ledger of this version that was written before promises could move has none.
                 moved=_each(data.get("moved", {}), _moved),

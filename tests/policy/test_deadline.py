@@ -51,6 +51,29 @@ def test_the_next_pass_begins_behind_the_head_with_the_jobs_that_were_left_out(o
     assert decide(snapshot, ledger, settings, deadline=Countdown()).ledger.first_behind == 0
 
 
+def test_jobs_that_never_fit_do_not_keep_those_behind_them_untried() -> None:
+    """Nothing heads the queue, and three jobs are tried in vain in the time of each pass."""
+    hopeless = [job(str(number), f"user{number}", "9", 1000 + number) for number in range(1, 7)]
+    jobs = [*hopeless, job("7", "bob", "9", 2000), job("8", "bob", "1", 2001)]
+    snapshot = cluster([vnode("v1", 8)], jobs)
+    ledger, tried = Ledger(), []
+    for _ in range(3):
+        plan = decide(snapshot, ledger, Settings(), deadline=Countdown(3))
+        ledger = plan.ledger
+        seen = codes(plan)
+        tried.append(([job_id for job_id in sorted(seen) if seen[job_id] == "never-fits"], started(plan)))
+    assert tried == [(["1", "2", "3"], []), (["4", "5", "6"], []), (["7"], ["8"])]
+    assert decide(snapshot, ledger, Settings(), deadline=Countdown()).ledger.tried_in_vain == 0
+
+
+def test_a_pass_whose_time_starts_have_taken_keeps_the_queue_order_in_the_next_one() -> None:
+    jobs = [job(str(number), "alice", "1", 1000 + number) for number in range(1, 7)]
+    first = decide(cluster([vnode("v1", 8)], jobs), Ledger(), Settings(), deadline=Countdown(2))
+    assert started(first) == ["1", "2"]
+    then = cluster([vnode("v1", 8)], jobs[2:], [run(str(number), "alice", "v1=1", 1000) for number in (1, 2)])
+    assert started(decide(then, first.ledger, Settings(), deadline=Countdown(2))) == ["3", "4"]
+
+
 def test_the_jobs_of_a_user_whose_share_is_spent_come_last() -> None:
     jobs = [job(str(number), "mallory", COSTLY) for number in range(1, 4)] + [job("9", "bob")]
     snapshot = cluster([vnode(f"v{number}", 4, has={"mem": 1 << 20}) for number in range(50)], jobs)

@@ -25,6 +25,7 @@ FULL = Ledger(
     {"1.s": Cut(91.5, "cut-for-rescue", (("beneficiary", "4.s"), ("left_s", UNLIMITED_S)))},
     {"5.s": {"v1": (0, 1, 8), "v2": ()}},
     17,
+    3,
     {
         "3.s": Asked(
             "workq",
@@ -62,6 +63,7 @@ def test_written_in_words_of_pbs() -> None:
         "cuts": {"1.s": [91.5, "cut-for-rescue", [["beneficiary", "4.s"], ["left_s", None]]]},
         "cores": {"5.s": {"v1": [0, 1, 8], "v2": []}},
         "first_behind": 17,
+        "tried_in_vain": 3,
         "asked": {
             "3.s": {
                 "queue": "workq",
@@ -87,7 +89,7 @@ def test_the_second_version_is_read_without_what_was_learned_of_all_users_togeth
 
 def test_a_part_that_came_later_need_not_be_there() -> None:
     older = {key: value for key, value in data().items() if key not in LATER}
-    assert Ledger.from_data(older) == FULL._replace(first_behind=0, asked={}, moved={})
+    assert Ledger.from_data(older) == FULL._replace(first_behind=0, tried_in_vain=0, asked={}, moved={})
 
 
 @pytest.mark.parametrize("version", [0, VERSION + 1, "1", None, True])
@@ -155,7 +157,7 @@ def test_bad_data_is_refused(changed: dict[str, Any]) -> None:
         Ledger.from_data(data(**changed))
 
 
-LATER = {"first_behind", "asked", "moved"}
+LATER = {"first_behind", "tried_in_vain", "asked", "moved"}
 """Parts that an older ledger of this version does not have."""
 
 

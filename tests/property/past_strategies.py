@@ -108,6 +108,7 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
         st.dictionaries(ids, st.builds(Cut, times, names, numbers), max_size=2),
         st.dictionaries(ids, cores, max_size=2),
         first_behind=counts,
+        tried_in_vain=counts,
         asked=st.dictionaries(ids, st.builds(Asked, names, ends, requests, amounts), max_size=2),
         moved=st.dictionaries(ids, st.builds(Moved, times, counts, ids), max_size=2),
     )
