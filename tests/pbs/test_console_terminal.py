@@ -101,7 +101,7 @@ def test_each_view_shows_the_cluster(pbs: PbsCluster, state: Path) -> None:
             terminal.press(key)
             terminal.wait_for(*texts)
         terminal.command(f"job {short(waiting)}")
-        terminal.wait_for(f"{short(waiting)} bob · workq · 500 cores", "ask for less")
+        terminal.wait_for(f"{short(waiting)} bob · workq · 500 cores", "another request")
         terminal.press("q")
         terminal.wait_until(lambda _: terminal.has_ended(), "the end of the console")
     assert audit(state) == []
