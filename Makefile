@@ -46,7 +46,7 @@ floor: dev       ## policy/ and hooks/ run under Python 3.9
 test: dev        ## all tests; those that need a real PBS server say so where there is none
 	$(BIN)/python -m pytest --benchmark-skip -n $(WORKERS) --dist worksteal --ignore tests/pbs --ignore tests/faults \
 		--ignore tests/property
-	$(BIN)/python -m pytest tests/property
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/property
 	$(BIN)/python -m pytest -n $(TESTBEDS) --dist loadfile tests/pbs || \
 		{ echo "run once more, one by one: what failed above while $(TESTBEDS) testbeds shared this machine"; \
 		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/pbs; }
