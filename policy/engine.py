@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policy.attempts import Attempts
+from policy.backfilling import wait_behind
 from policy.cluster import Job
 from policy.deadline import NEVER, Deadline
 from policy.draft import Draft
@@ -115,7 +116,7 @@ class _Pass:
         else:
             self._walk(entries)
         draft.first_behind, draft.tried_in_vain = self._attempts.first_behind, self._attempts.tried_in_vain
-        self._turns.settle_heads()
+        self._turns.heads.settle()
         if settings.rescue.enabled:
             self._attempts.guard(lambda: rescue(self._scene, draft, self._turns.holds))
         if self._shrinks:
@@ -205,7 +206,8 @@ class _Pass:
         if small:
             if self._settings.backfill.order == "shortest-first" and len(small) > 1:
                 small = self._shortest_first(small)
-            self._turns.small_ones(self._attempts.in_order(small), region, self._attempts.behind)
+            ordered = self._attempts.in_order(small)
+            wait_behind(self._scene, self._draft, ordered, region, self._attempts.behind)
         self._take_what_was_set_aside()
 
     def _walk(self, entries: Sequence[Entry]) -> None:

@@ -16,10 +16,10 @@ from policy.ledger import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Hold
 from policy.limits import show_entity
 from policy.placement import Placement
 from policy.plan import Preempt
-from policy.preemption import Victim
 from policy.quotas import Standing
 from policy.reasons import Reason
 from policy.scene import Scene
+from policy.victim_selection import Victim
 from policy.windows import NOTHING_CLOSED
 
 

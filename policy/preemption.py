@@ -2,15 +2,13 @@
 
 Rule A offers the runs of other users who are over quota and stay at or above it; rule B the runs of strictly lower
 classes. A site turns on one or both; with both, either suffices. Who has not run long enough, was preempted too often,
-or may not be rerun is nobody's victim. The search itself is :mod:`policy.victims`.
+or may not be rerun is nobody's victim. Which of the others go is :mod:`policy.victim_selection`'s.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
 from functools import partial
-from typing import Callable, NamedTuple
+from typing import Callable
 
 from policy.candidates import Candidates, Pool
 from policy.capacity import Capacity
@@ -19,41 +17,20 @@ from policy.cluster import Job, Run
 from policy.ledger import Ledger
 from policy.limits import EntityKey, show_entity
 from policy.offers import Rights
-from policy.placement import Placement
-from policy.quotas import Quotas, Standing
+from policy.quotas import Quotas
 from policy.reasons import Number, Reason
 from policy.reservation import HeadGuard
 from policy.settings import Settings
-from policy.standstill import Line, Standstill
-from policy.victims import Room, Search, Size
+from policy.standstill import Standstill
+from policy.victim_selection import Found, VictimSelection
+from policy.victims import Search
 from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
-
-
-class Victim(NamedTuple):
-    """A run to be preempted, and why it may be: the entry that is over, or (None) its lower class."""
-
-    run: Run
-    standing: Standing | None
-
-
-class Found(NamedTuple):
-    """Victims whose resources, with what is idle, hold the job there."""
-
-    placement: Placement
-    victims: tuple[Victim, ...]
-
 
 _DELAYS_HEAD = Reason("preempt-delays-head")
 
 _DELAYED_LOOKED_AT = 32
 """Of so many shapes of jobs whose delay is not over a pass finds out whether they could preempt: each is a search."""
-
-# Where so many single victims would each delay the head, another single one hardly helps: take several.
-_SINGLES_BESIDE_HEAD = 16
-
-# So many single victims are tried for less repeated work than several victims would cost.
-_SINGLES_FOR_HEAD = 64
 
 
 class Preemption:
@@ -88,8 +65,6 @@ class Preemption:
         self._failed: dict[object, tuple[int, Reason]] = {}
         # Shapes that what the victims leave over did not hold, by the shortest estimate that was tried.
         self._no_surplus: dict[object, tuple[Capacity, float]] = {}
-        # Starts of this pass that were promised to jobs within quota.
-        self._promised_within: set[str] = set()
         # Shapes that could preempt but for exempt time, by the longest estimate and the most closed with which they
         # could.
         self._exempting: dict[object, tuple[float, int, Reason]] = {}
@@ -98,6 +73,9 @@ class Preemption:
         # What entries hold less by the runs that are let go: with a higher quota these might stay.
         self._going: dict[tuple[str, str, EntityKey], int] = {}
         self._still = Standstill(quotas)
+        self._selection = VictimSelection(
+            world, quotas, classes, self._candidates, self._still, settings.quota.victim_order
+        )
         self._in_vain = False
         self._taken = 0
 
@@ -218,18 +196,18 @@ class Preemption:
             reason = self._too_few(job, rights, usable, pool)
             self._failed[shape] = (closed.extent, reason)
         else:
-            self._still.renew(len(self._candidates.picked), len(self._promised_within))
+            self._still.renew(len(self._candidates.picked), len(self._selection.promised_within))
             alike = (allowed, usable, rights, pool.gives_of(job.user), job.request, closed.key)
             room, blocked_by_head = None, 0
             if guard is not None or not self._still.has_failed(alike, free):
                 search = Search(self._world, job, allowed, guard, closed, after_victims)
-                room, blocked_by_head = self._search(job, rights, search, pool), search.blocked_by_head
+                room, blocked_by_head = self._selection.select(job, rights, search, pool), search.blocked_by_head
                 if room is None and guard is None:
                     self._still.note_failed(alike, free)
             if room is not None:
                 over = self._quotas.exceeded_by(job, room.placement) if rights == Rights(True, BASE) else None
                 if over is None:
-                    return self._as_found(job, rights, room)
+                    return self._selection.as_found(job, rights, room)
                 # An exclusive job shows what it keeps only where it is.
                 return Reason("over-quota", self._quotas.numbers_of(over, job, room.placement))
             if blocked_by_head:
@@ -271,7 +249,7 @@ class Preemption:
 
     def keep_promised_start(self, run_id: str) -> None:
         """A job within quota starts as it was promised: rule A does not take the start back in this pass."""
-        self._promised_within.add(run_id)
+        self._selection.promised_within.add(run_id)
 
     def spent(self) -> Reason | None:
         """Why nobody preempts in this pass any more; None as long as somebody may."""
@@ -295,152 +273,6 @@ class Preemption:
         self._if_not_exempt = None
         self._exempting.clear()
         self._delayed.clear()
-
-    # Who is a victim
-
-    def _rule_for(self, run: Run, rights: Rights) -> Victim | None:
-        """The run as a victim of a job with these rights, whoever's; None where neither rule offers it now."""
-        rank = BASE if self._classes is None else self._classes.of_victim(run)
-        if rights.by_class(rank, run.job.queue):
-            return Victim(run, None)
-        if rights.may_take(rank, run.job.queue) and run.id not in self._promised_within:
-            standing = self._quotas.surplus(run.job, run.placement)
-            return None if standing is None else Victim(run, standing)
-        return None
-
-    def _offer(self, run: Run, job: Job, rights: Rights) -> Victim | None:
-        """The run as a victim of this job; None where it may not be taken for it."""
-        if run.id in self._candidates.picked or run.id not in self._world.runs:
-            return None
-        if run.job.user == job.user:
-            rights = rights._replace(by_quota=False)
-        return self._rule_for(run, rights)
-
-    # The search
-
-    def _search(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        if search.fits_but_for_head():
-            return self._least_repeated(job, rights, search, pool)
-        lower = any(cores and rights.by_class(rank, queue) for (queue, rank), cores in pool.in_classes.items())
-        if rights.by_quota and not lower and self._settings.victim_order == "smallest-sufficient":
-            # Runs of the base class go first, so all others are left out as long as these are enough.
-            only_base = rights._replace(above=BASE, rank=BASE, queue=None)
-            for each in (rights,) if self._classes is None else (only_base, rights):
-                room = self._smallest_sufficient(job, each, search, pool)
-                room = room or self._walk(search, self._line(job, each, search, pool))
-                if room is not None:
-                    return room
-            return None
-        room = self._walk(search, self._line(job, rights, search, pool))
-        if room is None and rights.by_quota:
-            # The first runs in order may use up what their owner is over quota by, and not be enough.
-            room = self._smallest_sufficient(job, rights, search, pool)
-        return room
-
-    def _least_repeated(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """Victims where the job fits but for the head: they only make room beside it, so those go that repeat the least
-        work, whatever the order of victims: several or, where that repeats less, a single one."""
-        unsaved = self._candidates.unsaved
-        ordered = sorted(self._in_order(rights, pool), key=unsaved)
-        room = self._walk(search, Line(ordered, self._asks(job, rights, search), self._quotas))
-        least = None if room is None else sum(map(unsaved, room.runs))
-        for run in ordered[:_SINGLES_FOR_HEAD]:
-            if least is None or unsaved(run) >= least:
-                break
-            if search.may_use(run) and self._offer(run, job, rights) is not None:
-                single = search.alone(run)
-                if single is not None:
-                    return single
-        return room
-
-    def _smallest_sufficient(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """The smallest single run that frees enough; :func:`~policy.victims.size_of` says which cannot."""
-        lacking = search.lacking
-        piece = min(chunk.cores for chunk in job.request.chunks)
-        is_offered = self._asks(job, rights, search)
-        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
-        singles, known = self._still.singles, key in self._still.singles
-        sizes = singles.get(key)
-        if known and sizes is None:
-            sizes = singles[key] = [sized for sized in self._sizes_of_over(pool, 0) if is_offered(sized[1])]
-        singles.setdefault(key, None)
-        for size, run in self._sizes_of_over(pool, search.short) if sizes is None else sizes:
-            cores, vnodes, most = size
-            if cores < search.short or most < piece or cores + vnodes * (piece - 1) < lacking * piece:
-                continue
-            if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
-                break
-            if sizes is not None or is_offered(run):
-                room = search.alone(run)
-                if room is not None:
-                    return room
-        return None
-
-    def _sizes_of_over(self, pool: Pool, short: int) -> Iterator[tuple[Size, Run]]:
-        """The runs of at least so many cores whose owners are over quota, smallest first."""
-        sizes, spares = pool.sizes, pool.spares
-        for index in range(bisect_left(sizes, ((short,), -1)), len(sizes)):
-            size, place = sizes[index]
-            run = pool.ordered[place]
-            if spares.get(pool.owners[run.id], 0) > 0:
-                yield size, run
-
-    def _asks(self, job: Job, rights: Rights, search: Search) -> Callable[[Run], bool]:
-        """Tells of a run whether it may be taken for this job, as use stands when it is asked."""
-        return lambda run: search.may_use(run) and self._offer(run, job, rights) is not None
-
-    def _line(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Line:
-        """The runs offered to the job in order."""
-        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
-        line = self._still.lines.get(key)
-        if line is None:
-            line = Line(self._in_order(rights, pool), self._asks(job, rights, search), self._quotas)
-            self._still.lines[key] = line
-        return line
-
-    def _walk(self, search: Search, line: Line) -> Room | None:
-        """The first runs of the line that are enough."""
-        runs = line.runs()
-        try:
-            return search.first_enough(runs)
-        except BaseException:
-            self._still.forget()
-            raise
-        finally:
-            runs.close()
-
-    def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
-        """The runs of lower classes in P2's order, then those that only rule A offers: those of the base class, then
-        the others, in the configured order."""
-        classes, seen = self._classes, set()
-        for run in pool.by_class if rights.above != BASE and classes is not None else ():
-            if classes is not None and rights.by_class(classes.of_victim(run), run.job.queue):
-                seen.add(run.id)
-                yield run
-        if not rights.by_quota:
-            return
-        above_base: list[Run] = []
-        for run in pool.ordered:
-            if run.id not in seen and pool.spares.get(pool.owners[run.id], 0) > 0:
-                if classes is not None and classes.of_victim(run) != BASE:
-                    above_base.append(run)
-                else:
-                    yield run
-        yield from above_base
-
-    def _as_found(self, job: Job, rights: Rights, room: Room) -> Found:
-        """The victims, each with how its entry stood at its turn."""
-        victims: list[Victim] = []
-        for run in room.runs:
-            victim = self._offer(run, job, rights)
-            assert victim is not None  # noqa: S101 - it was offered with at least as many gone
-            victims.append(victim)
-            self._quotas.shift(run.job, -1, run.placement)
-        for run in room.runs:
-            self._quotas.shift(run.job, 1, run.placement)
-        return Found(room.placement, tuple(victims))
-
-    # Why not
 
     def _too_few(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason:
         idle = ("idle", self._world.capacity.idle(usable))
@@ -470,10 +302,8 @@ class Preemption:
             return Search(self._world, job, allowed, None if guard is None else guard.afresh(), closed, free)
 
         # Those that have run longest are the first to be enough.
-        oldest = sorted(pool.ordered, key=lambda run: (run.start_s, run.id))
-        looked = search()
-        room = self._walk(looked, Line(oldest, self._asks(job, rights, looked), self._quotas))
-        room = room or self._search(job, rights, search(), pool)
+        room = self._selection.oldest_first(job, rights, search(), pool)
+        room = room or self._selection.select(job, rights, search(), pool)
         if room is None:
             return None
         exempt_s = self._settings.exempt_s

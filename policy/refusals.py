@@ -174,3 +174,8 @@ class Refusals:
             return False
         jobs.append(job)
         return True
+
+
+def why_pinned(job: Job) -> Reason:
+    """Why a job that PBS's own checkpoint keeps to its vnodes waits."""
+    return Reason("pinned", (("vnodes", ", ".join(job.pinned)),))

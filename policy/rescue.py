@@ -18,12 +18,12 @@ from policy.fitting import fit, fits
 from policy.holds import Holds
 from policy.ledger import RESCUE, Cut, Ledger
 from policy.placement import Placement
-from policy.preemption import Victim
 from policy.releases import future_of
 from policy.request import Request
 from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.settings import RescueSettings
+from policy.victim_selection import Victim
 from policy.victims import Guard, Search, Size, size_of
 from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World

@@ -1,0 +1,146 @@
+"""Backfilling: a job behind a head starts beside it, or inside its window (docs/policies.md, P3).
+
+A job is tested with the estimate that :mod:`policy.estimates` gives it, and starts only where its region's head keeps
+its start. What is found out about one shape of jobs holds for the others until cores come free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Callable, NamedTuple
+
+from policy.cluster import Job
+from policy.draft import Draft
+from policy.estimates import Tested
+from policy.fitting import fits
+from policy.ledger import Backfilled
+from policy.placement import Placement
+from policy.reasons import Reason
+from policy.refusals import Refusals, why_pinned
+from policy.regions import Region
+from policy.reservation import Reservation
+from policy.scene import Scene
+from policy.start_places import StartPlaces
+
+
+class Placed(NamedTuple):
+    """A job has started; ``left`` is what is left of an array."""
+
+    left: Job | None
+
+
+class Left(NamedTuple):
+    """A job does not backfill for this reason; ``final`` where it is not to preempt either."""
+
+    reason: Reason
+    final: bool = False
+
+
+class Backfilling:
+    """The jobs behind heads in one pass."""
+
+    __slots__ = ("_draft", "_now_s", "_places", "_refusals", "_scene", "_settings", "_world")
+
+    def __init__(self, scene: Scene, draft: Draft, places: StartPlaces, refusals: Refusals) -> None:
+        self._scene = scene
+        self._draft = draft
+        self._places = places
+        self._refusals = refusals
+        self._settings = scene.settings
+        self._now_s = scene.now_s
+        self._world = scene.world
+
+    def start(self, job: Job, region: Region, reservation: Reservation) -> Placed | Left:
+        """Start the job beside the head or inside its window; else why not."""
+        allowed = self._world.vnodes_of(job.queue)
+        closed = self._places.closed_to(job)
+        if self._settings.backfill.kind == "none":
+            behind = Reason("behind-head", (("head", reservation.head.id),))
+            lacks = self._scene.preemption is not None and not fits(self._world.capacity, job.request, allowed)
+            return Left(behind, final=not lacks)
+        if self._refusals.lacks_room(job, allowed):
+            return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
+        in_the_way = self._refusals.window_in_the_way(job, closed)
+        if in_the_way is not None:
+            return Left(in_the_way)
+        reason = self._scene.gates.shut(job)
+        if reason is not None:
+            return Left(reason, final=True)
+        left_s, cuttable = job.left_s, False
+        if self._scene.shrinks:
+            left_s, cuttable = _tested(self._scene, job, region, reservation)
+        end_s = self._now_s + left_s
+        if reservation.counts_out(job, end_s, allowed & ~closed.vnodes):
+            return Left(_not_beside(self._scene, reservation))
+        passes = end_s > reservation.until_s
+        if passes and self._refusals.delays_head(job, closed):
+            return Left(_not_beside(self._scene, reservation))
+        # Asked with the full estimate: whoever is cut then still holds its limits and licences when the head is asked
+        # for its own.
+        reason = self._draft.shut_beside_heads(job, self._now_s + job.left_s)
+        if reason is not None:
+            return Left(reason, final=True)
+        if len(self._draft.starts) >= self._settings.schedule.max_starts:
+            return Left(Reason("limit-of-pass", (("limit", len(self._draft.starts)),)), final=True)
+        placement = self._places.place(job, allowed, closed)
+        if placement is None:
+            in_the_way = self._places.window_in_the_way(job, allowed, closed)
+            if in_the_way is not None:
+                self._refusals.note_window(job, closed, in_the_way)
+                return Left(in_the_way)
+            self._refusals.note_lack(job)
+            return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
+        if not isinstance(placement, Reason) and not reservation.admits(placement, end_s, job.request):
+            placement = self._places.place(job, allowed & ~reservation.head_vnodes(), closed)
+            if placement is None or (
+                isinstance(placement, Placement) and not reservation.admits(placement, end_s, job.request)
+            ):
+                self._refusals.note_delay(job, closed)
+                return Left(_not_beside(self._scene, reservation))
+        if isinstance(placement, Reason):
+            return Left(placement, final=True)
+        left = self._draft.start(job, placement, Backfilled(end_s, cuttable))
+        if cuttable and not passes:
+            reservation.note_inside(self._draft.starts[-1].id)
+        return Placed(left)
+
+
+def wait_behind(
+    scene: Scene, draft: Draft, jobs: Sequence[Job], region: Region, behind: Callable[[Job, Region], None]
+) -> None:
+    """Jobs behind a head of which idle cores alone do not tell that they cannot start: most pass the window, and that
+    needs no more than a comparison. The others have their turns ``behind`` it."""
+    reservation = region.reservation
+    assert reservation is not None  # noqa: S101 - they are behind a head
+    window_s = reservation.until_s - scene.now_s
+    shrinks = scene.shrinks
+    passing: list[Job] = []
+    spare = -1
+    for job in jobs:
+        request = job.request
+        cores = request.cores
+        if not request.only_cores:
+            behind(job, region)
+        elif cores > region.idle:
+            draft.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
+        elif (
+            cores > reservation.spare_cores
+            and job.left_s > window_s
+            and not (shrinks and _tested(scene, job, region, reservation).estimate_s <= window_s)
+        ):
+            if spare != reservation.spare_cores:
+                spare = reservation.spare_cores
+                passing = draft.waiting_for(_not_beside(scene, reservation))
+            passing.append(job)
+        else:
+            behind(job, region)
+
+
+def _tested(scene: Scene, job: Job, region: Region, reservation: Reservation) -> Tested:
+    """What a job behind the head is tested with."""
+    return scene.estimates.tested(job, reservation.until_s, region.promised_s)
+
+
+def _not_beside(scene: Scene, reservation: Reservation) -> Reason:
+    """Why a job that passes the window does not start."""
+    return reservation.why_not_beside(only_head=scene.windows is None and scene.plain)
