@@ -41,16 +41,21 @@ class PromisedCuts:
 
     def expected_ends(self) -> Mapping[str, float]:
         """The ends of backfilled runs that are expected before their full estimates: those that have not outlived the
-        estimates they were tested with. Who has is planned with the full estimate again."""
+        estimates they were tested with. Those that have are planned with their full estimates again, and so are runs
+        that would have had to be asked to save before they started, had a head been promised their expected end."""
         if not self._shrinks:
             return _NOTHING_EXPECTED
         runs, now_s, backfilled = self._world.runs, self._now_s, self._draft.backfilled()
         if not backfilled:
             return _NOTHING_EXPECTED
+        grace_s = self._scene.settings.checkpoint.grace_s
         return {
             run_id: entry.end_s
             for run_id, entry in backfilled.items()
-            if entry.cuttable and entry.end_s > now_s and run_id in runs and entry.end_s < runs[run_id].end_s
+            if entry.cuttable
+            and entry.end_s > now_s
+            and run_id in runs
+            and runs[run_id].start_s + grace_s < entry.end_s < runs[run_id].end_s
         }
 
     def too_dear(self, expected: Mapping[str, float], at_s: float) -> set[str]:

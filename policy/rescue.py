@@ -1,9 +1,9 @@
 """P3's second step: a short job that has waited long for its length gets the cores of one long run (docs/policies.md,
 "The rescue of short jobs").
 
-At most one run is cut in a pass, the one with the fewest cores that suffice; what is left of the hole goes to further
-short waiting jobs. A promise is never broken for it: the rescued jobs count as backfilled, and whatever the end of the
-cut run was to give the head must still be there in time.
+At most one run is cut in a pass, and none in a second in which others were preempted: the one with the fewest cores
+that suffice. What is left of the hole goes to further short waiting jobs. A promise is never broken for it: the rescued
+jobs count as backfilled, and whatever the end of the cut run was to give the head must still be there in time.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from policy.victim_selection import Victim
 from policy.victims import Guard, Search, Size, size_of
 from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
+
+_APART_S = 1.0
+"""The least time from a moment in which runs were preempted to the next rescue."""
 
 
 def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapping[str, Cut]) -> float:
@@ -133,6 +136,11 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
     open_to = [job for job in chance.short(world.jobs.values()) if job.id not in draft.holds]
     short = [job for job in open_to if scene.gates.shut(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
+    if eligible and any(cut.at_s == now_s for cut in scene.ledger.cuts.values()):
+        # Passes follow one another in a second in which runs let go. Beside a second cut the first was for nothing: its
+        # victim would start again on what is left over.
+        draft.next_s = min(draft.next_s, chance.next_s, now_s + _APART_S)
+        return
     # What others are to let go, and what is kept for their beneficiaries of what still runs, is decided already; and a
     # run that starts in this pass is not cut in it.
     free = future_of(world, (), draft.pending).free

@@ -128,12 +128,25 @@ def test_one_run_is_cut_and_its_cores_are_kept() -> None:
     assert plan.ledger.preemptions == {"1": 1}
 
 
-def test_at_most_one_in_a_pass_and_the_next_in_the_next() -> None:
+def test_at_most_one_in_a_pass_and_the_next_in_the_next_second() -> None:
     snapshot = of([short_job("3"), short_job("4")], [long_run("1"), long_run("2")], 8)
     first = plan_for(snapshot, settings())
     assert len(victims(first)) == 1
-    second = plan_for(first.started, settings(), first.ledger)
+    again = plan_for(first.started, settings(), first.ledger)
+    assert set(victims(again).values()) == {"3"}
+    assert again.next_s == NOW_S + 1
+    second = plan_for(again.started.apply(Changes(NOW_S + 1)), settings(), again.ledger)
     assert sorted(set(victims(second).values())) == ["3", "4"]
+
+
+def test_a_rescue_leaves_no_room_in_which_the_victim_of_the_same_second_starts_again() -> None:
+    """1 was cut for 3, which runs by now; 2 is so large that 1 would start again on what 4 leaves of it."""
+    waiting = [short_job("4", "2"), job("1", "alice", "4", 40_000)]
+    snapshot = of(waiting, [run("3", "bob", "v1=4", NOW_S, 600), long_run("2", "v1=8")], 12)
+    cut = Ledger(preemptions={"1": 1}, cuts={"1": Cut(NOW_S, "cut-for-rescue", ())})
+    assert victims(plan_for(snapshot, settings(), cut)) == {}
+    later = plan_for(snapshot.apply(Changes(NOW_S + 1)), settings(), cut)
+    assert victims(later) == {"2": "4"}
 
 
 def test_what_is_left_of_the_hole_goes_to_further_short_jobs() -> None:

@@ -14,7 +14,7 @@ from tests.property.strategies import NOW_S, USERS, Parts
 def backfilling_clusters(draw: st.DrawFn) -> Parts:
     """A run on each vnode, some soon over and some not for long, and a few idle cores; a wide job waits for the runs to
     end; behind it wait small ones, of which the long ones fit its window by their shrunk estimates alone, and the short
-    ones wait for long already."""
+    ones wait for long already. Some of the small ones are arrays, of one subjob or two."""
     vnodes = tuple(Vnode(f"v{number}", {"ncpus": draw(st.integers(3, 6))}) for number in range(draw(st.integers(1, 3))))
     total = sum(vnode.available["ncpus"] for vnode in vnodes)
     saves = st.sampled_from((None, None, None, True, False))
@@ -36,10 +36,20 @@ def backfilling_clusters(draw: st.DrawFn) -> Parts:
     wide = job(100, draw(st.integers(max(2, total - 1), total)), NOW_S - 200, draw(st.sampled_from((20, 100))))
     ago, seconds = st.sampled_from((5.0, 60.0, 130.0)), st.sampled_from((200, 300, 110, 10, 20, 50))
     small = [
-        job(number, draw(st.integers(1, 2)), NOW_S - draw(ago), draw(seconds))
+        _maybe_array(job(number, draw(st.integers(1, 2)), NOW_S - draw(ago), draw(seconds)), draw(_SUBJOBS))
         for number in range(101, 101 + draw(st.integers(2, 5)))
     ]
     return Parts(vnodes, (Queue("workq"),), (wide, *small), tuple(runs), NOW_S)
+
+
+_SUBJOBS = st.sampled_from((0, 0, 0, 1, 2))
+
+
+def _maybe_array(job: Job, subjobs: int) -> Job:
+    """The job as an array of so many subjobs; itself where there are none."""
+    if not subjobs:
+        return job
+    return job._replace(id=job.id.replace(".", "[].", 1), subjobs=tuple(range(1, subjobs + 1)))
 
 
 @st.composite
@@ -61,9 +71,12 @@ def waiting_clusters(draw: st.DrawFn) -> Parts:
             runs.append(Run(asked.id, asked, start_s, there, start_s + estimate_s))
     seconds, ago = st.sampled_from((10.0, 20.0, 10.0, 50.0, 300.0)), st.sampled_from((130.0, 200.0, 60.0))
     waiting = [
-        Job(
-            f"{number}.s", draw(st.sampled_from(USERS)), Request.of_cores(draw(st.integers(1, 3))), "workq",
-            NOW_S - draw(ago), draw(seconds), sequence=number,
+        _maybe_array(
+            Job(
+                f"{number}.s", draw(st.sampled_from(USERS)), Request.of_cores(draw(st.integers(1, 3))), "workq",
+                NOW_S - draw(ago), draw(seconds), sequence=number,
+            ),
+            draw(_SUBJOBS),
         )
         for number in range(100, 100 + draw(st.integers(1, 4)))
     ]  # fmt: skip

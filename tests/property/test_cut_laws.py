@@ -295,5 +295,5 @@ def test_the_drawn_situations_are_worth_it() -> None:
         seen.update({"cut": count > 0, "several": count > 1, "rescued": bool(cuts(plan, "cut-for-rescue"))})
 
     for strategy in (due(plain=True, alone=True), due(alone=True), rescuing(), rescuing(plain=True)):
-        settings_of_law(max_examples=40)(given(strategy)(look))()
+        settings_of_law(max_examples=100)(given(strategy)(look))()
     assert min(seen["cut"], seen["several"], seen["rescued"]) >= 5, seen

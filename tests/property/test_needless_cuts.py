@@ -28,9 +28,8 @@ CUTS = ("cut-for-promise", "cut-for-rescue")
 
 def lives(*, plain: bool = False) -> st.SearchStrategy[Lively]:
     """Clusters where P3 cuts and perhaps rescues; plain ones are a matter of counting cores."""
-    counted = st.one_of(clusters(plain=True), crowded_clusters())
-    several = st.one_of(backfilling_clusters(), counted, clusters(), alone_on_vnodes(), backfilling_clusters())
-    parts = counted if plain else several
+    counted = st.one_of(backfilling_clusters(), clusters(plain=True), crowded_clusters(), backfilling_clusters())
+    parts = counted if plain else st.one_of(counted, clusters(), alone_on_vnodes(), counted)
     pairs = st.tuples(parts, lively(cutting_settings()))
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), arrivals(pair[0]), st.just(pair[1])))
 
@@ -135,6 +134,7 @@ def test_a_job_that_is_rescued_starts_on_the_cores_of_the_run_that_was_cut_for_i
         assert rescued <= {start.job.id for start in then.starts}
 
 
+@settings_of_law(max_examples=400)
 @given(lives(plain=True))
 def test_nobody_is_cut_and_starts_again_in_the_same_second(lively: Lively) -> None:
     """Where counting cores tells. (Where it matters on which vnodes they are, a victim may find others.)"""
