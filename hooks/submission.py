@@ -29,14 +29,14 @@ def find_impossible(
     asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
 ) -> str | None:
     """Why a job with this ``Resource_List`` can never run in the queue; None where it can, where it cannot be read, or
-    where the site wants such jobs to wait.
+    where such jobs are to wait in a queue of that mode.
 
     With ``look`` that is judged again by what the server has at this moment before it is said; nothing is said where
     that cannot be told.
 
     A chunk that is too large for any host is no reason where the job may be striped and so cut.
     """
-    if not settings.submission.refuse_impossible:
+    if not settings.submission.refuses_impossible_in(summary.mode(queue)):
         return None
     why = _find_why(asked, queue, summary, settings)
     if why and look is not None:

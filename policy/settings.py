@@ -23,6 +23,7 @@ PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
+REFUSED_FROM = ("never", "drive", "advise")
 CHECKPOINT_ACTION_S = 40
 """How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
 USER_PRIORITIES = ("none", "within-user", "all")
@@ -250,12 +251,16 @@ class PassSettings:
 @dataclass(frozen=True)
 class SubmissionSettings:
     """What a submission or alteration is refused for: a ``select`` of more than ``select_length`` characters or
-    ``select_kinds`` kinds of chunks (0: no bound), in every mode; and, where ``refuse_impossible``, in ``advise`` and
-    ``drive`` a job that no vnodes of the server could ever hold."""
+    ``select_kinds`` kinds of chunks (0: no bound), in every mode; and, from the mode ``refuse_impossible`` on, a job
+    that no vnodes of the server could ever hold: in ``advise`` PBS's scheduler is in charge, and lets it wait."""
 
     select_length: int = _whole(16_384, 0, 1_000_000_000)
     select_kinds: int = _whole(256, 0, 1_000_000_000)
-    refuse_impossible: bool = _flag(True)
+    refuse_impossible: str = _choice("drive", REFUSED_FROM)
+
+    def refuses_impossible_in(self, mode: str) -> bool:
+        """Whether a job that can never run is refused in a queue of this mode."""
+        return mode != "observe" and self.refuse_impossible in ("advise", mode)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from hooks.deploy import Deployment
 from hooks.installed import Reply
 from hooks.state import LAST_PASS, State, state_folder
-from policy.settings import PassSettings, ServerSettings, Settings
+from policy.settings import PassSettings, ServerSettings, Settings, SubmissionSettings
 from tests.pbs.cluster import PbsCluster
 
 INTERVAL_S = 2
@@ -20,6 +20,10 @@ def quick_settings(mode: str = "observe", **tables: Any) -> Settings:
     """Settings with passes that follow each other quickly."""
     schedule = PassSettings(interval_s=INTERVAL_S, budget_s=1.5)
     return Settings(schedule=schedule, server=ServerSettings(mode=mode), **tables)
+
+
+REFUSING = SubmissionSettings(refuse_impossible="advise")
+"""So that what can never run is refused in ``advise`` too."""
 
 
 def make_deployment(pbs: PbsCluster) -> Deployment:

@@ -12,6 +12,7 @@ from tests.hooks.bundled import SUMMARY_DATA, VNODES, Hook, submit
 from tests.hooks.pictures import job, picture, queue, running
 
 HALF = {"backfill": {"kind": "checkpoint", "shrink_factor": 0.5}, "checkpoint": {"saves": True}}
+IN_ADVISE_TOO = {"submission": {"refuse_impossible": "advise"}}
 
 
 def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(hook: Hook) -> None:
@@ -22,7 +23,7 @@ def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(h
         {"queue": None, "Resource_List": {"ncpus": "9"}},
         submit(),
     ]
-    answer = hook.run("queuejob", events=events, settings=HALF)
+    answer = hook.run("queuejob", events=events, settings={**HALF, **IN_ADVISE_TOO})
     refused = [
         verdict is not None and verdict.startswith("pbsteer: this job can never") for verdict in answer["verdicts"]
     ]
@@ -78,7 +79,7 @@ def test_in_every_mode_a_select_beyond_the_bounds_is_refused_at_submission_and_a
     for event, events in (("queuejob", submitted), ("modifyjob", [alter({"select": "1"}, {"select": COSTLY})])):
         verdicts = hook.run(event, events=events)["verdicts"]
         assert all(bounds in str(verdict) for verdict in verdicts), verdicts
-        unbounded = {"submission": {"select_kinds": 0, "select_length": 0, "refuse_impossible": False}}
+        unbounded = {"submission": {"select_kinds": 0, "select_length": 0, "refuse_impossible": "never"}}
         assert hook.run(event, events=events, settings=unbounded)["verdicts"] == [None] * len(events)
 
 
@@ -109,8 +110,24 @@ def test_modifyjob_refuses_what_could_not_be_submitted_but_not_to_operators(hook
         alter(before, {"select": "1:ncpus=8"}),
         alter(before, {"select": "1:ncpus=9"}, requestor="olga"),
     ]
-    refused = [verdict is not None for verdict in hook.run("modifyjob", events=events)["verdicts"]]
-    assert refused == [True, True, False, False]
+    verdicts = hook.run("modifyjob", events=events, settings=IN_ADVISE_TOO)["verdicts"]
+    assert [verdict is not None for verdict in verdicts] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("choice", "refused_in"),
+    [("never", ()), ("drive", ("drive",)), ("advise", ("advise", "drive")), (None, ("drive",))],
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_what_can_never_run_is_refused_only_where_pbsteer_starts_jobs_unless_the_site_says_otherwise(
+    hook: Hook, mode: str, choice: str | None, refused_in: tuple[str, ...]
+) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    settings = {"submission": {"refuse_impossible": choice}} if choice else {}
+    asked = "1:ncpus=9:host=nowhere"
+    for event, given in (("queuejob", submit(select=asked)), ("modifyjob", alter({"select": "1"}, {"select": asked}))):
+        (verdict,) = hook.run(event, events=[given], settings=settings)["verdicts"]
+        assert (verdict is not None) is (mode in refused_in), (event, verdict)
 
 
 def test_an_estimate_is_shrunk_only_of_a_job_that_can_be_cut_also_once_it_is_altered(hook: Hook) -> None:
@@ -228,7 +245,7 @@ def test_modifyjob_in_observe_lets_users_do_as_pbs_does(hook: Hook) -> None:
 
 
 def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
     (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\n\x1b[31m11/22")])["verdicts"]
     assert r"host=x\n\x1b[31m11/22" in verdict
     assert verdict.isprintable()
@@ -251,7 +268,7 @@ def vnode_of(**available: Any) -> dict[str, Any]:
 def test_what_vnodes_can_hold_that_came_since_the_last_pass_is_not_refused(
     hook: Hook, more: dict[str, Any], asked: str
 ) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
     alteration = alter({"select": "1"}, {"select": asked})
     for event, given in (("queuejob", submit(select=asked)), ("modifyjob", alteration)):
         assert hook.run(event, events=[given], vnodes={**VNODES, **more})["verdicts"] == [None]
@@ -260,7 +277,7 @@ def test_what_vnodes_can_hold_that_came_since_the_last_pass_is_not_refused(
 
 
 def test_vnodes_of_other_queues_and_partitions_do_not_count(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
     large = vnode_of(ncpus=64, host="v3")
     for away in ({"queue": "other"}, {"partition": "part"}):
         (verdict,) = hook.run(
@@ -275,13 +292,13 @@ def test_vnodes_of_other_queues_and_partitions_do_not_count(hook: Hook) -> None:
 
 
 def test_a_server_without_vnodes_refuses_nothing(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
     assert hook.run("queuejob", events=[submit(select="1:ncpus=9")], vnodes={})["verdicts"] == [None]
 
 
 def test_looking_at_the_vnodes_holds_the_server_up_for_a_part_of_the_time_at_most(hook: Hook) -> None:
     """Right after a look at many vnodes there is no other, and nothing is refused."""
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
     many = {f"v{number}": vnode_of(ncpus=8, host=f"v{number}") for number in range(6000)}
     verdicts = hook.run("queuejob", events=[submit(select="1:ncpus=9")] * 20, vnodes=many)["verdicts"]
     assert verdicts[1:].count(None) > 0

@@ -83,7 +83,7 @@ def test_nothing_is_refused_while_no_vnodes_are_known() -> None:
 
 
 def test_a_site_may_let_jobs_wait_for_vnodes_that_are_still_to_come() -> None:
-    waiting = Settings(submission=SubmissionSettings(refuse_impossible=False))
+    waiting = Settings(submission=SubmissionSettings(refuse_impossible="never"))
     asked = {"select": "99:ncpus=99:host=n99"}
     assert find_impossible(asked, "workq", summarized(QUEUE), Settings()) is not None
     assert find_impossible(asked, "workq", summarized(QUEUE), waiting) is None

@@ -13,7 +13,7 @@ from hooks.summary import read_summary, summarize
 from hooks.translate import translate
 from policy.engine import decide
 from policy.ledger import Ledger
-from policy.settings import Settings
+from policy.settings import Settings, SubmissionSettings
 from tests.hooks.pictures import RESOURCES, picture, queue, vnode
 
 LISTED, DEFAULT = "ncpus, mem, part", "ncpus, mem, arch, host, vnode, aoe, eoe"
@@ -33,7 +33,8 @@ def judge(folder: Path, mode: str, resources: str, asked: Mapping[str, str]) -> 
     state_folder(str(folder)).mkdir(exist_ok=True)
     summary = summarize(translation.snapshot, translation.modes, seen, plan, ())
     State(state_folder(str(folder))).publish(SUMMARY, summary, shared=False)
-    return find_impossible(asked, "workq", read_summary(str(folder)), Settings()) or ""
+    everywhere = Settings(submission=SubmissionSettings(refuse_impossible="advise"))
+    return find_impossible(asked, "workq", read_summary(str(folder)), everywhere) or ""
 
 
 @pytest.mark.parametrize("mode", ["advise", "drive"])

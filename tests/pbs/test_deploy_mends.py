@@ -11,7 +11,7 @@ import pytest
 
 from hooks.deploy import HOOKS
 from hooks.installed import DeployError
-from tests.hooks.deployed import deploy, drive, make_deployment, quick_settings, wait_for_pass
+from tests.hooks.deployed import REFUSING, deploy, drive, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_deploy_real import CLI, MARKING, ROOT, run_cli, wait_until_gone
 
@@ -137,7 +137,7 @@ def test_root_of_another_host_is_told_that_this_is_not_the_place(pbs: PbsCluster
 
 
 def test_root_of_another_host_counts_as_a_manager_only_where_pbs_says_so(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings("advise"))
+    deploy(pbs, quick_settings("advise", submission=REFUSING))
     job_id = pbs.qsub("alice", options=["-h"])
     argv = ["qalter", "-l", "select=1:ncpus=9999", job_id]
     mom = pbs.mom_names[0]

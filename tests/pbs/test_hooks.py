@@ -164,7 +164,7 @@ def test_a_queue_that_names_no_mode_has_that_of_the_settings(pbs: PbsCluster) ->
 
 
 def test_what_can_never_run_is_refused_at_submission(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings("advise"))
+    deploy(pbs, quick_settings("drive"))
     cores = pbs.spec.cores
     refused = pbs.wait_for_refusal("alice", select=f"1:ncpus={cores + 1}")
     assert f"one chunk asks for ncpus={cores + 1}, and the largest host open to that queue has ncpus={cores}" in refused

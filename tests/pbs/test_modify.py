@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policy.settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
-from tests.hooks.deployed import deploy, drive, quick_settings
+from tests.hooks.deployed import REFUSING, deploy, drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 SELECT = "1:ncpus=4:mpiprocs=4"
@@ -17,7 +17,8 @@ SAVING = CheckpointSettings(saves=True)
 
 
 def advising() -> Settings:
-    return quick_settings("advise", stripe=StripeSettings(layout="stripe"), backfill=HALF, checkpoint=SAVING)
+    stripe = StripeSettings(layout="stripe")
+    return quick_settings("advise", stripe=stripe, backfill=HALF, checkpoint=SAVING, submission=REFUSING)
 
 
 @pytest.fixture

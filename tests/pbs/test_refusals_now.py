@@ -11,20 +11,19 @@ from container import testbed as testbeds
 from container.spec import TestbedSpec
 from hooks.state import PASSES
 from policy.settings import PassSettings, ServerSettings, Settings, SubmissionSettings
-from tests.hooks.deployed import deploy, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deployed import REFUSING, deploy, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 
-def rare_passes(submission: SubmissionSettings | None = None) -> Settings:
+def rare_passes(submission: SubmissionSettings) -> Settings:
     """So that what the last pass saw is long past."""
     schedule = PassSettings(interval_s=300, budget_s=5, look_s=0)
-    server = ServerSettings(mode="advise")
-    return Settings(schedule=schedule, server=server, submission=submission or SubmissionSettings())
+    return Settings(schedule=schedule, server=ServerSettings(mode="advise"), submission=submission)
 
 
 def test_a_vnode_that_was_enlarged_since_the_last_pass_counts_as_it_is(pbs: PbsCluster) -> None:
     deployment = deploy(pbs, quick_settings("advise"))
-    deployment.apply(rare_passes(), lambda _: None)
+    deployment.apply(rare_passes(REFUSING), lambda _: None)
     too_large = pbs.wait_for_refusal("alice", select="1:ncpus=12")
     assert "the largest host open to that queue has ncpus=8" in too_large
     vnode = next(iter(pbs.pbsnodes()))
@@ -37,10 +36,18 @@ def test_a_vnode_that_was_enlarged_since_the_last_pass_counts_as_it_is(pbs: PbsC
     pbs.qmgr(f"set node {vnode} resources_available.ncpus = 8")
 
 
-def test_a_site_whose_hosts_come_and_go_lets_jobs_wait_for_them(pbs: PbsCluster) -> None:
-    deployment = deploy(pbs, quick_settings("advise"))
-    deployment.apply(rare_passes(SubmissionSettings(refuse_impossible=False)), lambda _: None)
-    assert pbs.job_state(pbs.qsub("alice", select="1:ncpus=99:host=to-come", options=["-h"])) == "H"
+@pytest.mark.parametrize(("mode", "choice"), [("advise", "drive"), ("drive", "never")])
+def test_what_can_never_run_waits_where_pbs_is_in_charge_or_the_site_says_so(
+    pbs: PbsCluster, mode: str, choice: str
+) -> None:
+    """In ``advise`` unless settings say otherwise; in ``drive`` at a site whose hosts come and go."""
+    too_large = "1:ncpus=99:host=to-come"
+    deployment = deploy(pbs, quick_settings(mode, submission=REFUSING))
+    pbs.wait_for_refusal("alice", select=too_large)
+    deployment.apply(quick_settings(mode, submission=SubmissionSettings(refuse_impossible=choice)), lambda _: None)
+    job_id = pbs.qsub("alice", select=too_large, options=["-h"])
+    altered = pbs.run(["qalter", "-l", "select=1:ncpus=98:host=to-come", job_id], user="alice")
+    assert (altered.status, pbs.job_state(job_id)) == (0, "H"), altered.stderr
 
 
 @pytest.fixture

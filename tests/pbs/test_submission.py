@@ -12,7 +12,7 @@ from container import testbed as testbeds
 from container.spec import TestbedSpec
 from policy.placement import parse_exec_vnode
 from policy.settings import BackfillSettings, CheckpointSettings, StripeSettings
-from tests.hooks.deployed import deploy, drive, quick_settings, wait_for_pass
+from tests.hooks.deployed import REFUSING, deploy, drive, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 RANKS = "cat $PBS_NODEFILE\necho threads $OMP_NUM_THREADS\n"
@@ -137,7 +137,7 @@ def test_a_driven_job_that_was_cut_is_whole_again_when_it_starts_packed(pbs: Pbs
 def test_what_can_never_run_is_refused_with_the_reason(
     pbs: PbsCluster, select: str, options: list[str], words: str
 ) -> None:
-    deploy(pbs, quick_settings("advise"))
+    deploy(pbs, quick_settings("advise", submission=REFUSING))
     assert words in pbs.wait_for_refusal("alice", select=select, options=options)
 
 
@@ -154,8 +154,8 @@ def numa(pbs_exec: str) -> Iterator[PbsCluster]:
 
 def test_hosts_of_several_vnodes_are_one_node_each(numa: PbsCluster) -> None:
     half = BackfillSettings("checkpoint", shrink_factor=0.5)
-    settings = quick_settings("advise", stripe=STRIPE, backfill=half, checkpoint=CheckpointSettings(saves=True))
-    deploy(numa, settings)
+    saving = CheckpointSettings(saves=True)
+    deploy(numa, quick_settings("advise", stripe=STRIPE, backfill=half, checkpoint=saving, submission=REFUSING))
     job_id = numa.qsub("alice", RANKS, select="1:ncpus=12:mpiprocs=12:mem=1200mb", options=["-l", "pbsteer_width=3"])
     too_large = numa.wait_for_refusal("alice", select="1:ncpus=9")
     numa.wait_for_state(job_id, "F")
