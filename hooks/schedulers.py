@@ -53,8 +53,9 @@ _NO_TURNS: Mapping[str, Turn] = MappingProxyType({})
 
 class Switched(NamedTuple):
     """The schedulers that pbsteer has switched off; ``lost`` where nothing can be read of what it had. ``turns`` are
-    the last ones, by scheduler. ``unset`` says that the server's own ``scheduling`` was not False since the default
-    scheduler was switched off: False there is an administrator's from then on (:mod:`hooks.pause`)."""
+    the last ones, by scheduler. ``unset`` says that the server's own ``scheduling`` was not False when the default
+    scheduler was switched off or had its turn, or since: False there is an administrator's from then on
+    (:mod:`hooks.pause`)."""
 
     names: frozenset[str] = frozenset()
     lost: bool = False
@@ -127,6 +128,7 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
     driven: set[str] = set()
     off: list[str] = []
     kept: set[str] = set()
+    given: set[str] = set()
     notes: list[str] = []
     passing: list[str] = []
     errands = find_errands(picture)
@@ -149,6 +151,7 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
             continue
         if name in before.names and not paused and turn.is_due(own, picture.time_s):
             turns[name] = Turn(picture.time_s, frozenset(errand.key for errand in own if errand.ready))
+            given.add(name)
             passing.append(f"scheduler {name} has a turn: {to_do}")
             continue
         if name in before.names or before.lost:
@@ -160,22 +163,23 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
         elif not paused:
             driven.update(queues)
     if stopped:
-        kept |= before.names
+        kept |= before.names | ({DEFAULT_SCHEDULER} if before.unset else set())
     on = tuple(sorted(before.names - kept))
     notes += _find_idlers(picture, modes, served, on)
-    is_ours = DEFAULT_SCHEDULER in kept and not is_scheduling(picture, DEFAULT_SCHEDULER)
-    after = Switched(frozenset(kept), turns=turns, unset=is_ours and (before.unset or not is_stopped(picture)))
+    is_ours = DEFAULT_SCHEDULER in kept | given
+    unset = is_ours and (before.unset or not is_stopped(picture))
+    after = Switched(frozenset(kept), turns=turns, unset=unset)
     told = [paused] if paused else []
     return Duties(frozenset(driven), tuple(off), on, after, (*passing, *told, *notes), tuple(passing), paused)
 
 
 def _find_stop(picture: Picture, before: Switched, is_others: bool) -> bool:
     """Whether an administrator has stopped PBS's scheduling on the server: since pbsteer switched the default scheduler
-    off, or while the jobs of that one, ``is_others``, are not pbsteer's to start. A scheduler that was off before its
-    queues were driven was switched off for them."""
+    off or gave it a turn, or while the jobs of that one, ``is_others``, are not pbsteer's to start. A scheduler that
+    was off before its queues were driven was switched off for them."""
     if not is_stopped(picture) or before.lost:
         return False
-    return before.unset if DEFAULT_SCHEDULER in before.names else is_others
+    return before.unset or (is_others and DEFAULT_SCHEDULER not in before.names)
 
 
 def switch(connection: Connection, duties: Duties, before: Switched, state: State) -> list[str]:

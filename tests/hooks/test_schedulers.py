@@ -103,7 +103,7 @@ def test_a_switch_is_on_disk_before_it_is_made(state: State) -> None:
     pbs_ifl.REFUSALS["default"] = "no"
     failures = apply(duties_of(see("True")), NOTHING, state)
     assert "cannot set scheduling = False of scheduler default: no" in failures[0]
-    assert Switched.read(state) == Switched(frozenset({"default"}))
+    assert Switched.read(state) == Switched(frozenset({"default"}), unset=True)
 
 
 def test_what_cannot_be_switched_on_again_is_not_forgotten(state: State) -> None:
@@ -345,11 +345,38 @@ def test_in_a_stop_nothing_is_switched_on_and_it_is_remembered_what_was_off() ->
     assert (duties.on, duties.switched) == ((), before)
 
 
-def test_that_the_server_says_nothing_is_remembered_until_its_scheduler_is_on(state: State) -> None:
+def test_that_the_server_says_nothing_is_remembered_until_its_queues_leave_drive(state: State) -> None:
     after = duties_of(see_server(""), OURS)
     assert apply(after, OURS, state) == []
     assert Switched.read(state) == OURS._replace(unset=True)
-    assert not duties_of(see("True"), OURS._replace(unset=True)).switched.unset
+    assert not duties_of(see_server("", "advise"), OURS._replace(unset=True)).switched.unset
+
+
+@pytest.mark.parametrize("refused", [(), ("workq",)])
+def test_a_stop_right_after_the_scheduler_was_switched_off_holds_until_it_is_taken_back(
+    refused: tuple[str, ...],
+) -> None:
+    """Also where the queue may no longer be driven: its scheduler stays off."""
+    before = duties_of(see("True")).switched
+    for _ in range(3):
+        stopped = duties_of(see_server("False"), before, refused)
+        assert (bool(stopped.paused), stopped.driven, stopped.on) == (True, frozenset(), ())
+        before = stopped.switched
+    after = duties_of(see("True"), before, refused)
+    assert (after.paused, bool(after.on)) == ("", bool(refused))
+
+
+def test_a_stop_in_the_schedulers_turn_holds_until_it_is_taken_back() -> None:
+    waits = {"R8.s": {"queue": "R8", "reserve_state": "1", "reserve_start": f"{NOW_S + 5000:.0f}"}}
+    turn = duties_of(replace(see_server("True"), reservations=waits), OURS._replace(unset=True))
+    assert turn.on == ("default",)
+    before = turn.switched
+    for _ in range(3):
+        stopped = duties_of(replace(see_server("False"), reservations=waits), before)
+        assert (bool(stopped.paused), stopped.driven, stopped.on) == (True, frozenset(), ())
+        before = stopped.switched
+    after = duties_of(see("True"), before)
+    assert (after.paused, after.off) == ("", ("default",))
 
 
 def test_in_a_pause_by_name_queues_that_leave_drive_get_their_scheduler_back() -> None:

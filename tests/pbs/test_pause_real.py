@@ -40,6 +40,15 @@ def test_the_servers_own_switch_pauses_what_is_driven(pbs: PbsCluster) -> None:
     assert not is_scheduling(pbs)
 
 
+def test_a_stop_holds_that_comes_right_after_a_pass_has_switched_the_scheduler_off(pbs: PbsCluster) -> None:
+    """The next pass comes a second after that one."""
+    driven(pbs)
+    pbs.qmgr("set server scheduling = True")
+    pbs.wait_until(lambda: not is_scheduling(pbs), LATE_S, "the scheduler is switched off again")
+    pbs.qmgr(STOPPED)
+    demand_pause(pbs, STOPPED)
+
+
 def test_a_stop_outlasts_a_restart_of_the_server_and_driving_is_none_after_one(pbs: PbsCluster) -> None:
     driven(pbs)
     pbs.stop_server()
