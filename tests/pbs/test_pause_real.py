@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.deployed import LATE_S, is_scheduling, last_pass, wait_for_pass
+from policy.settings import PassSettings, ServerSettings, Settings
+from tests.hooks.deployed import LATE_S, deploy, is_scheduling, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven
 
@@ -40,9 +41,10 @@ def test_the_servers_own_switch_pauses_what_is_driven(pbs: PbsCluster) -> None:
     assert not is_scheduling(pbs)
 
 
-def test_a_stop_holds_that_comes_right_after_a_pass_has_switched_the_scheduler_off(pbs: PbsCluster) -> None:
-    """The next pass comes a second after that one."""
-    driven(pbs)
+def test_a_stop_holds_that_comes_before_the_next_pass_after_the_scheduler_was_switched_off(pbs: PbsCluster) -> None:
+    schedule = PassSettings(interval_s=5, budget_s=2, look_s=0)
+    deploy(pbs, Settings(schedule=schedule, server=ServerSettings(mode="drive")))
+    pbs.wait_until(lambda: last_pass(pbs)["acted"] == ["workq"], 2 * LATE_S, "the queue is driven")
     pbs.qmgr("set server scheduling = True")
     pbs.wait_until(lambda: not is_scheduling(pbs), LATE_S, "the scheduler is switched off again")
     pbs.qmgr(STOPPED)
