@@ -1,5 +1,5 @@
-"""The heads of the regions: for when each is reserved, and when it gives way (docs/policies.md, "The head" and "A head
-has no veto").
+"""The heads of the regions: for when each is reserved, and when it gives way (docs/policies.md, "First come, the
+head, and EASY backfilling" and "A head has no veto").
 
 The first job of a region that does not fit is its head. A job with a better claim takes cores as if nothing were
 reserved; the head is then reserved for anew, and its promise moves only for such a job.
