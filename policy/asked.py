@@ -26,8 +26,13 @@ class Asked(NamedTuple):
         """What the job asks for now."""
         return cls(job.queue, job.estimate_s, job.request, job.job_wide)
 
+    def is_unaltered(self, job: Job) -> bool:
+        """Whether the job still asks for all of this as it did then."""
+        return self == (job.queue, job.estimate_s, job.request, job.job_wide)
+
     def is_same(self, job: Job) -> bool:
-        """Whether the job still asks for exactly this; cores that are kept for it are of no other shape."""
+        """Whether the job still asks for this request, and for no more of the rest; cores that are kept for it are of
+        no other shape."""
         return self.covers(job) and job.request == self.request
 
     def covers(self, job: Job) -> bool:

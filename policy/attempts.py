@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Callable
 
 from policy.cluster import Job
-from policy.deadline import NEVER, Deadline, TimeIsUp
+from policy.deadline import Deadline, TimeIsUp
 from policy.draft import Draft
 from policy.reasons import Reason
 from policy.regions import Region
@@ -32,7 +32,38 @@ class _Outcome(Enum):
 
 
 class Attempts:
-    """The attempts of one pass, and with which jobs the next one is to begin.
+    """The attempts of a pass that has all the time it needs: each is the job's turn, and the next pass has nothing to
+    make up for."""
+
+    begins_elsewhere = False
+    first_behind = 0
+    tried_in_vain = 0
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+
+    def in_order(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """All jobs behind the heads in the order in which they are tried."""
+        return jobs
+
+    def in_turn(self, job: Job, region: Region) -> None:
+        """Let the job have its turn where there is no head yet."""
+        self._turns.in_turn(job, region)
+
+    def behind(self, job: Job, region: Region) -> None:
+        """Let the job have its turn behind the head."""
+        self._turns.behind(job, region)
+
+    def guard(self, attempt: Callable[[], None]) -> None:
+        """Make an attempt that is nobody's turn."""
+        attempt()
+
+    def finish(self) -> None:
+        """Try the jobs that were passed over."""
+
+
+class TimedAttempts:
+    """The attempts of a pass with a deadline, and with which jobs the next one is to begin.
 
     ``first_behind`` is which of the jobs behind a head the next pass tries first, counted in the order in which this
     pass would try them: 0 where this one has tried them all. ``tried_in_vain`` is how many jobs, counted in queue order
@@ -45,25 +76,23 @@ class Attempts:
         self._draft = draft
         self._turns = turns
         self._deadline = deadline
-        self._limited = deadline is not NEVER
         self._shares = True
         self._postponed: list[Job] = []
         self._promises = scene.ledger.promises
-        self._to_pass_over = scene.ledger.tried_in_vain if self._limited else 0
+        self._to_pass_over = scene.ledger.tried_in_vain
         self._passed_over: list[Job] = []
         self._in_vain = 0
         self._left_out = False
         self._of_user: str | None = None
         self._under_way = False
-        if self._limited:
-            scene.capacity.check_time = self._check_time
+        scene.capacity.check_time = self._check_time
         self._begun_with = scene.ledger.first_behind
         self._tried_behind = self._behind = 0
 
     @property
     def begins_elsewhere(self) -> bool:
         """Whether the jobs behind the heads are not tried from the first one on."""
-        return self._limited and self._begun_with > 0
+        return self._begun_with > 0
 
     @property
     def first_behind(self) -> int:
@@ -86,9 +115,7 @@ class Attempts:
 
     def in_turn(self, job: Job, region: Region) -> None:
         """Let the job have its turn where there is no head yet."""
-        if not self._limited:
-            self._turns.in_turn(job, region)
-        elif self._to_pass_over and job.id not in self._promises:
+        if self._to_pass_over and job.id not in self._promises:
             self._to_pass_over -= 1
             self._passed_over.append(job)
             self._in_vain += 1
@@ -97,18 +124,13 @@ class Attempts:
 
     def behind(self, job: Job, region: Region) -> None:
         """Let the job have its turn behind the head."""
-        if not self._limited:
-            self._turns.behind(job, region)
-            return
         self._behind += 1
         if self._try(self._turns.behind, job, region) is not _Outcome.LEFT_OUT:
             self._tried_behind += 1
 
     def guard(self, attempt: Callable[[], None]) -> None:
         """Make an attempt that is nobody's turn; nothing where the time is up."""
-        if not self._limited:
-            attempt()
-        elif not self._deadline.is_over():
+        if not self._deadline.is_over():
             self._until_time_is_up(attempt)
 
     def finish(self) -> None:

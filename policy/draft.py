@@ -60,10 +60,12 @@ class Draft:
             region = Region(mask, capacity.idle(mask), total)
             for queue in queues:
                 self.regions[queue] = region
-        for job_id, at_s in self._ledger.promises.items():
-            if job_id in world.jobs and world.jobs[job_id].queue in self.regions:
-                region = self.regions[world.jobs[job_id].queue]
-                region.promised_s = max(region.promised_s, at_s)
+        if scene.shrinks:
+            # Only what may be cut at a promised time asks for the last one.
+            for job_id, at_s in self._ledger.promises.items():
+                if job_id in world.jobs and world.jobs[job_id].queue in self.regions:
+                    region = self.regions[world.jobs[job_id].queue]
+                    region.promised_s = max(region.promised_s, at_s)
 
     def start(self, job: Job, placement: Placement, backfilled: Backfilled | None = None) -> Job | None:
         """Plan a start and let the world show it; gives what is left of an array."""
@@ -287,7 +289,7 @@ class Draft:
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
         classes = self._scene.classes.of_jobs if self._scene.classes is not None else None
         ledger = self._next(promises)
-        moved = tuple(self.moved[head] for head in sorted(self.moved))
+        moved = tuple(self.moved[head] for head in sorted(self.moved)) if self.moved else ()
         return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.attempts import Attempts
+from policy.attempts import Attempts, TimedAttempts
 from policy.backfilling import wait_behind
 from policy.cluster import Job
 from policy.deadline import NEVER, Deadline
@@ -71,11 +71,14 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
 def _with_what_still_stands(ledger: Ledger, snapshot: Snapshot) -> Ledger:
     """The ledger without the promises and holds of jobs that were altered since to ask for something else."""
     jobs = snapshot.world().jobs
-    lapsed = {job_id for job_id, asked in ledger.asked.items() if job_id in jobs and not asked.covers(jobs[job_id])}
+    altered = [
+        job_id for job_id, asked in ledger.asked.items() if job_id in jobs and not asked.is_unaltered(jobs[job_id])
+    ]
+    if not altered:
+        return ledger
+    lapsed = {job_id for job_id in altered if not ledger.asked[job_id].covers(jobs[job_id])}
     changed = {
-        job_id
-        for job_id in ledger.holds
-        if job_id in jobs and job_id in ledger.asked and not ledger.asked[job_id].is_same(jobs[job_id])
+        job_id for job_id in altered if job_id in ledger.holds and not ledger.asked[job_id].is_same(jobs[job_id])
     }
     if not lapsed and not changed:
         return ledger
@@ -99,7 +102,9 @@ class _Pass:
         self._preemption = scene.preemption
         self._draft = Draft(scene)
         self._turns = Turns(scene, self._draft)
-        self._attempts = Attempts(scene, self._draft, self._turns, deadline)
+        self._attempts: Attempts | TimedAttempts = (
+            Attempts(self._turns) if deadline is NEVER else TimedAttempts(scene, self._draft, self._turns, deadline)
+        )
 
     def decide(self) -> Plan:
         settings, draft = self._settings, self._draft
@@ -116,7 +121,8 @@ class _Pass:
         else:
             self._walk(entries)
         draft.first_behind, draft.tried_in_vain = self._attempts.first_behind, self._attempts.tried_in_vain
-        self._turns.heads.settle()
+        if self._preemption is not None:
+            self._turns.heads.settle()
         if settings.rescue.enabled:
             self._attempts.guard(lambda: rescue(self._scene, draft, self._turns.holds))
         if self._shrinks:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from policy.cluster import UNLIMITED_S, Job
 from policy.draft import Draft
 from policy.plan import MovedPromise
-from policy.promised_cuts import PromisedCuts
+from policy.promise import NO_PROMISE
+from policy.promised_cuts import NOTHING_EXPECTED, PromisedCuts
 from policy.reasons import Number, Reason
 from policy.refusals import why_pinned
 from policy.regions import Region
@@ -22,16 +23,12 @@ from policy.scene import Scene
 class Heads:
     """The heads of one pass."""
 
-    __slots__ = ("_cuts", "_draft", "_ledger", "_now_s", "_preemption", "_scene", "_world")
+    __slots__ = ("_cuts", "_draft", "_scene")
 
     def __init__(self, scene: Scene, draft: Draft, cuts: PromisedCuts) -> None:
         self._scene = scene
         self._draft = draft
         self._cuts = cuts
-        self._ledger = scene.ledger
-        self._now_s = scene.now_s
-        self._world = scene.world
-        self._preemption = scene.preemption
 
     def reserve_for(
         self,
@@ -43,27 +40,29 @@ class Heads:
         from_s: float = 0.0,
     ) -> Reason:
         """Reserve for the job, for ``from_s`` at the earliest; gives why it waits."""
-        promise = self._cuts.promise_to(job, allowed)
-        expected = self._cuts.expected_ends()
-        windows = self._scene.windows
-        from_s, pending = max(from_s, self._now_s), self._draft.pending
-        reservation = reserve(self._world, job, allowed, from_s, pending, expected, promise, windows)
-        while reservation is not None:
+        scene, world, now_s = self._scene, self._scene.world, self._scene.now_s
+        promise, expected = NO_PROMISE, NOTHING_EXPECTED
+        if scene.shrinks:
+            promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()
+        windows = scene.windows
+        from_s, pending = max(from_s, now_s), self._draft.pending
+        reservation = reserve(world, job, allowed, from_s, pending, expected, promise, windows)
+        while reservation is not None and expected:
             too_dear = self._cuts.too_dear(expected, min(reservation.at_s, promise.at_s))
             if not too_dear:
                 break
             expected = {run_id: end_s for run_id, end_s in expected.items() if run_id not in too_dear}
-            reservation = reserve(self._world, job, allowed, from_s, pending, expected, promise, windows)
+            reservation = reserve(world, job, allowed, from_s, pending, expected, promise, windows)
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
             return Reason("never-arranged", (("queue", job.queue),), tried)
         if reservation.at_s == UNLIMITED_S:
             self._count_beside(reservation)
-        if pending and reservation.at_s == self._now_s:
+        if pending and reservation.at_s == now_s:
             # It waits for the victims of others, which have time to save.
-            reservation.at_s += self._scene.settings.checkpoint.grace_s
-        promised_s = self._ledger.promises.get(job.id, UNLIMITED_S)
+            reservation.at_s += scene.settings.checkpoint.grace_s
+        promised_s = scene.ledger.promises.get(job.id, UNLIMITED_S)
         if reservation.at_s > promised_s:
             moved_for = region.moved_for or self._started_before(job, region)
             if moved_for is not None:
@@ -84,7 +83,7 @@ class Heads:
     def gives_way(self, job: Job, region: Region) -> bool:
         """Whether the head of the region gives way to the job."""
         reservation = region.reservation
-        if self._preemption is None or reservation is None:
+        if self._scene.preemption is None or reservation is None:
             return False
         return self._scene.claims.outranks(job, reservation.head)
 
@@ -95,7 +94,7 @@ class Heads:
             return reservation
         head = reservation.head
         tried = tuple(each for each in waits.tried if each.code not in ("promise-moved", "pinned"))
-        reason = self.reserve_for(head, self._world.vnodes_of(head.queue), region, tried, None)
+        reason = self.reserve_for(head, self._scene.world.vnodes_of(head.queue), region, tried, None)
         region.moved_for = None
         if reason.code == "reserved":
             self._draft.leave_no_more(head, waits)
@@ -104,15 +103,13 @@ class Heads:
         return region.reservation
 
     def settle(self) -> None:
-        """Reserve anew for the heads that gave way last, and withdraw the promises of the jobs that wait behind a head
-        of a higher class: they are promised anew once they are heads."""
+        """Where jobs preempt: reserve anew for the heads that gave way last, and withdraw the promises of the jobs that
+        wait behind a head of a higher class: they are promised anew once they are heads."""
         for region in self._draft.each_region():
             self.reserve_again(region)
-        if self._preemption is None:
-            return
         claims = self._scene.claims
-        for job_id, promised_s in self._ledger.promises.items():
-            job = self._world.jobs.get(job_id)
+        for job_id, promised_s in self._scene.ledger.promises.items():
+            job = self._scene.world.jobs.get(job_id)
             reservation = self._draft.regions[job.queue].reservation if job is not None else None
             if job is None or reservation is None or not claims.outranks_by_class(reservation.head, job):
                 continue
@@ -124,7 +121,7 @@ class Heads:
     def _started_before(self, head: Job, region: Region) -> Job | None:
         """A job of a higher class that took cores of the region in this pass before the head had its turn; None where
         there is none."""
-        if self._preemption is None:
+        if self._scene.preemption is None:
             return None
         held = {preempt.beneficiary for preempt in self._draft.preempts if not preempt.again}
         jobs = [pending.job for pending in self._draft.pending if pending.job.id in held]
@@ -142,7 +139,9 @@ class Heads:
 
     def _moved(self, head: Job) -> tuple[Reason, ...]:
         """For which job the promise of the head moved last, if it did."""
-        now, before = self._draft.moved.get(head.id), self._ledger.moved.get(head.id)
+        if not self._draft.moved and not self._scene.ledger.moved:
+            return ()
+        now, before = self._draft.moved.get(head.id), self._scene.ledger.moved.get(head.id)
         if now is not None:
             return (_moved_for(now.beneficiary, before.first_s if before is not None else now.was_s),)
         return (_moved_for(before.beneficiary, before.first_s),) if before is not None else ()
@@ -150,7 +149,7 @@ class Heads:
     def _count_beside(self, reservation: Reservation) -> None:
         """Take off what is spare beside a head that waits for runs without a walltime what others of these hold that
         were let in beside it: they do not end with those that it waits for."""
-        runs = self._world.runs
+        runs = self._scene.world.runs
         for run_id, entry in sorted(self._draft.backfilled().items()):
             run = runs.get(run_id)
             if entry.end_s == UNLIMITED_S and run is not None:

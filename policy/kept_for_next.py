@@ -18,8 +18,12 @@ def asked_by(
 ) -> Mapping[str, Asked]:
     """What those asked for to whom promises and holds were given: those of now as they ask now."""
     before = ledger.asked
-    if not before and not promises and not holds:
-        return before
+    if not holds and len(before) == len(promises):
+        for job_id in promises:
+            if job_id not in before or job_id not in jobs:
+                break
+        else:
+            return before
     asked = {
         job_id: Asked.of(jobs[job_id])
         if job_id not in before or (job_id in holds and job_id not in ledger.holds)

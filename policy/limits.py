@@ -32,12 +32,14 @@ class Bound(NamedTuple):
 
 
 class Limits:
-    """One limit attribute of one queue or server: entity to number. A value; empty means no limit at all."""
+    """One limit attribute of one queue or server: entity to number, and of which kinds the entities are.
+    A value; empty means no limit at all."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "kinds")
 
     def __init__(self, entries: Mapping[EntityKey, int] = {}) -> None:
         self.entries: dict[EntityKey, int] = dict(entries)
+        self.kinds = frozenset([kind for kind, _ in self.entries])
 
     def __bool__(self) -> bool:
         return bool(self.entries)

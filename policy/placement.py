@@ -140,6 +140,9 @@ class Placement:
     @property
     def vnodes(self) -> tuple[str, ...]:
         """The vnodes used, each once, in order of first use."""
+        directory = self._directory
+        if self._spots is None and directory is not None and len(self._shares) == 1:
+            return tuple(directory.named(self._shares[0].mask))
         return tuple(dict.fromkeys(spot.vnode for spot in self.spots))
 
     @property

@@ -17,37 +17,32 @@ from policy.scene import Scene
 from policy.start_places import StartPlaces
 from policy.victims import Room
 
-_NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
+NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
+"""No run is expected to end before its full estimate."""
 
 
 class PromisedCuts:
-    """The cuts that promises may ask for in one pass."""
+    """The cuts that promises may ask for in one pass in which jobs are tested with shrunk estimates."""
 
-    __slots__ = ("_draft", "_ledger", "_now_s", "_places", "_scene", "_shrinks", "_world")
+    __slots__ = ("_draft", "_places", "_scene")
 
     def __init__(self, scene: Scene, draft: Draft, places: StartPlaces) -> None:
         self._scene = scene
         self._draft = draft
         self._places = places
-        self._ledger = scene.ledger
-        self._now_s = scene.now_s
-        self._world = scene.world
-        self._shrinks = scene.shrinks
 
     def promise_to(self, job: Job, allowed: int) -> Promise:
-        """What was promised to the job, if cuts are to keep it."""
-        at_s = self._ledger.promises.get(job.id, UNLIMITED_S) if self._shrinks else UNLIMITED_S
+        """What was promised to the job, to be kept by cuts."""
+        at_s = self._scene.ledger.promises.get(job.id, UNLIMITED_S)
         return NO_PROMISE if at_s == UNLIMITED_S else Promise(at_s, lambda: self._cuttable(at_s, allowed))
 
     def expected_ends(self) -> Mapping[str, float]:
         """The ends of backfilled runs that are expected before their full estimates: those that have not outlived the
         estimates they were tested with. Those that have are planned with their full estimates again, and so are runs
         that would have had to be asked to save before they started, had a head been promised their expected end."""
-        if not self._shrinks:
-            return _NOTHING_EXPECTED
-        runs, now_s, backfilled = self._world.runs, self._now_s, self._draft.backfilled()
+        runs, now_s, backfilled = self._scene.world.runs, self._scene.now_s, self._draft.backfilled()
         if not backfilled:
-            return _NOTHING_EXPECTED
+            return NOTHING_EXPECTED
         grace_s = self._scene.settings.checkpoint.grace_s
         return {
             run_id: entry.end_s
@@ -60,32 +55,30 @@ class PromisedCuts:
 
     def too_dear(self, expected: Mapping[str, float], at_s: float) -> set[str]:
         """The runs expected to end before their estimates say that could not be cut at that time if they did not."""
-        runs, estimates = self._world.runs, self._scene.estimates
+        runs, estimates = self._scene.world.runs, self._scene.estimates
         return {run_id for run_id in expected if not estimates.may_be_cut_at(runs[run_id], at_s)}
 
     def room_at_promise(self, job: Job, allowed: int) -> Room | None:
         """The runs to cut now for a head whose promised time has come; None where that is not so, or no help."""
-        if not self._shrinks:
-            return None
-        return self.room_by(self._ledger.promises.get(job.id, UNLIMITED_S), job, allowed)
+        return self.room_by(self._scene.ledger.promises.get(job.id, UNLIMITED_S), job, allowed)
 
     def room_by(self, at_s: float, job: Job, allowed: int) -> Room | None:
         """The runs to cut now so that the job starts at that time; None where the time to ask them has not come, where
         none has to go, or where all of them would not be enough."""
-        if self._now_s < at_s - self._scene.settings.checkpoint.grace_s:
+        if self._scene.now_s < at_s - self._scene.settings.checkpoint.grace_s:
             return None
         cuttable = self._cuttable(at_s, allowed)
         closed = self._places.closed_to(job, late=True)
-        return cut_for(self._world, job, allowed, at_s, cuttable, self._draft.pending, closed)
+        return cut_for(self._scene.world, job, allowed, at_s, cuttable, self._draft.pending, closed)
 
     def tested_at_promise(self, job: Job) -> Backfilled:
         """What a rescued job is noted with: it gives way to whoever is promised a start."""
-        times = self._ledger.promises.values()
+        times = self._scene.ledger.promises.values()
         tested = self._scene.estimates.tested(job, min(times, default=UNLIMITED_S), max(times, default=UNLIMITED_S))
-        return Backfilled(self._now_s + tested.estimate_s, tested.cuttable)
+        return Backfilled(self._scene.now_s + tested.estimate_s, tested.cuttable)
 
     def _cuttable(self, at_s: float, allowed: int) -> list[Run]:
         """The runs on these vnodes that may be cut at that promised time, in the order in which they go."""
         estimates = self._scene.estimates
-        order = cut_order(self._world, self._draft.backfilled(), allowed)
+        order = cut_order(self._scene.world, self._draft.backfilled(), allowed)
         return [run for run in order if estimates.may_be_cut_at(run, at_s)]

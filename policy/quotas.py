@@ -51,6 +51,14 @@ class QuotaEntry(NamedTuple):
     limit: int
 
 
+class _Counted(NamedTuple):
+    """How entries count a job: whose they are, what it keeps of their resources, and the entries themselves."""
+
+    owner: Owner
+    needs: Needs
+    bounds: tuple[QuotaEntry, ...]
+
+
 class Standing(NamedTuple):
     """An entry that decides: whose, its limit, what is used of it, of which resource, and in which queue ("" for the
     whole cluster)."""
@@ -77,7 +85,7 @@ class Quotas:
         self._tables: dict[str, tuple[QuotaTable, ...]] = {}
         self._resources: dict[str, tuple[str, ...]] = {}
         self._wide: dict[str, tuple[bool, bool]] = {}
-        self._needs: dict[tuple[str, Request], dict[str, int]] = {}
+        self._known: dict[tuple[Request, str, str, str, str], _Counted] = {}
         self._lone = world.capacity.sharing.has_lone_vnodes
         self._empty: Capacity | None = None
 
@@ -100,13 +108,29 @@ class Quotas:
     def needs(self, job: Job, where: Placement | None = None) -> Needs:
         """What the job keeps of each resource with entries. Without a ``where``, one that is to have vnodes to itself
         counts those that it would have if all were idle."""
+        return self._counted_as(job, where).needs
+
+    def owner(self, job: Job, where: Placement | None = None) -> Owner:
+        """Whose entries count the job: jobs of one owner differ in what they need only."""
+        return self._counted_as(job, where).owner
+
+    def bounds(self, job: Job, where: Placement | None = None) -> tuple[QuotaEntry, ...]:
+        """The entries that count the job: all of the user's, then of the group's, the project's and of all."""
+        return self._counted_as(job, where).bounds
+
+    def _counted_as(self, job: Job, where: Placement | None) -> _Counted:
+        """How entries count the job: looked up where its request and its owner tell it."""
         request = job.request
-        key = (job.queue, request)
         alone = self._lone or request.exclusive
-        if not (job.job_wide or (alone and where is not None)):
-            known = self._needs.get(key)
-            if known is not None:
-                return known
+        if job.job_wide or (alone and where is not None):
+            return self._count(job, self._needs(job, where, alone=alone))
+        key = (request, job.user, job.queue, job.group, job.project)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._count(job, self._needs(job, None, alone=alone))
+        return known
+
+    def _needs(self, job: Job, where: Placement | None, *, alone: bool) -> Needs:
         self.tables(job.queue)
         resources = self._resources[job.queue]
         needs = {resource: job.amount(resource) for resource in resources}
@@ -114,45 +138,36 @@ class Quotas:
             there = where or self._where_if_idle(job)
             if there is not None:
                 kept = self._world.usage.kept_amount
-                needs = {name: kept(self._world, there, request, needs[name], name) for name in resources}
-        needs = {resource: need for resource, need in needs.items() if need}
-        if not (job.job_wide or (alone and where is not None)):
-            self._needs[key] = needs
-        return needs
+                needs = {name: kept(self._world, there, job.request, needs[name], name) for name in resources}
+        return {resource: need for resource, need in needs.items() if need}
+
+    def _count(self, job: Job, needs: Needs) -> _Counted:
+        queue = job.queue
+        wide = self._wide.get(queue)
+        if wide is None:
+            wide = self._wide[queue] = self._wide_kinds(queue)
+        by_group, by_project = wide
+        owner = (queue, job.user, job.group if by_group else "", job.project if by_project else "", tuple(needs))
+        bounds = self._bounds.get(owner)
+        if bounds is None:
+            found = [
+                QuotaEntry(table.scope, table.resource, entity, limit)
+                for table in self.tables(queue)
+                if table.resource in needs
+                for entity, limit in table.limits.bounds(job.user, job.group, job.project)
+            ]
+            found.sort(key=lambda entry: "ugpo".index(entry.entity[0]))
+            bounds = self._bounds[owner] = tuple(found)
+        return _Counted(owner, needs, bounds)
 
     def _where_if_idle(self, job: Job) -> Placement | None:
         if self._empty is None:
             self._empty = Capacity(self._world.vnodes)
         return fit(self._empty, job.request, self._world.vnodes_of(job.queue))
 
-    def owner(self, job: Job, where: Placement | None = None) -> Owner:
-        """Whose entries count the job: jobs of one owner differ in what they need only."""
-        queue = job.queue
-        wide = self._wide.get(queue)
-        if wide is None:
-            wide = self._wide[queue] = self._wide_kinds(queue)
-        by_group, by_project = wide
-        takes = tuple(self.needs(job, where))
-        return (queue, job.user, job.group if by_group else "", job.project if by_project else "", takes)
-
     def lefts(self, queue: Queue) -> Lefts:
         """What everybody in the queue may still use now."""
         return Lefts(self, queue, simple=not self._lone)
-
-    def bounds(self, job: Job, where: Placement | None = None) -> tuple[QuotaEntry, ...]:
-        """The entries that count the job: all of the user's, then of the group's, the project's and of all."""
-        owner = self.owner(job, where)
-        bounds = self._bounds.get(owner)
-        if bounds is None:
-            found = [
-                QuotaEntry(table.scope, table.resource, entity, limit)
-                for table in self.tables(job.queue)
-                if table.resource in owner[4]
-                for entity, limit in table.limits.bounds(job.user, job.group, job.project)
-            ]
-            found.sort(key=lambda entry: "ugpo".index(entry.entity[0]))
-            bounds = self._bounds[owner] = tuple(found)
-        return bounds
 
     def entries_of(self, job: Job, entity: EntityKey) -> tuple[QuotaEntry, ...]:
         """The entries of the job's user or group, of all resources, whatever the job takes."""
@@ -183,15 +198,15 @@ class Quotas:
 
     def shift(self, job: Job, sign: int, where: Placement | None = None) -> None:
         """Book a job in (1) or out (-1)."""
-        needs = self.needs(job, where)
-        for scope, resource, entity, _ in self.bounds(job, where):
+        _, needs, bounds = self._counted_as(job, where)
+        for scope, resource, entity, _ in bounds:
             key = (scope, resource, entity)
             self._shifts[key] = self._shifts.get(key, 0) + sign * needs[resource]
 
     def exceeded_by(self, job: Job, where: Placement | None = None) -> Standing | None:
         """The first entry that the job would exceed if it started; None where it stays within all."""
-        needs = self.needs(job, where)
-        for scope, resource, entity, limit in self.bounds(job, where):
+        _, needs, bounds = self._counted_as(job, where)
+        for scope, resource, entity, limit in bounds:
             used = self.used(scope, entity, resource)
             if used + needs[resource] > limit:
                 return Standing(entity, limit, used, resource, scope)
@@ -213,11 +228,11 @@ class Quotas:
 
     def surplus(self, job: Job, where: Placement | None = None) -> Standing | None:
         """The entry by which a run of this job may be taken now; None where it may not."""
-        needs = self.needs(job, where)
+        _, needs, bounds = self._counted_as(job, where)
         over: Standing | None = None
         stays: dict[EntityKey, bool] = {}
         protected: set[EntityKey] = set()
-        for scope, resource, entity, limit in self.bounds(job, where):
+        for scope, resource, entity, limit in bounds:
             used = self.used(scope, entity, resource)
             if used - needs[resource] >= limit:
                 stays[entity] = True
@@ -242,10 +257,12 @@ class Quotas:
 
     def _wide_kinds(self, queue: str) -> tuple[bool, bool]:
         """Whether some quota or priority that binds the queue is a group's, and whether some is a project's."""
-        kinds = {kind for table in self.tables(queue) for kind, _ in table.limits.entries}
+        kinds: set[str] = set()
+        for table in self.tables(queue):
+            kinds |= table.limits.kinds
         there = self._world.queues.get(queue)
         if there is not None:
-            kinds.update(kind for kind, _ in there.priorities.entries)
+            kinds |= there.priorities.kinds
         return "g" in kinds, "p" in kinds
 
 
@@ -267,7 +284,7 @@ class Lefts:
         # Where one table of cores is all there is, two look-ups tell.
         only = tables[0] if simple and len(tables) == 1 and tables[0][:2] == (queue.name, "ncpus") else None
         self._entries = None if only is None and tables else (only.limits.entries if only else {})
-        kinds = {kind for kind, _ in self._entries or ()}
+        kinds = only.limits.kinds if only is not None else frozenset()
         self._wide = ("g" in kinds, "p" in kinds)
         self._left: dict[str, dict[str, float]] = {"u": {}, "g": {}, "p": {}}
         has_all = self._entries is not None and ALL in self._entries

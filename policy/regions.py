@@ -19,7 +19,7 @@ class Region:
     that take jobs, the reservation of its head, and why the head waits.
 
     ``moved_for`` is the job to which the head gave way since it was reserved for; None where the reservation holds.
-    ``promised_s`` is the last time that was promised to a job of it, 0 to none.
+    ``promised_s`` is the last time that was promised to a job of it, 0 where none was, or where no estimate is shrunk.
     """
 
     __slots__ = ("head_waits", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")

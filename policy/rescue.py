@@ -18,7 +18,7 @@ from policy.fitting import fit, fits
 from policy.holds import Holds
 from policy.ledger import RESCUE, Cut, Ledger
 from policy.placement import Placement
-from policy.releases import future_of
+from policy.releases import once_victims_end
 from policy.request import Request
 from policy.reservation import Reservation
 from policy.scene import Scene
@@ -143,7 +143,7 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
         return
     # What others are to let go, and what is kept for their beneficiaries of what still runs, is decided already; and a
     # run that starts in this pass is not cut in it.
-    free = future_of(world, (), draft.pending).free
+    free = once_victims_end(world, draft.pending) if draft.pending else world.capacity
     spared = {*(preempt.id for preempt in draft.preempts), *(start.id for start in draft.starts)}
     victims = chance.victims(free, spared) if eligible else []
     draft.next_s = min(draft.next_s, chance.next_s)

@@ -60,6 +60,7 @@ class Scene:
             self.classes = None
             if not (settings.quota.preempt and world.has_quotas):
                 self.preemption = None
+                self.confined = None
 
     def __getattr__(self, name: str) -> Any:
         make = _PARTS.get(name)

@@ -24,19 +24,16 @@ class Settled:
     """What the last pass came to, how long it holds by itself, and the jobs that have come since."""
 
     __slots__ = (
-        "arrived", "estimates", "idle", "ledger", "next_s", "not_beside", "settings", "spare", "total", "until_s",
-        "waits", "window_ends_s",
+        "arrived", "estimates", "idle", "ledger", "next_s", "reservation", "settings", "total", "until_s", "waits",
     )  # fmt: skip
 
     def __init__(self, scene: Scene, region: Region, reservation: Reservation, plan: Plan, until_s: float) -> None:
         self.ledger = plan.ledger
         self.settings = scene.settings
         self.until_s = until_s
-        self.window_ends_s = reservation.until_s
+        self.reservation = reservation
         self.idle = region.idle
-        self.spare = reservation.spare_cores
         self.total = region.total
-        self.not_beside = reservation.why_not_beside(only_head=True)
         self.estimates = plan.estimates
         self.waits = plan.waits
         self.next_s = plan.next_s
@@ -74,7 +71,8 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
     if now_s >= settled.until_s or snapshot.finished or not world.nothing_shut():
         return None
     if settled.arrived:
-        window_s = settled.window_ends_s - now_s
+        reservation = settled.reservation
+        window_s = reservation.until_s - now_s
         shrinks = settings.backfill.kind == "checkpoint"
         waits = settled.waits.by_reason()
         for job in settled.arrived:
@@ -83,8 +81,8 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
                 return None
             if cores > settled.idle:
                 reason = Reason("too-few-idle", (("idle", settled.idle),))
-            elif cores > settled.spare and job.left_s > window_s and not shrinks:
-                reason = settled.not_beside
+            elif cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
+                reason = reservation.why_not_beside(only_head=True)
             else:
                 return None
             waits[reason] = [*waits.get(reason, ()), job]

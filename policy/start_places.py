@@ -18,19 +18,17 @@ from policy.windows import NOTHING_CLOSED, Closed
 class StartPlaces:
     """The places for starts in one pass, as the world stands when they are asked for."""
 
-    __slots__ = ("_now_s", "_scene", "_world")
+    __slots__ = ("_scene",)
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._now_s = scene.now_s
-        self._world = scene.world
 
     def closed_to(self, job: Job, *, late: bool = False) -> Closed:
         """What windows close to the job if it starts now, or, where others have to make room first, somewhat late."""
         windows = self._scene.windows
         if windows is None:
             return NOTHING_CLOSED
-        return windows.closed_to(job, self._now_s, windows.slack_s if late else 0.0)
+        return windows.closed_to(job, self._scene.now_s, windows.slack_s if late else 0.0)
 
     def window_in_the_way(self, job: Job, allowed: int, closed: Closed) -> Reason | None:
         """The window but for which the job would fit now; None where there is none."""
@@ -38,7 +36,7 @@ class StartPlaces:
         if windows is None or not closed.key:
             return None
         placement = fit(self._scene.capacity, job.request, allowed)
-        return None if placement is None else windows.why(job, self._now_s, placement)
+        return None if placement is None else windows.why(job, self._scene.now_s, placement)
 
     def place(self, job: Job, allowed: int, closed: Closed) -> Placement | Reason | None:
         """Where the job can start now; a reason where it would fit but is not to start (P4, P5)."""
@@ -60,7 +58,7 @@ class StartPlaces:
         reservation = region.reservation
         if region.moved_for is not None or reservation is None or not isinstance(placement, Placement):
             return placement
-        end_s = self._now_s + job.left_s
+        end_s = self._scene.now_s + job.left_s
         if reservation.admits(placement, end_s, job.request):
             return placement
         elsewhere = self.place(job, allowed & ~reservation.head_vnodes(), closed)
@@ -72,5 +70,5 @@ class StartPlaces:
     def _place_on(self, job: Job, vnodes: int) -> Placement | Reason | None:
         scene = self._scene
         if job.pinned or (scene.plain and job.layout is None and job.rank is None):
-            return fit(scene.capacity, job.request, vnodes, self._world.vnodes_of(job.queue))
+            return fit(scene.capacity, job.request, vnodes, self._scene.world.vnodes_of(job.queue))
         return scene.placer.place(job, vnodes)

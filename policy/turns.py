@@ -163,7 +163,7 @@ class Turns:
 
     def _cut_at_promise(self, job: Job, allowed: int) -> bool:
         """Cut backfilled runs for a head whose promised time has come; False where that is not so, or no help."""
-        return self._cut(job, self._cuts.room_at_promise(job, allowed))
+        return self._shrinks and self._cut(job, self._cuts.room_at_promise(job, allowed))
 
     def _cut_ahead(self, job: Job, allowed: int, region: Region) -> bool:
         """Cut for a new head whose reserved time is nearer than the grace, where that time hangs on a run that may take
@@ -188,7 +188,7 @@ class Turns:
     def behind(self, job: Job, region: Region) -> None:
         """There is a head: start beside it or within its window, or preempt, or wait. It gives way to a job with a
         better claim."""
-        if self.heads.gives_way(job, region):
+        if self._preemption is not None and self.heads.gives_way(job, region):
             self._before_head(job, region)
             return
         reservation = self.heads.reserve_again(region)

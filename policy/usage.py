@@ -46,6 +46,9 @@ class Usage:
 
     def kept(self, world: World, scope: Scope) -> dict[EntityKey, int]:
         """What runs keep others from, by entity; all of them under ``("o", "PBS_ALL")``."""
+        known = self._kept.get(scope) if self._kept is not None else None
+        if known is not None:
+            return known
         if scope not in self._scopes:
             self._scopes.append(scope)
             self._kept_scopes.clear()

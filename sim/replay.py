@@ -119,6 +119,8 @@ class _Life:
 
     def note_delay(self, now_s: float) -> None:
         """The job starts: how much later than promised, and, where the promise moved, than promised at first."""
+        if self.promised_s is None and self.first_promised_s is None:
+            return
         self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
         self.moved_delay_s = _latest(self.moved_delay_s, self.first_promised_s, now_s)
         self.promised_s = self.first_promised_s = None
