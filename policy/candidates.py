@@ -357,6 +357,22 @@ class Candidates:
             known = self._idle[usable, rights] = idle
         return known
 
+    def capped_cores(self, job: Job, rights: Rights, usable: int) -> int:
+        """The cores on these vnodes of the runs that the cap alone keeps from being preempted for the job."""
+        cap, directory, held = self._quota.cap, self._world.capacity.directory, 0
+        managed = {queue.name for queue in self._world.queues.values() if queue.managed}
+        for run_id, count in self._ledger.preemptions.items():
+            run = self._world.runs.get(run_id) if count >= cap else None
+            if run is None or not run.job.rerunable or run.exiting or run.job.queue not in managed:
+                continue
+            rank = BASE if self._classes is None else self._classes.of_victim(run)
+            by_quota = run.job.user != job.user and rights.may_take(rank, run.job.queue)
+            if rights.by_class(rank, run.job.queue) or (
+                by_quota and self._quotas.surplus(run.job, run.placement) is not None
+            ):
+                held += run.placement.cores_on(usable, directory)
+        return held
+
     def most_by_quota(self, user: str, pool: Pool) -> int:
         """The most cores that rule A could take from others than this user."""
         return pool.most_by_quota(user)

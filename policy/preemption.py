@@ -275,15 +275,19 @@ class Preemption:
         self._delayed.clear()
 
     def _too_few(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason:
-        idle = ("idle", self._world.capacity.idle(usable))
+        numbers: tuple[tuple[str, Number], ...] = (("idle", self._world.capacity.idle(usable)),)
+        capped = self._candidates.capped_cores(job, rights, usable)
+        if capped:
+            numbers = (*numbers, ("capped", capped), ("cap", self._settings.cap))
         if self._classes is None:
-            return Reason("no-victims", (("preemptible", self._candidates.most_by_quota(job.user, pool)), idle))
+            preemptible = self._candidates.most_by_quota(job.user, pool)
+            return Reason("no-victims", (("preemptible", preemptible), *numbers))
         offered = self._candidates.offers(usable, pool).to(job.user, rights)
         if rights.above == BASE:
-            return Reason("no-victims", (("preemptible", offered.cores), idle))
+            return Reason("no-victims", (("preemptible", offered.cores), *numbers))
         if not offered.runs:
-            return Reason("no-lower-class", (("class", rights.above), idle))
-        return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), idle))
+            return Reason("no-lower-class", (("class", rights.above), *numbers))
+        return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), *numbers))
 
     def _exempt(
         self, job: Job, rights: Rights, allowed: int, guard: HeadGuard | None, closed: Closed, free: Capacity

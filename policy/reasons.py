@@ -201,6 +201,14 @@ def _will_not_do(facts: Facts) -> str:
     return f"with the {idle} idle it would still not fit"
 
 
+def _capped(facts: Facts) -> str:
+    """The cores that only the cap keeps from being taken."""
+    if not facts.get("capped"):
+        return ""
+    times = _count(facts["cap"], "time")
+    return f"; {_are(facts['capped'], 'core')} held by runs that were preempted as often as the cap allows, {times}"
+
+
 _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
@@ -290,6 +298,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "no-victims": lambda f: (
         f"preempts nobody: at most {_cores(f['preemptible'])} may be taken from those over quota, and {_will_not_do(f)}"
+        f"{_capped(f)}"
     ),
     "exempt-victims": lambda f: (
         f"preempts nobody yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
@@ -309,11 +318,11 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f" of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
-        f"preempts nobody: no running job that may be preempted has a class below its own, {f['class']}"
+        f"preempts nobody: no running job that may be preempted has a class below its own, {f['class']}{_capped(f)}"
     ),
     "too-few-lower": lambda f: (
         f"preempts nobody: {_are(f['preemptible'], 'core')} held by jobs below its class {f['class']} that may be"
-        f" preempted, and {_will_not_do(f)}"
+        f" preempted, and {_will_not_do(f)}{_capped(f)}"
     ),
     "preempted-class": lambda f: (
         f"preempted for {f['beneficiary']}, whose class {f['above']} is above its own, {_class(f['class'])}"
