@@ -201,7 +201,11 @@ class Quotas:
         _, needs, bounds = self._counted_as(job, where)
         for scope, resource, entity, _ in bounds:
             key = (scope, resource, entity)
-            self._shifts[key] = self._shifts.get(key, 0) + sign * needs[resource]
+            left = self._shifts.get(key, 0) + sign * needs[resource]
+            if left:
+                self._shifts[key] = left
+            else:
+                del self._shifts[key]
 
     def exceeded_by(self, job: Job, where: Placement | None = None) -> Standing | None:
         """The first entry that the job would exceed if it started; None where it stays within all."""
