@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Callable
 
 TIME_LIMIT_S = 10.0
-_ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C"}
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C"}
 _MOST_LINKS = 40
 _LOOKS_PER_S = 20
 _HEARD = ("SIGALRM", "SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
@@ -26,15 +26,24 @@ _NOT_RUN = 127
 
 def find_fault(program: str) -> str:
     """A sentence where this may not be run as root; else empty."""
+    return _look(program, "program", stat.S_IXUSR)
+
+
+def find_other_writers(path: str) -> str:
+    """A sentence where others than root may change this file, or there is none; else empty."""
+    return _look(path, "file", 0)
+
+
+def _look(path: str, what: str, mode: int) -> str:
     try:
-        return _find_fault(program)
+        return _find_fault(path, what, mode)
     except OSError as error:
-        return f"{program}: {error.strerror or error}"
+        return f"{path}: {error.strerror or error}"
 
 
-def _find_fault(program: str) -> str:
+def _find_fault(path: str, what: str, mode: int) -> str:
     """Walk from the root, each link replaced by what it names, and look at every folder and file on the way."""
-    left = program.split("/")[::-1]
+    left = path.split("/")[::-1]
     here = Path("/")
     links = 0
     while True:
@@ -42,7 +51,7 @@ def _find_fault(program: str) -> str:
         if stat.S_ISLNK(found.st_mode):
             links += 1
             if links > _MOST_LINKS:
-                return f"{program}: too many links"
+                return f"{path}: too many links"
             target = str(here.readlink())
             here = Path("/") if target.startswith("/") else here.parent
             left += target.split("/")[::-1]
@@ -56,8 +65,8 @@ def _find_fault(program: str) -> str:
             break
         word = left.pop()
         here = here.parent if word == ".." else here / word
-    if not stat.S_ISREG(found.st_mode) or not found.st_mode & stat.S_IXUSR:
-        return f"{here} is no program"
+    if not stat.S_ISREG(found.st_mode) or found.st_mode & mode != mode:
+        return f"{here} is no {what}"
     return ""
 
 
@@ -103,7 +112,7 @@ def run_program(command: Sequence[str], text: str, limit_s: float = TIME_LIMIT_S
             os.dup2(nothing, 2)
             _close_from(3)
             _hear_signals()
-            os.execve(command[0], list(command), _ENVIRONMENT)  # noqa: S606 - no shell, and root's own file
+            os.execve(command[0], list(command), ENVIRONMENT)  # noqa: S606 - no shell, and root's own file
         finally:
             os._exit(_NOT_RUN)
     os.close(readable)

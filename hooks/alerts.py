@@ -21,7 +21,7 @@ _SEVERITY = {FAILING: WARNING, HANDED_BACK: ERROR}
 _AGAIN_S = 3600.0
 _WELL_FOR_S = 300.0
 """Passes that fail now and then are one episode, which is over when none has failed for so long."""
-_LONGEST = 2000
+LONGEST = 2000
 
 
 class Episode(NamedTuple):
@@ -79,7 +79,7 @@ class Alerts:
 
     def _tell(self, kind: str, text: str, severity: int, now_s: float) -> None:
         """On disk first: what is not remembered would be told by each pass, so then by syslog alone."""
-        text = printable(text)[:_LONGEST]
+        text = printable(text)[:LONGEST]
         unsent = send_line(text, severity)
         self._last = {"time_s": now_s, "kind": kind, "text": text, "syslog": unsent}
         is_kept = self._write()

@@ -275,7 +275,7 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class AlertSettings:
-    """The program that gets each alert (failing passes, queues handed back) on its standard input, beside syslog."""
+    """The program that gets each alert (failing passes, queues handed back, unconfirmed changes) beside syslog."""
 
     command: tuple[str, ...] = _setting((), "a list: a program's absolute path, then its arguments", read_program_line)
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import click
 
+from tui.change_cli import open_audit
 from tui.confirming import confirm_options, demand_confirmation
-from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.audit import Actor
 from tui.core.change import ChangeError, Outcome, make_all
 from tui.core.deed_lines import deed_lines
 from tui.core.deeds import Deed, foresee
@@ -70,9 +71,7 @@ def _command(verb: Verb) -> click.Command:
             else:
                 name = world.server_name or source.name
                 demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=not as_json)
-                shared, is_real = source.journal.changes, not source.simulated
-                audit = AuditLog(audit_path(os.environ), actor, name, shared, in_syslog=is_real)
-                outcomes = make_all(source, deed.changes, audit, time.time)
+                outcomes = make_all(source, deed.changes, open_audit(source, name), time.time)
         except ChangeError as error:
             raise click.ClickException(str(error)) from error
         finally:

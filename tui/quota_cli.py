@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,11 @@ import click
 
 from hooks.resources import PRIORITY
 from policy.limits import EntityKey
-from tui.confirming import confirm_options, demand_confirmation
-from tui.core.audit import Actor, AuditLog, audit_path
-from tui.core.change import ChangeError, make
+from tui.change_cli import change_one
+from tui.confirming import confirm_options
+from tui.core.change import ChangeError
 from tui.core.columns import Sort
-from tui.core.deeds import foresee
+from tui.core.deeds import Deed, foresee
 from tui.core.effects import effect_lines
 from tui.core.lines import plain, safe
 from tui.core.placing import Widths, header, row
@@ -24,6 +22,7 @@ from tui.core.quota_change import change_of, check_entity, parse_quota
 from tui.core.quota_rows import quota_columns, quota_rows
 from tui.core.quota_scope import check_scope, quota_scopes, scope_of
 from tui.core.status import quota_data
+from tui.core.world import World
 from tui.options import look, open_source, source_options
 
 _CELLS = 100
@@ -98,47 +97,22 @@ def priority(*, queue: str, user: str, number: str, **options: Any) -> None:
     _set(queue, user, number, "priority", PRIORITY, **options)
 
 
-def _set(
-    queue: str,
-    user: str,
-    number: str,
-    what: str,
-    resource: str,
-    *,
-    demo: bool,
-    server: str,
-    settings_path: Path | None,
-    preview: bool,
-    yes: bool,
-    typed: str,
-) -> None:
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
-    try:
+def _set(queue: str, user: str, number: str, what: str, resource: str, **options: Any) -> None:
+    def deed_of(world: World) -> Deed:
         kind, colon, name = user.partition(":")
         entity = check_entity(kind, name) if colon and kind in "ugpo" else check_entity("u", user)
-        world = look(source)
-        deed = change_of(world, queue, entity, parse_quota(number, what), resource)
-        (change,) = deed.changes
+        return change_of(world, queue, entity, parse_quota(number, what), resource)
+
+    change_one(deed_of, _show, **options)
+
+
+def _show(world: World, deed: Deed) -> None:
+    for change in deed.changes:
         click.echo(change.line)
-        try:
-            for line in effect_lines(foresee(world, deed), world):
-                click.echo(safe(plain(line)))
-        except ChangeError as error:
-            click.echo(f"no preview: {error}")
-        for line in deed.notes:
+    try:
+        for line in effect_lines(foresee(world, deed), world):
             click.echo(safe(plain(line)))
-        if preview:
-            return
-        server_name = world.server_name or source.name
-        demand_confirmation(deed, server_name, yes=yes, typed=typed, may_ask=True)
-        actor = Actor.of_environment(os.environ)
-        shared, is_real = source.journal.changes, not source.simulated
-        audit = AuditLog(audit_path(os.environ), actor, server_name, shared, in_syslog=is_real)
-        outcome = make(source, change, audit, time.time)
     except ChangeError as error:
-        raise click.ClickException(str(error)) from error
-    finally:
-        source.close()
-    if not outcome.ok:
-        raise click.ClickException(outcome.text)
-    click.echo(outcome.text)
+        click.echo(f"no preview: {error}")
+    for line in deed.notes:
+        click.echo(safe(plain(line)))

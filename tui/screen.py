@@ -25,6 +25,7 @@ from tui.core.lines import safe
 from tui.core.places import Place, Places
 from tui.core.poller import News, Polled, Poller, PollFailed
 from tui.core.site import Site
+from tui.core.site_alert import teller_of
 from tui.core.source import SimulatedSource, Source
 from tui.core.status_line import Header, header_line
 from tui.core.unlock import Unlock
@@ -84,7 +85,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.changes = Changes(
             self,
             source,
-            AuditLog(audit_path, actor, source.name, source.journal.changes, in_syslog=not source.simulated),
+            AuditLog(audit_path, actor, source.name, source.journal.changes, teller_of(source)),
             self.is_unlocked,
             self.turn_lock,
             site,

@@ -1,9 +1,10 @@
-"""A failing pass on a real server reaches the host's syslog and the site's command, once, and so does the hand-back."""
+"""A failing pass on a real server, a hand-back and an unconfirmed change reach syslog and the site's command."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from policy.settings import AlertSettings
 from tests.hooks.deployed import LATE_S, deploy, drive, is_scheduling, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.test_shared_audit_real import AS_USER, ROOT
 
 PBSTEER = str(Path(sys.executable).with_name("pbsteer"))
 COVER = (
@@ -22,6 +24,7 @@ LISTEN = """
 import os, socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 listener.bind("/dev/log")
+os.chmod("/dev/log", 0o666)
 if os.fork():
     os._exit(0)
 os.setsid()
@@ -79,3 +82,48 @@ def test_failing_passes_and_the_hand_back_are_told_by_syslog_and_by_the_command(
     wait_for_pass(pbs)
     pbs.wait_until(lambda: "may drive its queues again" in told.read_text(), 2 * LATE_S, "word that it is over")
     assert "<29>pbsteer" in syslog.read_text().splitlines()[-1]
+
+
+LOSES_THE_ANSWER = """#!/bin/sh
+REAL/bin/qmgr "$@"
+exec sleep 600
+"""
+"""A qmgr whose server does what it was asked for, and whose answer never comes."""
+
+
+def test_an_unconfirmed_change_is_told_by_the_command_with_the_administrators_own_rights(
+    pbs: PbsCluster, syslog: Path
+) -> None:
+    home = pbs.testbed.home("alice")
+    told = home / "told"
+    command = ("/bin/sh", "-c", f"cat >> {told}; id -un >> {told}")
+    settings = quick_settings(alerts=AlertSettings(command))
+    deploy(pbs, replace(settings, server=replace(settings.server, journal_group="chem")))
+    pbs.qmgr("set server managers = alice@*")
+    own, real = home / "exec", Path(pbs.spec.pbs_exec)
+    (own / "bin").mkdir(parents=True)
+    for entry in real.iterdir():
+        if entry.name != "bin":
+            (own / entry.name).symlink_to(entry)
+    for program in (real / "bin").iterdir():
+        if program.name != "qmgr":
+            (own / "bin" / program.name).symlink_to(program)
+    qmgr = own / "bin" / "qmgr"
+    qmgr.write_text(LOSES_THE_ANSWER.replace("REAL", str(real)))
+    qmgr.chmod(0o755)
+    environment = [
+        "LOGNAME=alice",
+        f"HOME={home}",
+        f"PYTHONPATH={ROOT}",
+        f"XDG_STATE_HOME={home / 'unconfirmed'}",
+        f"PBS_EXEC={own}",
+    ]
+    change = ["quota", "set", "workq", "dave", "8", "--yes"]
+    done = pbs.run(["env", *environment, sys.executable, "-c", AS_USER, "alice", *change])
+    assert done.status == 1
+    assert "sent, but not confirmed: qmgr did not answer" in done.stderr
+    text, user = told.read_text().splitlines()
+    assert "never confirmed: qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:dave=8]', by alice from" in text
+    assert user == "alice"
+    pbs.wait_until(lambda: "never confirmed" in syslog.read_text(), LATE_S, "syslog has it")
+    assert "[u:dave=8]" in pbs.qmgr("list queue workq max_run_res_soft"), "the server had done it"

@@ -20,7 +20,7 @@ GROUP = "chem"
 
 AS_USER = """
 import os, pwd, sys
-import tui.audit_cli, tui.core.opening, tui.core.real, tui.quota_cli
+import tui.audit_cli, tui.change_cli, tui.core.opening, tui.core.real, tui.quota_cli
 from tui.cli import main
 user = pwd.getpwnam(sys.argv[1])
 os.initgroups(user.pw_name, user.pw_gid)

@@ -5,32 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from hooks.queues import MODE_ATTRIBUTE
 from policy.settings import describe_settings
+from tests.tui.commands import run, script_commands
 from tests.tui.scripted import ScriptedSource, changed
-from tui.cli import COMMANDS, Part, main
+from tui.cli import COMMANDS, Part
 from tui.core.opening import open_demo
 from tui.core.source import SourceError
 
 
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSource:
-    """Every command looks at a scripted server."""
-    scripted = ScriptedSource()
-    for module in ("tui.status_cli", "tui.quota_cli", "tui.do_cli"):
-        monkeypatch.setattr(f"{module}.open_source", lambda **_: scripted)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return scripted
-
-
-def run(*arguments: str, typed: str | None = None) -> Result:
-    return CliRunner().invoke(main, list(arguments), input=typed)
+    return script_commands(monkeypatch, tmp_path)
 
 
 def test_help_lists_every_command_without_loading_any() -> None:
@@ -155,39 +144,6 @@ def test_status_and_explain_tell_of_a_preemption_by_class(source: ScriptedSource
     assert json.loads(run("status", "--json").output)["plan"]["preempts"] == ["12.hpc1"]
     assert "preempted for 13, whose class 10 is above its own, base" in " ".join(run("explain", "12").output.split())
     assert "let go of their cores: 12" in " ".join(run("explain", "13").output.split())
-
-
-def test_quota_set_shows_its_line_and_asks_first(source: ScriptedSource) -> None:
-    declined = run("quota", "set", "workq", "carol", "16", typed="n\n")
-    assert declined.exit_code == 1
-    assert "set queue workq max_run_res_soft.ncpus += [u:carol=16]" in declined.output
-    assert source.lines == []
-    done = run("quota", "set", "workq", "carol", "16", "--yes")
-    assert done.exit_code == 0, done.output
-    assert "carol none → 16 in workq: done, read back" in done.output
-    assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"]
-
-
-def test_quota_set_with_preview_changes_nothing(source: ScriptedSource) -> None:
-    result = run("quota", "set", "workq", "carol", "16", "--preview")
-    assert result.exit_code == 0, result.output
-    assert "in the next pass" in result.output
-    assert source.lines == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("workq", "carol", "lots"), "allowed is a whole number"),
-        (("nosuch", "carol", "4"), "the server has gpu, workq"),
-        (("workq", "x]=1,[u:root", "4"), "no name that qmgr takes"),
-    ],
-)
-def test_quota_set_refuses_what_cannot_be(source: ScriptedSource, arguments: tuple[str, ...], says: str) -> None:
-    result = run("quota", "set", *arguments, "--yes")
-    assert result.exit_code == 1
-    assert says in result.output
-    assert source.lines == []
 
 
 def test_a_server_that_is_away_is_one_line(source: ScriptedSource) -> None:
@@ -324,97 +280,8 @@ def test_a_pbs_that_does_not_answer_is_quoted(monkeypatch: pytest.MonkeyPatch, t
 # Doing
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("hold", "13"), "qhold -h o 13.hpc1"),
-        (("move", "gpu", "13"), "qmove gpu 13.hpc1"),
-        (("priority", "-5", "13"), "qalter -p -5 13.hpc1"),
-        (("drain", "v2"), "qmgr -c 'set node v2 state += offline, comment = \"pbsteer drain by root\"'"),
-        (("stop", "workq"), "qmgr -c 'set queue workq started = False'"),
-        (("mode", "workq", "observe"), "qmgr -c 'set queue workq resources_available.pbsteer_mode = observe'"),
-    ],
-)
-def test_do_shows_the_command_asks_and_does_it(
-    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
-) -> None:
-    monkeypatch.setattr("getpass.getuser", lambda: "root")
-    monkeypatch.delenv("SUDO_USER", raising=False)
-    assert line in run("do", *arguments, "--preview").output
-    declined = run("do", *arguments, typed="n\n")
-    assert (declined.exit_code, source.lines) == (1, [])
-    done = run("do", *arguments, typed="y\n")
-    assert (done.exit_code, source.lines) == (0, [line]), done.output
-    assert "done, read back" in done.output
-
-
-def test_do_asks_for_the_name_or_the_number_as_the_screen_does(source: ScriptedSource) -> None:
-    refused = run("do", "delete", "13", "--yes")
-    assert (refused.exit_code, "asks for --confirm '13'" in refused.output) == (2, True)
-    wrong = run("do", "delete", "13", "14", typed="1\n")
-    assert (wrong.exit_code, "not done: asked for was '2'" in wrong.output) == (1, True)
-    assert source.lines == []
-    assert run("do", "delete", "13", "14", typed="2\n").exit_code == 0
-    assert source.lines == ["qdel 13.hpc1", "qdel 14.hpc1"]
-
-
-def test_do_and_quota_set_ask_for_a_production_server_by_name(
-    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    (tmp_path / "pbsteer").mkdir()
-    settings = tmp_path / "pbsteer" / "console.toml"
-    settings.write_text('production = ["hpc1"]')
-    for arguments in (
-        ["do", "hold", "13"],
-        ["quota", "set", "workq", "alice", "9"],
-        ["priority", "workq", "alice", "9"],
-    ):
-        assert run(*arguments, "--yes").exit_code == 2
-        assert run(*arguments, "--confirm", "hpc1").exit_code == 0
-    settings.write_text("production = 1")
-    assert f"{settings}: production is 1" in run("do", "hold", "14", "--yes").output
-
-
-def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(source: ScriptedSource) -> None:
-    server = {**source.picture.server, "job_sort_formula": "ncpus"}
-    queues = {**source.picture.queues, "workq": {**source.picture.queues["workq"], MODE_ATTRIBUTE: "observe"}}
-    source.picture = replace(source.picture, server=server, queues=queues)
-    preview = run("do", "mode", "workq", "drive", "--preview", "--json")
-    assert (preview.exit_code, len(json.loads(preview.output)["unmet"])) == (0, 1)
-    done = run("do", "mode", "workq", "drive", "--yes")
-    assert "→ drive: done, read back" in done.output
-    assert "but queue workq is not driven: " in done.output
-    assert done.exit_code == 1
-
-
 def test_explain_tells_the_jobs_history_to_its_end(source: ScriptedSource) -> None:
     job = next(iter(source.picture.jobs))
     said = run("explain", job).output
     assert "looking up" not in said
     assert "history, by the journal" in said
-
-
-def test_do_as_json_says_what_was_done_and_asks_nothing(source: ScriptedSource) -> None:
-    asked = run("do", "hold", "13", "--json")
-    assert (asked.exit_code, "asks for --yes" in asked.output) == (2, True)
-    data = json.loads(run("do", "hold", "13", "--json", "--yes").output)
-    assert data["commands"] == ["qhold -h o 13.hpc1"]
-    assert [outcome["ok"] for outcome in data["done"]] == [True]
-    assert data["preview"].keys() == {"next_pass", "from_then_on"}
-
-
-def test_do_says_in_its_exit_status_what_was_left_out_or_refused(source: ScriptedSource) -> None:
-    part = run("do", "hold", "13", "11", "--yes")
-    assert (part.exit_code, "left out: hold: 11 is running" in part.output) == (1, True)
-    source.refusal = "Unauthorized Request"
-    refused = run("do", "hold", "14", "--yes")
-    assert (refused.exit_code, "PBS refused: Unauthorized Request" in refused.output) == (1, True)
-    unknown = run("do", "hold", "14", "99", "--confirm", "2")
-    assert (unknown.exit_code, unknown.output) == (1, "Error: job '99' is not on the server\n")
-
-
-def test_priority_sets_a_users_priority_in_a_queue(source: ScriptedSource) -> None:
-    done = run("priority", "workq", "alice", "10", "--yes")
-    assert done.exit_code == 0, done.output
-    assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.user_priority += [u:alice=10]'"]

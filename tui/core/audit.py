@@ -14,13 +14,12 @@ import getpass
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from hooks.syslog import WARNING, send_line
 from tui.core.folders import state_folder
 
 UNCONFIRMED = "unconfirmed"
@@ -79,14 +78,14 @@ class AuditError(OSError):
 class AuditLog:
     """The file of one user, for one server; and the administrators' ``shared`` one, where this user may write to it.
 
-    ``in_syslog``: a change that nobody knows the outcome of goes to the host's syslog as well.
+    ``tell`` gets a sentence on each change that nobody knows the outcome of (:mod:`tui.core.site_alert`).
     """
 
     path: Path
     actor: Actor
     server: str
     shared: Path | None = None
-    in_syslog: bool = False
+    tell: Callable[[str], None] | None = None
 
     def write(
         self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str, change: str = ""
@@ -104,9 +103,9 @@ class AuditLog:
             reply,
             change,
         )
-        if stage == UNCONFIRMED and self.in_syslog:
+        if stage == UNCONFIRMED and self.tell is not None:
             told = f"sent to {entry.server} and never confirmed: {command}, by {entry.user} from {entry.origin}"
-            send_line(f"{told}: look whether it was done", WARNING)
+            self.tell(f"{told}: look whether it was done")
         line = json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

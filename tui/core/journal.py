@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hooks.state import CHANGES, State
+from hooks.state import CHANGES, LAST_PASS, State
 from tui.core.history import HOUR_S, HOURS
 
 KEPT = 240
@@ -89,6 +89,8 @@ class JournalReader:
         self._folder = folder
         self.changes = folder / CHANGES
         """The audit that all administrators of the server share (:mod:`hooks.shared_audit`)."""
+        self.last_pass = folder / LAST_PASS
+        """What the last pass published, with the settings that the hooks have."""
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []

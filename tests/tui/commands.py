@@ -1,0 +1,24 @@
+"""The command line under test: every command looks at one scripted server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.tui.scripted import ScriptedSource
+from tui.cli import main
+
+
+def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedSource:
+    """The server that all commands find from now on, the user's own state being in ``state``."""
+    scripted = ScriptedSource()
+    for module in ("tui.status_cli", "tui.quota_cli", "tui.do_cli", "tui.change_cli"):
+        monkeypatch.setattr(f"{module}.open_source", lambda **_: scripted)
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    return scripted
+
+
+def run(*arguments: str, typed: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(arguments), input=typed)

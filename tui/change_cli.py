@@ -1,0 +1,58 @@
+"""A deed of one change done from the command line: shown, confirmed, made and recorded; for commands that make one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from tui.confirming import demand_confirmation
+from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.change import ChangeError, make
+from tui.core.deeds import Deed
+from tui.core.site_alert import teller_of
+from tui.core.source import Source
+from tui.core.world import World
+from tui.options import look, open_source
+
+
+def open_audit(source: Source, server: str) -> AuditLog:
+    """This user's audit file for changes to ``server``, with who is told of those without an outcome."""
+    actor = Actor.of_environment(os.environ)
+    return AuditLog(audit_path(os.environ), actor, server, source.journal.changes, teller_of(source))
+
+
+def change_one(
+    deed_of: Callable[[World], Deed],
+    show: Callable[[World, Deed], None],
+    *,
+    demo: bool,
+    server: str,
+    settings_path: Path | None,
+    preview: bool,
+    yes: bool,
+    typed: str,
+) -> None:
+    """Show the deed, and unless this is a preview ask, make its only change and say how it went. Raises a click
+    exception where it did not go well."""
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+        deed = deed_of(world)
+        show(world, deed)
+        if preview:
+            return
+        name = world.server_name or source.name
+        demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=True)
+        (change,) = deed.changes
+        outcome = make(source, change, open_audit(source, name), time.time)
+    except ChangeError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        source.close()
+    if not outcome.ok:
+        raise click.ClickException(outcome.text)
+    click.echo(outcome.text)
