@@ -51,6 +51,7 @@ from hooks.record import RECORD, Record, demand_ours, take_back
 from hooks.resources import RESOURCES
 from hooks.room import demand_room
 from hooks.savers import tell_savers
+from hooks.sched_folders import make_folder, steps_to_make, steps_to_remove
 from hooks.schedulers import Switched
 from hooks.state import SCHEDULERS, SecondWriterError, State, StateError, state_folder
 from hooks.steps import Step, show_steps, steps_between
@@ -79,10 +80,12 @@ class Removed(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """What there was of our files: the folder, and the record's text, None for none."""
+    """What there was of our files: the folder, and the record's text, None for none; and which folders were not there
+    that shall be."""
 
     folder: bool
     record: str | None
+    missing: tuple[Path, ...]
 
 
 class Deployment:
@@ -184,10 +187,13 @@ class Deployment:
         )
         written = Record.read(self._folder / RECORD)
         demand_ours(found, written)
+        old_schedulers = written.schedulers if written is not None else frozenset()
         if part is not None:
-            made_before = written.schedulers if written is not None else ()
-            wanted = with_part(self._qmgr, found, wanted, part, made_before)
+            wanted = with_part(self._qmgr, found, wanted, part, old_schedulers)
         steps = self._steps(found, wanted)
+        schedulers = old_schedulers | (wanted.scheduling.keys() - found.scheduling.keys())
+        folders = list(steps_to_make(self._home, sorted(schedulers)) if part is not None else ())
+        steps += folders
         # Hooks without a record: theirs was lost, and what remove then takes for ours is what we say here.
         old = written or Record(frozenset(found.resources) if found.hooks else frozenset())
         changed = {
@@ -205,7 +211,8 @@ class Deployment:
             old,
             made=made,
             flags={**flags, **{name: (pair[0], RESOURCES[name].flag) for name, pair in old.flags.items()}},
-            schedulers=old.schedulers | (wanted.scheduling.keys() - found.scheduling.keys()),
+            schedulers=schedulers,
+            folders=old.folders | {step.path.name for step in folders if step.path is not None},
             partitions={
                 **old.partitions,
                 **{what: (old.partitions.get(what, pair)[0], pair[1]) for what, pair in changed.items()},
@@ -236,6 +243,8 @@ class Deployment:
         if found.hooks or find_leftovers(self._home, HOOKS):
             why = "what PBS keeps of our hooks for some time goes, once the last pass has ended"
             steps.append(Step(sweep=hooks_folder(self._home) / "tmp", why=why))
+        if record is not None and not keep_partition:
+            steps += steps_to_remove(self._home, record.folders)
         why = "our files go, the journal with them"
         # By itself, as the folder may have to stay: who switches a scheduler off from now on is somebody else.
         steps += [Step(path=path, why=why) for path in (self._folder / SCHEDULERS, self._folder) if path.exists()]
@@ -265,7 +274,8 @@ class Deployment:
         """Do the steps; returns the resources that stay as they are, as jobs ask for them, where that ``may_stay``."""
         left: list[str] = []
         why = ""
-        files = _Files(self._folder.exists(), self._read_record_text())
+        missing = tuple(step.path for step in steps if step.like is not None and step.path is not None)
+        files = _Files(self._folder.exists(), self._read_record_text(), missing)
         removing = any(step.line == f"delete hook {_PASS}" for step in steps)
         with contextlib.ExitStack() as held:
             for step in steps:
@@ -320,6 +330,7 @@ class Deployment:
             return [str(error)]
         if not found.hooks:
             steps.append(Step(sweep=hooks_folder(self._home) / "tmp"))
+        steps += [Step(path=path) for path in files.missing if path.is_dir()]
         if not files.folder and self._folder.is_dir():
             steps.append(Step(path=self._folder))
         elif files.folder and self._read_record_text() != files.record:
@@ -340,8 +351,10 @@ class Deployment:
             for folder in (self._folder, step.path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
             State(step.path.parent).replace(step.path.name, step.text)
-        elif step.path == self._folder:
-            shutil.rmtree(self._folder)
+        elif step.path is not None and step.like is not None:
+            make_folder(step.path, step.like)
+        elif step.path is not None and step.path.is_dir():
+            shutil.rmtree(step.path)
         elif step.path is not None:
             step.path.unlink()
         elif step.priority is not None and self._programs is not None:

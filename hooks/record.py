@@ -24,7 +24,8 @@ _FIRST_RESOURCES = frozenset({MODE, PRIORITY})
 class Record:
     """How the server was before the first apply, and what was made since.
 
-    ``made`` are resources, ``schedulers`` those that were created; ``partitions`` has for each object whose partition
+    ``made`` are resources, ``schedulers`` those that were created, ``folders`` the names of theirs in PBS_HOME that
+    were made; ``partitions`` has for each object whose partition
     was changed the old one, "" for none, and the new one, ``flags`` the same for resources that others had made. Who
     schedules is not in it: what pbsteer switches it writes down itself, pass by pass
     (:class:`hooks.schedulers.Switched`), and an administrator may switch in between.
@@ -32,6 +33,7 @@ class Record:
 
     made: frozenset[str] = frozenset()
     schedulers: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
     partitions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -44,6 +46,7 @@ class Record:
             return cls(
                 frozenset(data.get("made", first)),
                 frozenset(data.get("schedulers", ())),
+                frozenset(data.get("folders", ())),
                 *(
                     {what: (str(old), str(new)) for what, (old, new) in data.get(key, {}).items()}
                     for key in ("partitions", "flags")
@@ -65,6 +68,8 @@ class Record:
             data.update(schedulers=sorted(self.schedulers), partitions=dict(self.partitions))
         if self.flags:
             data["flags"] = dict(self.flags)
+        if self.folders:
+            data["folders"] = sorted(self.folders)
         return json.dumps(data, sort_keys=True) + "\n"
 
 

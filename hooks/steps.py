@@ -29,9 +29,9 @@ _KINDS = (("application/x-python", ".py"), ("application/x-config", ".json"))
 
 
 class Step(NamedTuple):
-    """One thing to do: run a qmgr line, write a file (``text``), remove a file or folder, let a held job go, give a
-    job its ``priority``, clear what passes wrote on jobs, ``traces``, or take what PBS keeps of our hooks out of the
-    folder ``sweep``.
+    """One thing to do: run a qmgr line, write a file (``text``), make a folder ``like`` another, remove a file or
+    folder, let a held job go, give a job its ``priority``, clear what passes wrote on jobs, ``traces``, or take what
+    PBS keeps of our hooks out of the folder ``sweep``.
 
     ``why`` is what it is for, the same for all of a group.
     """
@@ -39,6 +39,7 @@ class Step(NamedTuple):
     line: str = ""
     path: Path | None = None
     text: str | None = None
+    like: Path | None = None
     job: str = ""
     priority: int | None = None
     traces: tuple[str, ...] = ()
@@ -57,6 +58,8 @@ class Step(NamedTuple):
             return f"clear comment and mark of {show_count(len(self.traces), 'job')}: {jobs}"
         if self.sweep is not None:
             return f"remove what is of our hooks in {self.sweep}"
+        if self.like is not None:
+            return f"make folder {self.path} like {self.like}, with its configuration"
         if self.text is None:
             return f"remove {self.path}"
         return f"write {self.path} ({len(self.text.encode()):,} bytes)"
@@ -73,6 +76,8 @@ class Step(NamedTuple):
             return {"do": "clear", "jobs": list(self.traces)}
         if self.sweep is not None:
             return {"do": "sweep", "path": str(self.sweep)}
+        if self.like is not None:
+            return {"do": "make", "path": str(self.path), "like": str(self.like)}
         if self.text is None:
             return {"do": "remove", "path": str(self.path)}
         return {"do": "write", "path": str(self.path), "bytes": len(self.text.encode()), "text": self.text}

@@ -17,7 +17,7 @@ from hooks.installed import DeployError, Reply
 from hooks.part import Part
 from hooks.steps import Step
 from policy.settings import QuotaSettings
-from tests.hooks.deployed import deploy, drive, last_pass, make_deployment, quick_settings, wait_for_pass
+from tests.hooks.deployed import deploy, drive, is_scheduling, last_pass, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]
@@ -224,6 +224,14 @@ def test_a_part_of_the_cluster_is_driven_and_the_rest_is_left_to_pbs(pbs: PbsClu
         vnode = pbs.wait_for_state(theirs, "R")["exec_vnode"].strip("(").partition(":")[0]
         assert vnode in others
         assert f"{PART} " in run_cli(pbs, "status")
+        pbs.qmgr(f"set queue {PART} resources_available.pbsteer_mode = observe")
+        pbs.wait_until(lambda: is_scheduling(pbs, PART), 120.0, "the part's scheduler is switched on again")
+        pbs.run(["qdel", "-x", "-W", "force", mine]).demand_success()
+        pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_sched", "-I", PART]).demand_success()
+        mine = pbs.qsub("alice", queue=PART)
+        assert pbs.wait_for_state(mine, "R")["exec_vnode"] == f"({first}:ncpus=1)", "PBS's own scheduler starts it"
+        scheduler = (pbs.server_home / f"sched_priv_{PART}" / "sched.lock").read_text().strip()
+        pbs.run(["kill", scheduler]).demand_success()
         assert f"{first} ({mine})" in pbs.run([sys.executable, "-c", CLI, "remove"]).stderr
         pbs.run(["qdel", "-x", "-W", "force", mine, theirs, running]).demand_success()
         pbs.wait_until(lambda: not any("jobs" in texts for texts in pbs.pbsnodes().values()), 120.0, "no jobs")
@@ -232,6 +240,7 @@ def test_a_part_of_the_cluster_is_driven_and_the_rest_is_left_to_pbs(pbs: PbsClu
         policy.unlink()
     wait_until_gone(pbs)
     assert read_all(pbs) == before
+    assert not list(pbs.server_home.glob(f"sched_*_{PART}"))
 
 
 def test_status_names_moms_with_an_old_copy_and_says_when_all_is_well(pbs: PbsCluster) -> None:
