@@ -24,6 +24,8 @@ from policy.settings import Settings
 OWN_COMMENT = re.compile(r"(.*) \(pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2})\)", re.DOTALL)
 """A comment of pbsteer's own, as against PBS's scheduler's and managers': the sentence, and when it was written. The
 sentence comes first, since ``qstat -s`` shows 70 characters and cuts the rest."""
+_OWN_OF_0_1 = re.compile(r"pbsteer [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}: .*", re.DOTALL)
+"""The form of 0.1.0, with the time first: jobs that waited through an upgrade may still have such a comment."""
 _STAMP = "%Y-%m-%d %H:%M"
 _AGE_S = 900
 _LENGTH = 300
@@ -59,6 +61,11 @@ def find_comments(
 def make_comment(sentence: str, time_s: float) -> str:
     """A comment of pbsteer's own."""
     return f"{sentence} (pbsteer {time.strftime(_STAMP, time.localtime(time_s))})"
+
+
+def is_own_comment(comment: str) -> bool:
+    """Whether a pass wrote this comment, one of an earlier release too."""
+    return any(form.fullmatch(comment) for form in (OWN_COMMENT, _OWN_OF_0_1))
 
 
 def _in_order(plan: Plan, queues: Collection[str]) -> Waiting:

@@ -19,7 +19,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hooks.comments import OWN_COMMENT
+from hooks.comments import is_own_comment
 from hooks.ifl import Connection, IflError
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
 from hooks.savers import find_savers
@@ -32,7 +32,7 @@ _LONGEST_S = 40.0
 
 def has_own_comment(texts: Mapping[str, str]) -> bool:
     """Whether a job's comment is one that a pass wrote."""
-    return OWN_COMMENT.fullmatch(texts.get("comment", "")) is not None
+    return is_own_comment(texts.get("comment", ""))
 
 
 def has_own_mark(texts: Mapping[str, str]) -> bool:

@@ -14,6 +14,7 @@ from tests.hooks.pictures import job, picture, running
 from tests.hooks.stand_in import pbs_ifl
 
 OURS = "waits for 3 more cores\nto be given back (pbsteer 2026-11-21 10:00)"
+OURS_OF_0_1 = "pbsteer 2026-11-21 10:00: waits for 3 more cores\nto be given back"
 MARK = "pbsteer for=9.s asked=5 until=9 held"
 JOBS = {
     "1.s": job(comment=OURS),
@@ -23,6 +24,8 @@ JOBS = {
     "5.s": job(comment="pbsteer is what we use here") | {"estimated.site": "somebody's own"},
     "6.s": job() | {"estimated.start_time": "1795207300"},
     "7[].s": job("B", comment=OURS),
+    "8.s": job(comment=OURS_OF_0_1),
+    "9.s": job(comment="see pbsteer 2026-11-21 10:00: what it said (pbsteer 2026-11-21)"),
 }
 
 
@@ -41,15 +44,16 @@ def altered() -> list[list[str]]:
 
 def test_only_what_passes_wrote_is_found_and_cleared() -> None:
     with Connection(pbs_ifl) as connection:
-        assert list(find_traces(connection)) == ["1.s", "3.s", "4.s", "7[].s"]
+        assert list(find_traces(connection)) == ["1.s", "3.s", "4.s", "7[].s", "8.s"]
         assert altered() == []
-        assert clear_traces(connection) == {"cleared": 4, "left": 0, "why": ""}
+        assert clear_traces(connection) == {"cleared": 5, "left": 0, "why": ""}
     assert altered() == [
         ["1.s", "comment", ""],
         ["3.s", "estimated.site", ""],
         ["4.s", "comment", ""],
         ["4.s", "estimated.site", ""],
         ["7[].s", "comment", ""],
+        ["8.s", "comment", ""],
     ]
 
 
@@ -57,14 +61,14 @@ def test_a_job_that_refuses_is_counted_with_the_server_s_words_and_the_others_ar
     pbs_ifl.REFUSALS["3.s"] = "Request invalid for state of job"
     with Connection(pbs_ifl) as connection:
         told = clear_traces(connection)
-    assert (told["cleared"], told["left"]) == (3, 1)
+    assert (told["cleared"], told["left"]) == (4, 1)
     assert "Request invalid for state of job" in told["why"]
 
 
 def test_many_jobs_are_left_when_the_time_is_up_and_the_rest_is_counted() -> None:
     with Connection(pbs_ifl) as connection:
         told = clear_traces(connection, longest_s=-1)
-    assert told == {"cleared": 0, "left": 4, "why": "there was no time for more within -1 s"}
+    assert told == {"cleared": 0, "left": 5, "why": "there was no time for more within -1 s"}
 
 
 @pytest.mark.parametrize(
