@@ -216,8 +216,22 @@ def _handle(pbs):
         import traceback
 
         told = _printable(traceback.format_exc(), "printable_lines")
-        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on: " + told)
+        whose = _printable(_whose(pbs))
+        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on" + whose + ": " + told)
         return None
+
+
+def _whose(pbs):
+    """Whose request went on without being judged, and of which job; empty for an event that is no request."""
+    try:
+        event = pbs.event()
+        if "{event}" not in ("queuejob", "modifyjob", "runjob"):
+            return ""
+        job = getattr(event.job, "id", None)
+        of_job = ", job " + str(job) if job else ""
+        return " (a request of " + str(event.requestor) + "@" + str(event.requestor_host) + of_job + ")"
+    except Exception:
+        return ""
 
 
 def _printable(text, form="printable"):

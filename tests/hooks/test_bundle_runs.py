@@ -21,6 +21,7 @@ def test_an_error_of_ours_lets_pbs_go_on_and_leaves_its_traceback(hook: Hook, ev
         assert f"<pbsteer {source_digest()}: hooks/entries/{event}.py>" in message
         assert "1 / 0" in message
         assert "ZeroDivisionError" in message
+        assert ("go on (a request of alice@login" in message) == (event != "periodic")
 
 
 @pytest.mark.parametrize("event", ["queuejob", "runjob", "periodic"])

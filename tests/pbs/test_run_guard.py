@@ -164,4 +164,6 @@ def test_pbss_alarm_holds_up_no_request(pbs: PbsCluster, tmp_path: Path, event: 
     log = pbs.server_log()[before:]
     assert f"the {event} hook failed and lets PBS go on" in log
     assert "KeyboardInterrupt" in log
+    whose = "root" if event == "runjob" else "alice"
+    assert f"the {event} hook failed and lets PBS go on (a request of {whose}@{pbs.spec.server.name}" in log
     wait_for_pass(pbs)
