@@ -12,15 +12,15 @@ import json
 import os
 import shutil
 import signal
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from container import accounts, cluster, pbs_config
+from container import accounts, cluster
 from container.engine import ENGINES
+from container.host_files import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
 from container.hosts import enter_argv, find_host_process, path_on_host
 from container.place import check_parents, check_room, make_parents
 from container.requirements import SERVER_PROGRAM, check_root
@@ -33,8 +33,6 @@ FOLDER = "pbsteer-testbed"
 
 _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
-_HOMES = "home"
-_SETUID = "setuid"
 _STATE = "state"
 """What root's programs on the hosts remember, a console's audit file among it: it goes with the testbed."""
 _STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
@@ -51,7 +49,7 @@ class Testbed:
 
     def pbs_home(self, host: Host) -> Path:
         """The host's PBS_HOME, by the same path on the machine and on the host."""
-        return _pbs_home(self.folder, host)
+        return pbs_home(self.folder, host)
 
     def home(self, user: str) -> Path:
         """The user's home directory, the same on all hosts. `TestbedError` if the testbed has no such user."""
@@ -268,13 +266,13 @@ def _bring_up(spec: TestbedSpec, folder: Path, say: Callable[[str], None]) -> No
     say(f"starting {len(spec.hosts)} hosts")
     engine = ENGINES[spec.engine]
     pids = engine.start_hosts(spec, folder)
-    setuid_copies = _make_setuid_copies(path_on_host(pids[spec.server.name], spec.pbs_exec), spec, folder)
+    setuid_copies = make_setuid_copies(path_on_host(pids[spec.server.name], spec.pbs_exec), spec, folder)
     for host in spec.hosts:
-        covers = _make_host_files(spec, folder, host, pids[host.name])
+        covers = make_host_files(spec, folder, host, pids[host.name])
         engine.furnish_host(pids[host.name], host, {**covers, **setuid_copies})
-    homes = folder / _HOMES
+    homes = folder / HOMES
     homes.mkdir(mode=0o755)
-    accounts.make_homes(_read_text(folder / spec.server.name / "etc" / "passwd"), spec.users, homes)
+    accounts.make_homes(read_text(folder / spec.server.name / "etc" / "passwd"), spec.users, homes)
     run_on_host = partial(_run_as_root, spec, folder)
     cluster.start_cluster(spec, run_on_host, say)
     (folder / _READY_FILE).touch()
@@ -298,48 +296,6 @@ def _end_hosts(folder: Path) -> bool:
     if failure is not None:
         raise failure
     return was_running
-
-
-def _make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> dict[Path, Path]:
-    """A host's own /etc, copied from what it sees and changed, its /var/tmp, and its PBS_HOME: path -> what covers it.
-
-    The copying runs on the host: it ends with the host, and so never writes into a folder being removed.
-    """
-    place = folder / host.name
-    etc, var_tmp = place / "etc", place / "var_tmp"
-    place.mkdir(mode=0o755)
-    run([*enter_argv(pid), "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
-    var_tmp.mkdir()
-    var_tmp.chmod(0o1777)
-    _replace(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(_pbs_home(folder, host))))
-    _replace(etc / "hosts", pbs_config.write_hosts(spec))
-    _replace(etc / "hostname", f"{host.name}\n")
-    names = ("passwd", "group", "shadow")
-    texts = [_read_text(etc / name) for name in names]
-    files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / _HOMES))
-    for name, text in zip(names, (files.passwd, files.group, files.shadow)):
-        _replace(etc / name, text)
-    cluster.lay_out_home(path_on_host(pid, spec.pbs_exec), _pbs_home(folder, host), host)
-    return {Path("/etc"): etc, Path("/var/tmp"): var_tmp}  # noqa: S108
-
-
-def _make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
-    """Setuid copies of the PBS programs that must be so and, before PBS's postinstall, are not: program -> copy.
-
-    ``installed``: PBS_EXEC as the machine sees it. The hosts see the copy in the program's place, so that the
-    installation itself stays as it is. On the machine, none but root comes to the copies.
-    """
-    copies = {}
-    kept = folder / _SETUID
-    kept.mkdir(mode=0o700)
-    for name in cluster.SETUID_PROGRAMS:
-        program = installed / name
-        if program.is_file() and not program.stat().st_mode & stat.S_ISUID:
-            copy = kept / program.name
-            shutil.copy(program, copy)
-            copy.chmod(0o4755)
-            copies[Path(spec.pbs_exec) / name] = copy
-    return copies
 
 
 def write_options(name: str, state: Path) -> str:
@@ -384,22 +340,7 @@ def _list_vnodes(vnodes: Mapping[str, Any]) -> tuple[VnodeStatus, ...]:
 
 
 def _find_account(folder: Path, host: Host, user: str) -> accounts.Account:
-    account = accounts.find_account(_read_text(folder / host.name / "etc" / "passwd"), user)
+    account = accounts.find_account(read_text(folder / host.name / "etc" / "passwd"), user)
     if account is None:
         raise TestbedError(f"host {host.name} has no user {user!r}")
     return account
-
-
-def _pbs_home(folder: Path, host: Host) -> Path:
-    return folder / host.name / "pbs_home"
-
-
-def _read_text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="surrogateescape")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file in a copied /etc, through no link that it may be, keeping its mode and owner."""
-    if path.is_symlink():
-        path.unlink()
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy import Deployment
+from hooks.state import State
 from tests.hooks.bundled import Hook, find_pythons
 from tests.hooks.fake_qmgr import FakeQmgr
 
@@ -27,3 +28,12 @@ def deployment(tmp_path: Path, qmgr: FakeQmgr) -> Deployment:
 @pytest.fixture(params=find_pythons(), ids=lambda python: Path(python).name)
 def hook(request: pytest.FixtureRequest, tmp_path: Path) -> Hook:
     return Hook(request.param, tmp_path)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    """PBS_HOME/pbsteer, empty."""
+    made = State(tmp_path / "pbsteer")
+    with made.locked():
+        pass
+    return made

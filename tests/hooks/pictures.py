@@ -7,6 +7,7 @@ from typing import Any
 
 from hooks.picture import Picture
 from hooks.translate import translate
+from policy.cluster import Job
 from policy.settings import Settings
 from policy.snapshot import Snapshot
 
@@ -106,3 +107,8 @@ def snapshot_of(seen: Picture, settings: Settings) -> Snapshot:
 def problems_of(seen: Picture, settings: Settings) -> tuple[str, ...]:
     """What could not be read, or had to be left alone, one sentence each."""
     return translate(seen, settings).problems
+
+
+def only_job(texts: dict[str, str], job_id: str = "12.server") -> Job:
+    """The waiting job of a server that has no other."""
+    return snapshot_of(picture({job_id: texts}), Settings()).jobs[job_id]

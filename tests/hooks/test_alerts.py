@@ -56,14 +56,6 @@ def listener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listen
     made.close()
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> State:
-    made = State(tmp_path / "pbsteer")
-    with made.locked():
-        pass
-    return made
-
-
 def wait_for(found: Callable[[], Any]) -> Any:
     until_s = time.monotonic() + 30
     while not found():

@@ -16,14 +16,6 @@ from policy.placement import parse_exec_vnode
 LEDGER_WITH_PROMISE = Ledger(promises={"12.server": 1000.0}, preemptions={"7.server": 2})
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> State:
-    made = State(tmp_path / "pbsteer")
-    with made.locked():
-        pass
-    return made
-
-
 def mode_of(path: Path) -> str:
     return oct(path.stat().st_mode & 0o777)
 

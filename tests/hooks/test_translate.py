@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,26 +11,15 @@ from hypothesis import strategies as st
 
 from hooks.jobs import read_indices
 from hooks.picture import Picture
-from hooks.translate import modes_of, translate
-from hooks.uncounted import PLENTY
-from policy.cluster import Job, Run, Vnode
+from hooks.translate import translate
+from policy.cluster import Run
 from policy.engine import decide
 from policy.ledger import Ledger
-from policy.limits import ALL, Limits
-from policy.request import parse_request
-from policy.settings import OrderSettings, ServerSettings, Settings, SubmissionSettings
+from policy.settings import OrderSettings, Settings, SubmissionSettings
 from policy.wishes import Layout, Needs, RankWish
-from tests.hooks.pictures import NOW_S, RESOURCES, job, picture, problems_of, queue, running, snapshot_of, vnode
+from tests.hooks.pictures import NOW_S, job, only_job, picture, problems_of, queue, running, snapshot_of, vnode
 
 SETTINGS = Settings()
-
-
-def only_job(texts: dict[str, str], job_id: str = "12.server") -> Job:
-    return snapshot_of(picture({job_id: texts}), SETTINGS).jobs[job_id]
-
-
-def only_vnode(texts: dict[str, str], **more: Any) -> Vnode:
-    return snapshot_of(picture(vnodes={"v1": texts}, **more), SETTINGS).vnodes["v1"]
 
 
 def test_a_waiting_job_is_what_was_asked_for() -> None:
@@ -206,51 +194,6 @@ def test_jobs_in_reservations_are_left_to_pbs() -> None:
     assert translation.snapshot.vnodes["v1"].elsewhere == {"ncpus": 2}
 
 
-def test_what_others_hold_of_a_vnode_is_what_the_server_counts_beyond_the_runs() -> None:
-    seen = snapshot_of(picture({"12.server": running(2)}, {"v1": vnode(used=5)}), SETTINGS)
-    assert seen.vnodes["v1"].elsewhere == {"ncpus": 3}
-
-
-def test_a_start_that_the_server_does_not_count_yet_takes_its_cores_all_the_same() -> None:
-    seen = snapshot_of(picture({"12.server": running(2)}, {"v1": vnode(8, used=0)}), SETTINGS)
-    assert seen.vnodes["v1"].elsewhere == {}
-    assert seen.idle_cores() == 6
-
-
-@pytest.mark.parametrize(
-    ("state", "usable"),
-    [
-        ("free", True), ("job-busy", True), ("job-exclusive", True), ("resv-exclusive", False), ("offline", False),
-        ("down", False), ("down,offline", False), ("state-unknown,down", False), ("stale", False), ("busy", False),
-        ("maintenance", False), ("provisioning", False), ("job-busy,offline", False), ("", False), ("new-word", False),
-    ],
-)  # fmt: skip
-def test_only_a_vnode_that_is_simply_up_takes_jobs(state: str, usable: bool) -> None:
-    assert only_vnode(vnode(state=state)).usable is usable
-
-
-def test_a_vnode_held_alone_by_a_job_nobody_sees_has_nothing_left() -> None:
-    seen = only_vnode(vnode(8, used=1, state="job-exclusive"))
-    assert seen.elsewhere["ncpus"] == 8
-
-
-def test_a_vnode_whose_resource_another_counts_takes_the_jobs_that_do_not_ask_for_it() -> None:
-    seen = only_vnode(vnode(resources_available__ngpus="@v2", resources_assigned__ngpus="@v2"))
-    assert seen.usable
-    assert seen.available["ngpus"] == 0
-
-
-def test_a_vnode_whose_cores_cannot_be_read_takes_no_job_and_is_listed() -> None:
-    seen = picture(vnodes={"v1": vnode(resources_available__ncpus="many")})
-    assert not snapshot_of(seen, SETTINGS).vnodes["v1"].usable
-    assert "'many'" in problems_of(seen, SETTINGS)[0]
-
-
-def test_a_vnode_with_a_reservation_that_cannot_be_read_takes_no_job() -> None:
-    (window,) = only_vnode(vnode(resv="R11.server")).closed
-    assert (window.start_s, window.end_s, window.amounts) == (0, math.inf, None)
-
-
 def test_a_waiting_job_that_still_has_its_vnodes_is_pinned_to_them() -> None:
     seen = only_job(job(exec_vnode="(v2:ncpus=2:mem=1048576kb)+(v2:ncpus=2:mem=1048576kb)+(v1:ncpus=1)"))
     assert seen.pinned == ("v2", "v1")
@@ -273,68 +216,6 @@ def test_a_job_that_wants_its_vnodes_provisioned_waits(name: str) -> None:
     assert seen.blocked == f"it asks for {name}=debian, and pbsteer provisions no vnodes"
 
 
-def test_fractions_are_rounded_so_that_nothing_is_given_out_twice() -> None:
-    resources = {**RESOURCES, "tokens": {"type": "float", "flag": "q"}, "part": {"type": "float", "flag": "hn"}}
-    server = {"name": "server", "resources_available.tokens": "2.5", "resources_assigned.tokens": "0.5"}
-    parts = {"resources_available.part": "1.5", "resources_assigned.part": "0.5"}
-    asking = job(Resource_List__tokens="1.2", Resource_List__select="1:ncpus=1:part=0.5")
-    seen = snapshot_of(
-        picture({"1.s": asking}, vnodes={"v1": vnode() | parts}, server=server, resources=resources), SETTINGS
-    )
-    assert (seen.server.left["tokens"], seen.jobs["1.s"].job_wide) == (1, (("tokens", 2),))
-    assert (seen.vnodes["v1"].available["part"], seen.vnodes["v1"].elsewhere["part"]) == (1, 1)
-    assert seen.jobs["1.s"].request.amount("part") == 1
-
-
-def test_a_vnodes_other_resources_are_its_attributes() -> None:
-    seen = only_vnode(
-        vnode(resources_available__host="h1", resources_available__Qlist="a,b", partition="P1", queue="q")
-    )
-    assert (seen.host, seen.attributes["Qlist"], seen.partition, seen.queue) == ("h1", "a,b", "P1", "q")
-    assert (seen.available["ncpus"], seen.available["mem"]) == (8, 32 << 20)
-
-
-def test_of_a_number_that_is_not_used_up_a_job_gets_vnodes_that_have_at_least_so_much() -> None:
-    kinds = {"speed": ("long", "h"), "disk": ("size", "h"), "ghz": ("float", "h"), "rack": ("string", "h")}
-    resources = {**RESOURCES, **{name: {"type": kind, "flag": flag} for name, (kind, flag) in kinds.items()}}
-    has = {f"resources_available.{name}": text for name, text in zip(kinds, ("5", "5gb", "2.5", "7"))}
-    world = snapshot_of(picture(vnodes={"v1": vnode() | has, "v2": vnode()}, resources=resources), SETTINGS).world()
-
-    def taken(wish: str) -> list[str]:
-        chunk = parse_request(f"1:{wish}").chunks[0]
-        return world.capacity.directory.named(world.capacity.inventory.matching(chunk))
-
-    for wish in ("speed=5", "speed=3", "disk=5gb", "disk=5120mb", "disk=1024", "ghz=1", "rack=7"):
-        assert taken(wish) == ["v1"], wish
-    for wish in ("speed=6", "disk=6gb", "ghz=2.6", "speed=fast", "rack=6"):
-        assert taken(wish) == [], wish
-
-
-@pytest.mark.parametrize(
-    ("asked", "why"),
-    [
-        ({"site": "north"}, ""),
-        ({"site": "south"}, "it asks for site=south, and queue workq has site=north"),
-        ({"tested": "True"}, "it asks for tested=True, and the server has tested=False"),
-        ({"tested": "False", "floor": "3"}, ""),
-        ({"floor": "4"}, "it asks for floor=4, and the server has floor=3"),
-        ({"unlisted": "b"}, ""),
-        ({"licences": "9"}, ""),
-    ],
-)
-def test_what_a_job_asks_for_as_a_whole_has_to_be_what_queue_and_server_say(asked: dict[str, str], why: str) -> None:
-    kinds = {"site": "string", "tested": "boolean", "floor": "long", "unlisted": "string"}
-    seen = picture(
-        {"1.s": job() | {f"Resource_List.{name}": text for name, text in asked.items()}},
-        queues={"workq": queue(resources_available__site="north", resources_available__unlisted="a")},
-        server={"name": "s", "resources_available.tested": "False", "resources_available.floor": "3"},
-        resources={**RESOURCES, **{name: {"type": kind} for name, kind in kinds.items()}},
-    )
-    files = {"default": {"sched_config": 'resources: "ncpus, mem, site, tested,floor, licences"\n'}}
-    assert translate(seen, SETTINGS, files).snapshot.jobs["1.s"].blocked == why
-    assert translate(seen, SETTINGS).snapshot.jobs["1.s"].blocked == ""
-
-
 def test_of_jobs_that_are_alternatives_one_starts_in_a_pass() -> None:
     def alternatives(**states: str) -> Picture:
         ids = [f"{number}.s" for number in (1, 2, 3)]
@@ -355,74 +236,6 @@ def test_of_jobs_that_are_alternatives_one_starts_in_a_pass() -> None:
         assert [start.id for start in plan.starts] == ["4.s"], states
     plan = decide(translate(alternatives(j1="H", j2="W"), SETTINGS).snapshot, Ledger(), SETTINGS)
     assert [start.id for start in plan.starts] == ["3.s", "4.s"]
-
-
-def test_what_no_vnode_has_and_no_scheduler_looks_at_is_not_counted() -> None:
-    seen = picture({"1.s": job(Resource_List__select="1:ncpus=1:ngpus=2")})
-    assert translate(seen, SETTINGS).snapshot.vnodes["v1"].available["ngpus"] == PLENTY
-    looked_at = {"default": {"sched_config": 'resources: "ncpus, mem, ngpus"\n'}}
-    assert "ngpus" not in translate(seen, SETTINGS, looked_at).snapshot.vnodes["v1"].available
-    counted = picture(vnodes={"v1": vnode(resources_available__ngpus="1"), "v2": vnode()})
-    vnodes = translate(counted, SETTINGS).snapshot.vnodes
-    assert (vnodes["v1"].available["ngpus"], "ngpus" in vnodes["v2"].available) == (1, False)
-
-
-def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:
-    texts = queue(
-        max_run_res_soft__ncpus="[u:alice=4],[u:PBS_GENERIC=8]",
-        max_run_res__mem="[g:chem=100]",
-        max_user_run="3",
-        resources_available__ncpus="20",
-    )
-    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
-    assert seen.quotas == Limits({("u", "alice"): 4, ("u", "PBS_GENERIC"): 8})
-    assert seen.hard.max_run == Limits({("u", "PBS_GENERIC"): 3})
-    assert seen.hard.max_run_res == {"mem": Limits({("g", "chem"): 100}), "ncpus": Limits({ALL: 20})}
-
-
-def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:
-    translation = translate(picture(queues={"workq": queue(max_run="[u:alice=few]"), "b": queue()}), SETTINGS)
-    assert list(translation.unread) == ["workq"]
-    assert "few" in translation.unread["workq"]
-
-
-def test_what_is_left_of_the_servers_own_resources() -> None:
-    server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
-    assert snapshot_of(picture(server=server), SETTINGS).server.left == {"licences": 3}
-
-
-def test_licences_of_the_server_are_counted() -> None:
-    server = {"name": "server", "resources_available.licences": "10"}
-    seen = snapshot_of(picture({"1.server": job(Resource_List__licences="2")}, server=server), SETTINGS).jobs
-    assert (seen["1.server"].job_wide, seen["1.server"].blocked) == ((("licences", 2),), "")
-
-
-def test_licences_are_counted_for_those_who_hold_them() -> None:
-    server = {"name": "server", "max_run_res.licences": "[u:PBS_GENERIC=3]"}
-    jobs = {
-        "1.server": running(1, Resource_List__licences="2"),
-        "2.server": job(cores=1, Resource_List__licences="2"),
-        "3.server": job(cores=1, Resource_List__licences="1"),
-        "4.server": job(cores=1, user="bob", Resource_List__licences="3"),
-        "5.server": job(cores=1, user="bob", Resource_List__licences="some"),
-    }
-    snapshot = snapshot_of(picture(jobs, server=server), SETTINGS)
-    plan = decide(snapshot, Ledger(), SETTINGS)
-    assert [start.id for start in plan.starts] == ["3.server", "4.server"]
-    left = {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()}
-    assert left == {"2.server": "hard-limit", "5.server": "blocked"}
-    assert "licences=some as a whole" in snapshot.jobs["5.server"].blocked
-
-
-def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:
-    seen = picture(
-        queues={"a": queue("drive"), "b": queue(), "c": queue("off"), "route": {"queue_type": "Route"}, "R12": queue()}
-    )
-    settings = Settings(server=ServerSettings(mode="advise"))
-    assert modes_of(seen, settings) == {"a": "drive", "b": "advise", "c": "observe"}
-    assert "'off'" in problems_of(seen, settings)[0]
-    managed = {name: each.managed for name, each in snapshot_of(seen, settings).queues.items()}
-    assert managed == {"a": True, "b": True, "c": True, "route": False, "R12": False}
 
 
 def test_what_a_user_wrote_is_kept_as_it_is() -> None:
@@ -450,29 +263,6 @@ def test_no_text_whatever_makes_it_raise(
 def test_a_picture_survives_the_way_to_the_console() -> None:
     seen = picture({"12.server": running()})
     assert Picture.from_data(seen.to_data()) == seen
-
-
-def test_priorities_are_read_like_quotas() -> None:
-    texts = queue(
-        max_run_res_soft__ncpus="[u:alice=4]",
-        max_run_res_soft__user_priority="[u:alice=10],[g:chem=5],[u:PBS_GENERIC=1]",
-    )
-    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
-    assert seen.quotas == Limits({("u", "alice"): 4})
-    assert seen.priorities == Limits({("u", "alice"): 10, ("g", "chem"): 5, ("u", "PBS_GENERIC"): 1})
-
-
-def test_priorities_that_cannot_be_read_make_the_queue_one_that_nobody_acts_for() -> None:
-    found = translate(picture(queues={"workq": queue(max_run_res_soft__user_priority="[u:alice=high]")}), SETTINGS)
-    assert "max_run_res_soft.user_priority" in found.unread["workq"]
-    assert not found.snapshot.queues["workq"].priorities
-
-
-@pytest.mark.parametrize(("text", "is_so"), [("True", True), ("False", False), ("", False)])
-def test_a_queue_or_a_job_can_be_marked_as_one_that_can_be_put_off(text: str, is_so: bool) -> None:
-    marked = queue(resources_available__pbsteer_deferrable=text)
-    assert snapshot_of(picture(queues={"workq": marked}), SETTINGS).queues["workq"].deferrable is is_so
-    assert only_job(job(Resource_List__pbsteer_deferrable=text)).deferrable is is_so
 
 
 @pytest.mark.parametrize(("text", "saves"), [("n", False), ("u", None), ("c=10", None), ("", None)])
@@ -506,8 +296,3 @@ def test_a_wish_that_makes_no_sense_blocks_the_job_and_is_listed() -> None:
         "pbsteer_layout is 'wide'; allowed is pack, stripe, which cannot be read"
     )
     assert problems_of(seen, SETTINGS) == ("job 12.server: pbsteer_layout is 'wide'; allowed is pack, stripe",)
-
-
-def test_no_readings_are_made_up() -> None:
-    texts = vnode(used=3) | {"resources_available.pbsteer_temperature": "60"}
-    assert snapshot_of(picture(vnodes={"v1": texts}), SETTINGS).readings == {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import random
 import subprocess
 import sys
@@ -131,7 +132,8 @@ def change(chance: random.Random, jobs: list[str], vnodes: list[str]) -> str:
         roots[deed][-1] = f'set queue workq max_run_res_soft.ncpus = "[u:alice={chance.randrange(1, 9)}]"'
     argv = roots[deed] if deed in roots else ["runuser", "-u", _USER, "--", *own[deed]]
     # What the server refuses changes nothing, which is a change to be compared as well.
-    subprocess.run(argv, capture_output=True, cwd="/tmp", timeout=60, check=False)  # noqa: S108 - where alice may be
+    # From the home directory, so that the jobs' output files go with the testbed.
+    subprocess.run(argv, capture_output=True, cwd=pwd.getpwnam(_USER).pw_dir, timeout=60, check=False)
     return deed
 
 

@@ -17,6 +17,8 @@ from tui.core.audit import Actor
 from tui.screen import MainScreen
 
 PATIENCE_S = 10.0
+"""So long may the screen stand still before what is waited for counts as not coming."""
+LONGEST_S = 120.0
 
 
 @dataclass
@@ -55,10 +57,15 @@ class Steered:
         await self.type(text)
 
     async def until(self, holds: Callable[[], object], what: str = "") -> None:
-        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        """Wait for it, on a busy machine longer: as long as the screen goes on changing."""
+        clock = asyncio.get_running_loop().time
+        begun_s = changed_s = clock()
+        seen = ""
         while not holds():
             await self.pilot.pause(0.01)
-            if asyncio.get_running_loop().time() > deadline:
+            if self.text != seen:
+                seen, changed_s = self.text, clock()
+            if clock() > min(changed_s + PATIENCE_S, begun_s + LONGEST_S):
                 raise AssertionError(f"waited in vain for {what or 'the screen'}; it shows:\n{self.text}")
 
     async def until_shown(self, *texts: str) -> None:

@@ -1,0 +1,77 @@
+"""What each host of a testbed has of its own: a changed copy of /etc, /var/tmp, PBS_HOME, and setuid programs of PBS.
+
+All of it is below the testbed's folder, and covers on the hosts what the machine has in its place.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from pathlib import Path
+
+from container import accounts, cluster, pbs_config
+from container.hosts import enter_argv, path_on_host
+from container.run import run
+from container.spec import Host, TestbedSpec
+
+HOMES = "home"
+_SETUID = "setuid"
+
+
+def pbs_home(folder: Path, host: Host) -> Path:
+    """A host's PBS_HOME."""
+    return folder / host.name / "pbs_home"
+
+
+def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> dict[Path, Path]:
+    """A host's own /etc, copied from what it sees and changed, its /var/tmp, and its PBS_HOME: path -> what covers it.
+
+    The copying runs on the host: it ends with the host, and so never writes into a folder being removed.
+    """
+    place = folder / host.name
+    etc, var_tmp = place / "etc", place / "var_tmp"
+    place.mkdir(mode=0o755)
+    run([*enter_argv(pid), "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
+    var_tmp.mkdir()
+    var_tmp.chmod(0o1777)
+    _replace(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(pbs_home(folder, host))))
+    _replace(etc / "hosts", pbs_config.write_hosts(spec))
+    _replace(etc / "hostname", f"{host.name}\n")
+    names = ("passwd", "group", "shadow")
+    texts = [read_text(etc / name) for name in names]
+    files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / HOMES))
+    for name, text in zip(names, (files.passwd, files.group, files.shadow)):
+        _replace(etc / name, text)
+    cluster.lay_out_home(path_on_host(pid, spec.pbs_exec), pbs_home(folder, host), host)
+    return {Path("/etc"): etc, Path("/var/tmp"): var_tmp}  # noqa: S108
+
+
+def make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
+    """Setuid copies of the PBS programs that must be so and, before PBS's postinstall, are not: program -> copy.
+
+    ``installed``: PBS_EXEC as the machine sees it. The hosts see the copy in the program's place, so that the
+    installation itself stays as it is. On the machine, none but root comes to the copies.
+    """
+    copies = {}
+    kept = folder / _SETUID
+    kept.mkdir(mode=0o700)
+    for name in cluster.SETUID_PROGRAMS:
+        program = installed / name
+        if program.is_file() and not program.stat().st_mode & stat.S_ISUID:
+            copy = kept / program.name
+            shutil.copy(program, copy)
+            copy.chmod(0o4755)
+            copies[Path(spec.pbs_exec) / name] = copy
+    return copies
+
+
+def read_text(path: Path) -> str:
+    """A file of a copied /etc, whatever bytes it has."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file in a copied /etc, through no link that it may be, keeping its mode and owner."""
+    if path.is_symlink():
+        path.unlink()
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
