@@ -1,7 +1,7 @@
 """The site's program for alerts: checked, run without a shell, and ended after ten seconds. A pass never waits for it.
 
 It runs as root, so root alone may be able to change it: the file and every folder on the way to it, links followed,
-belong to root and are writable for nobody else. It gets the text on its standard input, no descriptor of the server,
+belong to root and are writable by root alone. It gets the text on its standard input, no descriptor of the server,
 and an environment of its own. A process that outlives the pass watches it and writes down how it ended.
 """
 
@@ -80,7 +80,7 @@ def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]
         os.waitpid(child, 0)
         return
     try:
-        # A child of the child is nobody's here: it leaves no dead process behind, however long this one lives.
+        # A child of the child is not waited for here: it leaves no dead process behind, however long this one lives.
         os.setsid()
         if not os.fork():
             _let_go_of_everything()

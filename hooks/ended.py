@@ -8,7 +8,7 @@ tell, only one that could have been asked may come back. One that was killed, by
 brought back, nor one that the server says must not be run twice (``qsub -r n``) or is deleted: a program may end of
 that as it pleases.
 
-Whoever is queued again is so by a request of the MoM's beside the job's end. To a server that was away the MoM tells
+A job is queued again by a request of the MoM's beside the job's end. To a server that was away the MoM tells
 the ends it has as soon as it has said hello, but its requests only when the server has answered (OpenPBS 23.06), and
 then such an end is for good. So there is none before the server has the host among those that are there.
 """

@@ -60,7 +60,7 @@ def look(pbs: Any, queue: str, summary: Summary) -> Summary | None:
 
 
 def _describe(vnodes: list[_Vnode], before: QueueSummary) -> QueueSummary:
-    """The queue with these vnodes. What nobody counts stays plenty."""
+    """The queue with these vnodes. Resources that are not counted stay plenty."""
     together = {name: amount for name, amount in before.together.items() if amount >= PLENTY}
     largest = dict(together)
     hosts: dict[str, dict[str, int]] = {}

@@ -1,6 +1,6 @@
 """Whether pbsteer is paused: by name, or by the switch with which administrators stop PBS's own scheduler.
 
-In a pause nothing is started and nobody is preempted, in no mode; passes go on to plan and to write down. The server's
+In a pause no job is started and none is preempted, in any mode; passes go on to plan and to write down. The server's
 ``scheduling`` and that of its default scheduler are one value when they are set, and that is also what pbsteer switches
 while it drives. So it switches by *unsetting* the server's: the scheduler is off then, and the server shows ``True``.
 ``False`` there is an administrator's word.

@@ -1,4 +1,4 @@
-"""Requests to save that are withdrawn, as nobody needs the cores any more: the job's end is then its own again.
+"""Requests to save that are withdrawn since no job needs the cores any more: the job's end is then its own again.
 
 The signal cannot be taken back. What ends at once is the job's time to save: from then on only the agreed exit status
 says that a program has saved its work and is not done.

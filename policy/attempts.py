@@ -55,7 +55,7 @@ class Attempts:
         self._turns.behind(job, region)
 
     def guard(self, attempt: Callable[[], None]) -> None:
-        """Make an attempt that is nobody's turn."""
+        """Make an attempt outside the order of turns."""
         attempt()
 
     def finish(self) -> None:
@@ -129,7 +129,7 @@ class TimedAttempts:
             self._tried_behind += 1
 
     def guard(self, attempt: Callable[[], None]) -> None:
-        """Make an attempt that is nobody's turn; nothing where the time is up."""
+        """Make an attempt outside the order of turns; nothing where the time is up."""
         if not self._deadline.is_over():
             self._until_time_is_up(attempt)
 

@@ -57,7 +57,7 @@ class Pool:
         self._of_all += cores
 
     def count_out(self, run: Run, owner: Owner, need: int) -> None:
-        """The run is nobody's victim any more, and its owner holds so much less."""
+        """The run is no longer a possible victim, and its owner holds so much less."""
         if self.offers is not None:
             self.offers.count_out(run)
         user = run.job.user
@@ -106,7 +106,7 @@ class Pool:
 
 
 class Candidates:
-    """The possible victims of one pass, if runs are exempt for so long; ``picked`` are nobody's victims any more."""
+    """The possible victims of one pass, if runs are exempt for so long; ``picked`` are victims already."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class Candidates:
         self._open_pieces: dict[tuple[int, Rights, int, int], int] = {}
 
     def count_out(self, run: Run) -> None:
-        """A run that is let go, by this pass or an earlier one: nobody's victim any more."""
+        """A run that is let go, by this pass or an earlier one: no longer a possible victim."""
         self.picked.add(run.id)
         quotas = self._quotas
         quotas.shift(run.job, -1, run.placement)

@@ -20,7 +20,7 @@ _INDEX = re.compile(r"\[[0-9]+\]")
 
 
 class Confined:
-    """The jobs of one pass that nobody may preempt once they run."""
+    """The jobs of one pass that could not be preempted once they run."""
 
     def __init__(self, ledger: Ledger, quotas: Quotas, classes: Classes | None, settings: QuotaSettings) -> None:
         self._counts = ledger.preemptions

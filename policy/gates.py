@@ -31,7 +31,7 @@ class Gates:
         self._left: dict[str, int] = dict(world.server.left)
         self._plain = world.plain_queues()
         self._queues: dict[str, Reason | None] = {}
-        # Use only grows within a pass, so whoever is over a limit stays over it.
+        # Use only grows within a pass, so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
@@ -96,7 +96,7 @@ class Gates:
 
     def opens_s(self, job: Job, coming: Sequence[tuple[float, Job]]) -> float:
         """When hard limits and licences let the job start, as the runs that fill them end by their estimates; infinite
-        where they never do. ``coming`` are those who will start without being asked again, each with its end."""
+        where they never do. ``coming`` are jobs that will start without being asked again, each with its end."""
         at_s = self._now_s
         for scope, _, limits in self._limits[job.queue]:
             resource = scope[1]
@@ -120,7 +120,7 @@ class Gates:
         return at_s
 
     def _ends(self, coming: Sequence[tuple[float, Job]]) -> list[tuple[float, Job]]:
-        """Who gives something back, and when, in order of time."""
+        """What runs give back, and when, in order of time."""
         runs = self._world.runs
         ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._world.ends), *coming]
         return sorted(ends, key=lambda end: end[0])

@@ -1,8 +1,8 @@
-"""A job's place in line, counted when somebody asks: how many that wait for room have their turn before it.
+"""A job's place in line, counted on demand: how many that wait for room have their turn before it.
 
 A pass keeps one reason for many jobs, so the place is no part of the reason: it is counted from the plan, once for all
 of its jobs. Jobs that may not start whatever is free (held, at a limit, too large) and jobs for which cores are kept
-already are ahead of nobody.
+already are ahead of none.
 """
 
 from __future__ import annotations

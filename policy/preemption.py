@@ -1,8 +1,8 @@
 """Whom to preempt for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
 
 Rule A offers the runs of other users who are over quota and stay at or above it; rule B the runs of strictly lower
-classes. A site turns on one or both; with both, either suffices. Who has not run long enough, was preempted too often,
-or may not be rerun is nobody's victim. Which of the others go is :mod:`policy.victim_selection`'s.
+classes. A site turns on one or both; with both, either suffices. A run that is too short, was preempted too often, or
+may not be rerun is no victim. Which of the others go is :mod:`policy.victim_selection`'s.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Preemption:
         self._rule_a = settings.quota.preempt and world.has_quotas
         self._now_s = now_s
         self._candidates = Candidates(world, ledger, quotas, classes, settings, now_s, settings.quota.exempt_s)
-        # The same if nobody were exempt: for the reasons only, and made only where somebody is.
+        # The same without exempt time: for the reasons only, and made only where a run is exempt.
         self._without_exemption: Callable[[], Candidates] = partial(
             Candidates, world, ledger, quotas, classes, settings, now_s, 0
         )
@@ -61,7 +61,7 @@ class Preemption:
         # Shapes that would delay the head, by the shortest estimate that did and what was closed to it, and why: the
         # head's room only shrinks in a pass.
         self._delaying: dict[object, tuple[float, int, Reason]] = {}
-        # Shapes for which nobody was found, by how much was closed to them: with more closed it is no better.
+        # Shapes for which no victims were found, by how much was closed to them: with more closed it is no better.
         self._failed: dict[object, tuple[int, Reason]] = {}
         # Shapes that what the victims leave over did not hold, by the shortest estimate that was tried.
         self._no_surplus: dict[object, tuple[Capacity, float]] = {}
@@ -252,13 +252,13 @@ class Preemption:
         self._selection.promised_within.add(run_id)
 
     def spent(self) -> Reason | None:
-        """Why nobody preempts in this pass any more; None as long as somebody may."""
+        """Why no job preempts in this pass any more; None as long as one may."""
         if self._taken < self._settings.max_victims_per_pass:
             return None
         return Reason("victims-of-pass", (("limit", self._taken),))
 
     def take(self, found: Found) -> None:
-        """The victims are chosen: they are nobody's victims any more, and their owners hold less."""
+        """The victims are chosen: no other job can take them, and their owners hold less."""
         self._taken += len(found.victims)
         for victim in found.victims:
             self.count_out(victim.run)
@@ -292,7 +292,7 @@ class Preemption:
     def _exempt(
         self, job: Job, rights: Rights, allowed: int, guard: HeadGuard | None, closed: Closed, free: Capacity
     ) -> Reason | None:
-        """When the job can preempt those who are still exempt; None where it could not even if nobody were."""
+        """When the job can preempt runs that are still exempt; None where it could not even if none were."""
         candidates = self._if_not_exempt
         if candidates is None:
             candidates = self._if_not_exempt = self._without_exemption()

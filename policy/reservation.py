@@ -1,5 +1,5 @@
-"""The head of a region and its reserved time: what may run beside it, and who may give way for whom (docs/policies.md,
-"First come, the head, and EASY backfilling").
+"""The head of a region and its reserved time: what may run beside it, and which run may give way
+for which job (docs/policies.md, "First come, the head, and EASY backfilling").
 
 A job that ends inside the window is always admitted. One that passes it is where the head still fits beside it at the
 reserved time; where the head asks for single cores anywhere, counting them is exact and all that is done. Which time is
@@ -172,7 +172,7 @@ class HeadGuard:
         self._trial: Capacity | None = None
 
     def afresh(self) -> HeadGuard:
-        """The same guard with nobody gone yet, for another search."""
+        """The same guard with no run gone yet, for another search."""
         return HeadGuard(self._reservation, self._end_s, self._request)
 
     def let_go(self, run: Run) -> None:

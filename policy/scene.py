@@ -85,7 +85,7 @@ def _preemption(scene: Scene) -> Preemption | None:
 
 
 def _confined(scene: Scene) -> Confined | None:
-    """None where nobody preempts, or where the site has it so."""
+    """None where no job preempts, or where the site has it so."""
     if scene.preemption is None or not scene.settings.quota.confine_unpreemptible:
         return None
     return Confined(scene.ledger, scene.quotas, scene.classes, scene.settings.quota)

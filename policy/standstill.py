@@ -1,7 +1,7 @@
 """What the rules offer to the jobs of a pass until something changes (docs/policies.md, P1 and P2).
 
 Which runs are offered one after the other depends on whose the job is and on its class, not on what it asks for. So the
-jobs that preempt nobody share one line of runs, and those that ask for the same share one search.
+jobs that preempt no run share one line of runs, and those that ask for the same share one search.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Standstill:
         self.singles.clear()
 
     def has_failed(self, shape: object, free: Capacity) -> bool:
-        """Whether nobody was found for a job of this shape when the same was free."""
+        """Whether no victims were found for a job of this shape when the same was free."""
         return shape in self._failed and self._free is not None and free.is_like(self._free)
 
     def note_failed(self, shape: object, free: Capacity) -> None:
-        """Nobody was found for a job of this shape."""
+        """No victims were found for a job of this shape."""
         if self._free is None or not free.is_like(self._free):
             self._failed.clear()
             self._free = free.copy()

@@ -1,8 +1,8 @@
 """The search for the runs that make room for one job, whatever rule offers them (docs/policies.md, P1 to P3).
 
-Runs are let go one by one, in the order they are offered, until the job fits and whoever is reserved keeps the start;
-then whoever turned out not to be needed is kept after all. All of it happens on a copy of what is free: the world stays
-as it is.
+Runs are let go one by one, in the order they are offered, until the job fits and the reserved job keeps its start;
+then a run that turned out not to be needed is kept after all. All of it happens on a copy of what is free: the world
+stays as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from policy.world import World
 
 
 class Guard(Protocol):
-    """Stands for the reserved job: told who is let go and who is kept after all, it says where the job may run."""
+    """Stands for the reserved job: told which runs go and which stay after all, it says where the job may run."""
 
     def let_go(self, run: Run) -> None:
         """The run is gone."""
@@ -187,7 +187,7 @@ class Search:
                 self._let_go(run)
             if self._works() and self._placement is not None:
                 return Room(self._placement, tuple(needed))
-            # Only whoever is reserved is in the way: with more gone there may be room beside it.
+            # Only the reserved job is in the way: with more gone there may be room beside it.
             for run in order:
                 if run.id not in self._gone:
                     self._let_go(run)
@@ -195,7 +195,7 @@ class Search:
 
     def _needed_by_count(self, coming: Iterator[Run], order: list[Run], chunk: Chunk) -> list[Run] | None:
         """The first runs coming that leave room for all pieces, without those not needed, counted vnode by vnode; None
-        if all do not leave enough. Whoever was looked at is added to the order."""
+        if all do not leave enough. Each run looked at is added to the order."""
         lacking, amounts = self.lacking, chunk.amounts
         free: dict[int, list[int]] = {}
         for run in coming:
@@ -296,7 +296,7 @@ class Search:
         return True
 
     def _keep_the_unneeded(self) -> None:
-        """Keep whoever the job does not need, those offered last first."""
+        """Keep the runs that the job does not need, those offered last first."""
         for run in [*self._gone.values()][::-1]:
             self._keep(run)
             if not self._works():

@@ -114,6 +114,8 @@ def test_comments_and_marks_of_passes_go_with_the_hooks_and_nobody_else_s(pbs: P
     pbs.run(["qalter", "-W", "comment=a manager's own", held]).demand_success()
     # PBS's scheduler would write comments of its own, once it has the queues back.
     pbs.qmgr("set hook pbsteer_periodic enabled = false")
+    # One that waited through the upgrade from 0.1.0 has a comment in its form.
+    pbs.run(["qalter", "-W", "comment=pbsteer 2026-11-20 10:00: waits for 8 cores", waiting[0]]).demand_success()
     for job_id in (running, waiting[0]):
         pbs.run(["python3", "-c", MARKING, str(ROOT), pbs.spec.pbs_exec, job_id]).demand_success()
     pbs.qmgr("set sched default scheduling = False")
@@ -122,7 +124,7 @@ def test_comments_and_marks_of_passes_go_with_the_hooks_and_nobody_else_s(pbs: P
     assert "cleared 5 jobs" in run_cli(pbs, "remove").splitlines()
     for job_id in (running, *waiting):
         seen = pbs.job(job_id)
-        assert "(pbsteer 2" not in seen.get("comment", ""), job_id
+        assert "pbsteer 2" not in seen.get("comment", ""), job_id
         assert "pbsteer" not in str(seen.get("estimated", "")), job_id
     assert pbs.job(held)["comment"] == "a manager's own"
 
