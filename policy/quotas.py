@@ -59,6 +59,29 @@ class _Counted(NamedTuple):
     bounds: tuple[QuotaEntry, ...]
 
 
+_Kind = tuple[Request, str, str, str, str]
+"""The request, the user, the queue, the group and the project of a job: all that its entries depend on."""
+
+_MOST_KEPT = 1 << 16
+"""Of so many kinds of jobs it is known how entries count them."""
+
+
+class _ByLimits:
+    """What follows from limits, quotas and priorities alone: pass after pass finds it here until one of these changes.
+
+    ``of_shared`` is how entries count jobs that share their vnodes; what the others keep depends on the vnodes.
+    """
+
+    __slots__ = ("bounds", "of_shared", "resources", "tables", "wide")
+
+    def __init__(self) -> None:
+        self.bounds: dict[Owner, tuple[QuotaEntry, ...]] = {}
+        self.tables: dict[str, tuple[QuotaTable, ...]] = {}
+        self.resources: dict[str, tuple[str, ...]] = {}
+        self.wide: dict[str, tuple[bool, bool]] = {}
+        self.of_shared: dict[_Kind, _Counted] = {}
+
+
 class Standing(NamedTuple):
     """An entry that decides: whose, its limit, what is used of it, of which resource, and in which queue ("" for the
     whole cluster)."""
@@ -81,11 +104,15 @@ class Quotas:
         self._world = world
         self._counted = counted
         self._shifts: dict[tuple[str, str, EntityKey], int] = {}
-        self._bounds: dict[Owner, tuple[QuotaEntry, ...]] = {}
-        self._tables: dict[str, tuple[QuotaTable, ...]] = {}
-        self._resources: dict[str, tuple[str, ...]] = {}
-        self._wide: dict[str, tuple[bool, bool]] = {}
-        self._known: dict[tuple[Request, str, str, str, str], _Counted] = {}
+        kept = world.usage.by_limits
+        key = tuple(counted)
+        by_limits: _ByLimits | None = kept.get(key)
+        if by_limits is None:
+            by_limits = kept[key] = _ByLimits()
+        self._bounds, self._tables = by_limits.bounds, by_limits.tables
+        self._resources, self._wide = by_limits.resources, by_limits.wide
+        self._of_shared = by_limits.of_shared
+        self._of_alone: dict[_Kind, _Counted] = {}
         self._lone = world.capacity.sharing.has_lone_vnodes
         self._empty: Capacity | None = None
 
@@ -125,9 +152,12 @@ class Quotas:
         if job.job_wide or (alone and where is not None):
             return self._count(job, self._needs(job, where, alone=alone))
         key = (request, job.user, job.queue, job.group, job.project)
-        known = self._known.get(key)
+        kept = self._of_alone if alone else self._of_shared
+        known = kept.get(key)
         if known is None:
-            known = self._known[key] = self._count(job, self._needs(job, None, alone=alone))
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            known = kept[key] = self._count(job, self._needs(job, None, alone=alone))
         return known
 
     def _needs(self, job: Job, where: Placement | None, *, alone: bool) -> Needs:

@@ -6,7 +6,7 @@ it (docs/policies.md, P1). Both are counted when they are first asked for and ke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policy.limits import ALL, EntityKey
 from policy.masks import count_vnodes, indices_of
@@ -24,9 +24,13 @@ _Counts = dict[Scope, dict[EntityKey, int]]
 
 
 class Usage:
-    """The counts of one world, which hands itself to them: counts that held it would keep it from going."""
+    """The counts of one world, which hands itself to them: counts that held it would keep it from going.
 
-    __slots__ = ("_asked", "_asked_scopes", "_has_alone", "_kept", "_kept_scopes", "_scopes")
+    ``by_limits`` is what else was worked out from limits, quotas and priorities alone, for :mod:`policy.quotas`: it is
+    forgotten with the counts when these change.
+    """
+
+    __slots__ = ("_asked", "_asked_scopes", "_has_alone", "_kept", "_kept_scopes", "_scopes", "by_limits")
 
     def __init__(self) -> None:
         self._scopes: list[Scope] = []
@@ -35,6 +39,7 @@ class Usage:
         self._kept: _Counts | None = None
         self._kept_scopes: dict[str, list[Scope]] = {}
         self._has_alone = False
+        self.by_limits: dict[object, Any] = {}
 
     def asked(self, world: World, scope: Scope) -> dict[EntityKey, int]:
         """What runs asked for, by entity, where a hard limit counts it."""
@@ -71,6 +76,7 @@ class Usage:
         self._asked = self._kept = None
         self._asked_scopes.clear()
         self._kept_scopes.clear()
+        self.by_limits.clear()
 
     def vnode_changed(self, old: Vnode | None, new: Vnode | None) -> None:
         """A vnode has other amounts, or gives itself to jobs in another way."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from policy import Changes
+from policy.cluster import Server
+from policy.limits import parse_limits
 from policy.quotas import Quotas, Standing
 from tests.policy.clusters import cluster, job, queue, run, vnode
 
@@ -74,3 +77,15 @@ def test_what_the_pass_has_booked_counts() -> None:
     assert of.surplus(victim) is None
     of.shift(victim, 1)
     assert of.surplus(victim) is not None
+
+
+def test_a_quota_that_changes_counts_from_the_next_pass_on() -> None:
+    """What follows from quotas alone is kept from pass to pass, and forgotten with them."""
+    asked = job("9", "alice", "2")
+    before = cluster([vnode("v1", 99)], [asked], [run("1", "alice", "v1=6")], queues=[queue("[u:alice=8]")])
+    assert Quotas(before.world()).exceeded_by(asked) is None
+    after = before.apply(Changes(20, queues=[queue("[u:alice=7]")]))
+    assert Quotas(after.world()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6, "ncpus", "workq")
+    of_server = before.apply(Changes(20, server=Server(quotas={"ncpus": parse_limits("[u:alice=7]", "test")})))
+    assert Quotas(of_server.world()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6)
+    assert Quotas(before.world()).exceeded_by(asked) is None
