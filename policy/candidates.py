@@ -167,7 +167,6 @@ class Candidates:
             pool = self._pools[usable] = Pool()
             ordered, sizes, spares, in_classes = pool.ordered, pool.sizes, pool.spares, pool.in_classes
             rule_a, classes, quotas, picked = self._rule_a, self._classes, self._quotas, self.picked
-            exempt_from_s = self._now_s - self._exempt_s
             idle = self._world.capacity.idle_of_each(usable)
             for run in self._all_candidates():
                 placement = run.placement
@@ -181,7 +180,8 @@ class Candidates:
                 over = spares[owner] > 0 and quotas.surplus(job, placement) is not None
                 if not over and classes is None:
                     continue
-                if run.start_s > exempt_from_s:
+                # The same sum as of the time that the reason names, for fractions of seconds.
+                if run.start_s + self._exempt_s > self._now_s:
                     pool.exempt.append(run)
                     continue
                 if over and run.id not in picked:

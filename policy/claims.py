@@ -1,4 +1,5 @@
-"""Which jobs the head of a region gives way to (docs/policies.md, "A head has no veto").
+"""Whose claim to cores is the better one: which jobs the head of a region gives way to (docs/policies.md, "A head has
+no veto"), and which runs no rescue cuts.
 
 A reservation protects its head against jobs without a better claim. A job has a better claim where its class is higher
 and the classes compare (rule B); or, unless its class is lower, where it is within quota and the head is not (rule A).
@@ -7,7 +8,7 @@ and the classes compare (rule B); or, unless its class is lower, where it is wit
 from __future__ import annotations
 
 from policy.classes import Classes
-from policy.cluster import Job
+from policy.cluster import Job, Run
 from policy.quotas import Quotas
 from policy.settings import Settings
 
@@ -37,6 +38,17 @@ class Claims:
         if classes is None or not self._rule_b or not classes.comparable(job.queue, head.queue):
             return False
         return classes.of(job) > classes.of(head)
+
+    def protects(self, run: Run, job: Job) -> bool:
+        """Whether the run has a better claim to its cores than the job, so that its owner would be entitled to preempt
+        the job in turn."""
+        if self._classes is not None and self._rule_b and self._classes.comparable(run.job.queue, job.queue):
+            of_run, of_job = self._classes.of_victim(run), self._classes.of(job)
+            if of_run != of_job:
+                return of_run > of_job
+        if not self._rule_a or not self._quotas.bounds(run.job, run.placement):
+            return False
+        return self._quotas.surplus(run.job, run.placement) is None and not self.is_within(job)
 
     def is_within(self, job: Job) -> bool:
         """Whether some quota counts the job, and it would stay within all that do."""

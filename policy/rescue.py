@@ -2,8 +2,9 @@
 "The rescue of short jobs").
 
 At most one run is cut in a pass, and none in a second in which others were preempted: the one with the fewest cores
-that suffice. What is left of the hole goes to further short waiting jobs. A promise is never broken for it: the rescued
-jobs count as backfilled, and whatever the end of the cut run was to give the head must still be there in time.
+that suffice, of those without a better claim. What is left of the hole goes to further short waiting jobs. A promise is
+never broken for it: the rescued jobs count as backfilled, and whatever the end of the cut run was to give the head must
+still be there in time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from policy.capacity import Capacity
+from policy.claims import Claims
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.draft import Draft
 from policy.estimates import Estimates
@@ -41,6 +43,11 @@ def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapp
     return since_s + max(settings.wait_least_s, settings.wait_factor * short_s)
 
 
+def _next_id(job: Job) -> str:
+    """The identifier that the job, or the next subjob of an array, has once it runs."""
+    return job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
+
+
 class Rescue:
     """The rescue of one pass. ``next_s`` is when waiting alone will make another job eligible."""
 
@@ -50,12 +57,14 @@ class Rescue:
         settings: RescueSettings,
         estimates: Estimates,
         ledger: Ledger,
+        claims: Claims,
         now_s: float,
     ) -> None:
         self._world = world
         self._settings = settings
         self._estimates = estimates
         self._ledger = ledger
+        self._claims = claims
         self._now_s = now_s
         self._managed = {queue.name for queue in world.queues.values() if queue.managed}
         self.next_s = UNLIMITED_S
@@ -86,10 +95,14 @@ class Rescue:
         """The runs that may be cut, without those spared, each with its size, those with the fewest cores first."""
         settings = self._settings
         able = [run for run in self._world.runs.values() if run.id not in spared and self._may_cut(run, settings)]
-        exempt_from_s = self._now_s - settings.exempt_s
-        found = [run for run in able if run.start_s <= exempt_from_s]
-        until_s = [run.start_s + settings.exempt_s for run in able if run.start_s > exempt_from_s]
-        self.next_s = min([self.next_s, *until_s])
+        found: list[Run] = []
+        for run in able:
+            # The same sum in both: with fractions of seconds the next pass could be due at the moment of this one.
+            until_s = run.start_s + settings.exempt_s
+            if until_s <= self._now_s:
+                found.append(run)
+            else:
+                self.next_s = min(self.next_s, until_s)
         found.sort(key=lambda run: (run.job.cores, -run.end_s, run.id))
         usable, directory = free.usable, free.directory
         idle = free.idle_of_each(usable)
@@ -121,18 +134,30 @@ class Rescue:
         whether only the reserved job was in the way of some."""
         search = Search(self._world, job, allowed, guard, closed, free)
         for run, size in victims:
-            # One subjob of an array is no victim for the next one.
-            if run.job.id != job.id and search.may_gain_enough(size):
+            if search.may_gain_enough(size) and not self._is_spared_by(job, run):
                 room = search.alone(run)
                 if room is not None:
                     return (run, room.placement), False
         return None, search.blocked_by_head > 0
 
+    def _is_spared_by(self, job: Job, run: Run) -> bool:
+        """Whether the run is not cut for this job, though for others it may be: it is a subjob of the same array; one of
+        the two was preempted for the other before, so that they would take turns; or the run has the better claim."""
+        if run.job.id == job.id or self._claims.protects(run, job):
+            return True
+        cuts = self._ledger.cuts
+        return _beneficiary(cuts.get(_next_id(job))) == run.job.id or _beneficiary(cuts.get(run.id)) == job.id
+
+
+def _beneficiary(cut: Cut | None) -> str | None:
+    """The job for which another was preempted."""
+    return None if cut is None else next((str(value) for name, value in cut.numbers if name == "beneficiary"), None)
+
 
 def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
     """Cut one run for the shortest job that may have it, and give what is left of its cores to further short ones."""
     world, estimates, now_s = scene.world, scene.estimates, scene.now_s
-    chance = Rescue(world, scene.settings.rescue, estimates, scene.ledger, now_s)
+    chance = Rescue(world, scene.settings.rescue, estimates, scene.ledger, scene.claims, now_s)
     open_to = [job for job in chance.short(world.jobs.values()) if job.id not in draft.holds]
     short = [job for job in open_to if scene.gates.shut(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]

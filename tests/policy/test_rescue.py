@@ -11,8 +11,9 @@ from policy import Changes, Job, Ledger, Run, Settings, Snapshot
 from policy.estimates import Estimates
 from policy.ledger import Backfilled, Cut
 from policy.rescue import Rescue, waits_until_s
+from policy.scene import Scene
 from policy.settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings
-from tests.policy.clusters import cluster, codes, job, plan_for, run, started, victims, vnode
+from tests.policy.clusters import cluster, codes, job, plan_for, queue, quotas, run, started, victims, vnode
 
 NOW_S = 10_000.0
 ON = RescueSettings(enabled=True)
@@ -67,7 +68,8 @@ def test_waiting_counts_from_when_the_job_last_could_run(waiting: Job, until_s: 
 def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> Rescue:
     known = ledger or Ledger()
     estimates = Estimates(settings(rescue), known, NOW_S)
-    return Rescue(snapshot.world(), rescue, estimates, known, NOW_S)
+    scene = Scene(snapshot, known, settings(rescue))
+    return Rescue(snapshot.world(), rescue, estimates, known, scene.claims, NOW_S)
 
 
 def may_go(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> list[str]:
@@ -126,6 +128,52 @@ def test_one_run_is_cut_and_its_cores_are_kept() -> None:
     assert victims(plan) == {"1": "3"}
     assert plan.ledger.holds["3"].rule == "rescue"
     assert plan.ledger.preemptions == {"1": 1}
+
+
+@pytest.mark.parametrize("ticks", range(40))
+def test_a_pass_is_never_due_at_its_own_moment_for_a_run_whose_exempt_time_ends(ticks: int) -> None:
+    """With fractions of seconds the sum of start and exempt time may be now while their difference is not yet."""
+    start_s = 261_649.6 + ticks / 10 - 10 / 3
+    now_s = start_s + ON.exempt_s
+    waiting = short_job(submit_s=now_s - 5000)
+    snapshot = cluster([vnode("v1", 4)], [waiting], [long_run(start_s=start_s, estimate_s=90_000)], now_s=now_s)
+    plan = plan_for(snapshot, settings())
+    assert victims(plan) == {"1": "3"}
+
+
+@pytest.mark.parametrize(
+    ("job_cut_for", "run_cut_for", "cut"), [("9", "9", {"1": "3"}), ("1", "9", {}), ("9", "3", {})]
+)
+def test_two_jobs_are_not_cut_for_each_other_in_turn(job_cut_for: str, run_cut_for: str, cut: dict[str, str]) -> None:
+    cuts = {
+        "3": Cut(5000.0, "cut-for-promise", (("beneficiary", job_cut_for),)),
+        "1": Cut(4000.0, "cut-for-rescue", (("beneficiary", run_cut_for),)),
+    }
+    plan = plan_for(of([short_job()], [long_run()]), settings(), Ledger(cuts=cuts))
+    assert victims(plan) == cut
+
+
+@pytest.mark.parametrize(
+    ("limits", "cut"),
+    [
+        ("[u:alice=4],[u:bob=0]", {}),
+        ("[u:alice=4],[u:bob=4]", {"1": "3"}),
+        ("[u:alice=0],[u:bob=0]", {"1": "3"}),
+    ],
+)
+def test_a_run_within_quota_is_not_cut_for_a_job_beyond(limits: str, cut: dict[str, str]) -> None:
+    """Else its owner could preempt the rescued job at once."""
+    snapshot = cluster([vnode("v1", 4)], [short_job()], [long_run()], queues=[queue(limits)], now_s=NOW_S)
+    assert victims(plan_for(snapshot, settings(delay_s=90_000))) == cut
+
+
+@pytest.mark.parametrize(("alice", "bob", "cut"), [(2, 1, {}), (1, 2, {"1": "3"}), (1, 1, {"1": "3"})])
+def test_a_run_of_a_higher_class_is_not_cut(alice: int, bob: int, cut: dict[str, str]) -> None:
+    # Runs keep the class in which they started; rule B would take a lower one before any rescue, but for the delay.
+    queues = [queue("[u:alice=4],[u:bob=4]", priorities=quotas(f"[u:alice={alice}],[u:bob={bob}]"))]
+    snapshot = cluster([vnode("v1", 4)], [short_job()], [long_run()], queues=queues, now_s=NOW_S)
+    ledger = Ledger(classes={"1": alice})
+    assert victims(plan_for(snapshot, settings(preempt=False, delay_s=90_000), ledger)) == cut
 
 
 def test_at_most_one_in_a_pass_and_the_next_in_the_next_second() -> None:
