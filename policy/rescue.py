@@ -141,8 +141,8 @@ class Rescue:
         return None, search.blocked_by_head > 0
 
     def _is_spared_by(self, job: Job, run: Run) -> bool:
-        """Whether the run is not cut for this job, though for others it may be: it is a subjob of the same array; one of
-        the two was preempted for the other before, so that they would take turns; or the run has the better claim."""
+        """Whether the run is not cut for this job, though perhaps for others: it is a subjob of the same array, it has
+        the better claim, or one of the two was preempted for the other the last time, so that they would take turns."""
         if run.job.id == job.id or self._claims.protects(run, job):
             return True
         cuts = self._ledger.cuts
