@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Snapshot, Vnode, decide
 from policy.classes import BASE
-from policy.fitting import fits
+from policy.cluster import HardLimits, Server
+from policy.fitting import fit, fits
 from policy.limits import EntityKey, Limits
 from policy.placement import Placement, Spot
 from policy.quotas import Quotas
 from policy.request import parse_request
 from policy.settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
 from tests.property.classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
+from tests.property.entitlement_strategies import WIDE, contested_sites
 from tests.property.past_strategies import ledgers
 from tests.property.site_strategies import backfills, checkpoints
 from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters, parts_of
@@ -33,14 +35,15 @@ Situation = tuple[Parts, Ledger, Settings]
 
 PASSES = 60
 
-WIDE = "9000"
+EXAMPLES = 300
+"""So many are drawn of each law: tests/property/test_law_mutations.py shows that they are enough."""
 
 MAY_START = frozenset({"reserved", "too-few-idle", "fragmented", "backfill-window", "behind-head", "preempting"})
 """The reasons that more idle cores would do away with."""
 
 
-def sites() -> st.SearchStrategy[Settings]:
-    """Rule A, rule B, or both, with nothing else that keeps a job from preempting."""
+def sites(*caps: int | None) -> st.SearchStrategy[Settings]:
+    """Rule A, rule B, or both, with nothing else that keeps a job from preempting but one of the caps, or none."""
     return st.builds(
         Settings,
         backfill=backfills(),
@@ -48,6 +51,7 @@ def sites() -> st.SearchStrategy[Settings]:
             QuotaSettings,
             preempt=st.sampled_from((True, True, False)),
             victim_order=st.sampled_from(VICTIM_ORDERS),
+            max_preemptions=st.sampled_from(caps or (None, None, 1, 3)),
             max_victims_per_pass=st.just(1000),
         ),
         priority=st.builds(
@@ -64,9 +68,29 @@ def situations() -> st.SearchStrategy[Situation]:
     parts = st.one_of(
         contended_clusters(), contended_clusters(ranked=True), crowded_clusters(), clusters(), clusters(plain=True)
     )
-    parts = st.sampled_from((overrun_clusters(), overrun_clusters(), parts)).flatmap(lambda drawn: drawn)
+    kinds = (contested_sites(), contested_sites(), contested_sites(), overrun_clusters(), parts)
+    parts = st.sampled_from(kinds).flatmap(lambda drawn: drawn)
     pairs = st.tuples(parts.map(without_gates), sites())
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), pasts(pair[0]), st.just(pair[1])))
+
+
+def roomy_situations() -> st.SearchStrategy[Situation]:
+    """The same at sites with idle cores, which jobs that may not be preempted would take beyond their quotas; some of
+    those that wait were preempted before."""
+    pairs = st.tuples(contested_sites(roomy=True).map(without_gates), sites(None, 3, 3))
+    return pairs.flatmap(
+        lambda pair: st.tuples(st.just(pair[0]), preempted_before(pair[0], pasts(pair[0])), st.just(pair[1]))
+    )
+
+
+@st.composite
+def preempted_before(draw: st.DrawFn, parts: Parts, before: st.SearchStrategy[Ledger]) -> Ledger:
+    """The ledger with preemptions of the jobs that wait; of an array its next subjob's."""
+    ledger = draw(before)
+    counts = {
+        job.subjob_id(job.subjobs[0]) if job.subjobs else job.id: draw(st.sampled_from((0, 3))) for job in parts.jobs
+    }
+    return ledger._replace(preemptions={**ledger.preemptions, **counts})
 
 
 def pasts(parts: Parts) -> st.SearchStrategy[Ledger]:
@@ -126,8 +150,8 @@ def overrun_clusters(draw: st.DrawFn) -> Parts:
 def without_gates(parts: Parts) -> Parts:
     """The same where no hard limit, no licence and no wish of a job's own keeps it from starting."""
     jobs = tuple(job._replace(layout=None, rank=None, blocked="", not_before_s=None) for job in parts.jobs)
-    queues = tuple(replace(queue, hard=type(queue.hard)()) for queue in parts.queues)
-    return replace(parts, jobs=jobs, queues=queues, server=type(parts.server)())
+    queues = tuple(replace(queue, hard=HardLimits()) for queue in parts.queues)
+    return replace(parts, jobs=jobs, queues=queues, server=Server(quotas=parts.server.quotas))
 
 
 def passes(situation: Situation) -> Iterator[tuple[Snapshot, Ledger, Plan]]:
@@ -161,6 +185,7 @@ class Rights:
     def __init__(self, snapshot: Snapshot, plan: Plan, ledger: Ledger, settings: Settings) -> None:
         self.parts = parts_of(snapshot)
         self.settings = settings
+        self.preemptions = ledger.preemptions
         self.quotas = Quotas(snapshot.world(), settings.quota.counted)
         self.has_classes = any(queue.priorities for queue in self.parts.queues)
         self.of_jobs = classes_of_jobs(self.parts) if self.has_classes else {}
@@ -172,6 +197,8 @@ class Rights:
 
     def takes(self, job: Job, run: Run, gone: frozenset[str] = frozenset()) -> bool:
         if not run.job.rerunable or run.exiting or run.job.queue not in self.managed:
+            return False
+        if self.preemptions.get(run.id, 0) >= self.settings.quota.cap:
             return False
         compare = self.settings.priority.compare_queues or run.job.queue == job.queue
         own, its = self.of_jobs.get(job.id, BASE), BASE
@@ -208,11 +235,24 @@ class Rights:
         return [run for run in taken if given[owner := self.quotas.owner(run.job, run.placement)] == able[owner]]
 
 
+def reserved_for(job: Job, snapshot: Snapshot, settings: Settings) -> int:
+    """The vnodes of which some reservation begins before the job would be over, or is not over yet; as the job starts
+    only when others have made room, it has to be over somewhat earlier."""
+    late_s = settings.schedule.interval_s + settings.checkpoint.grace_s
+    end_s = snapshot.time_s + late_s + job.left_s
+    directory = snapshot.world().capacity.directory
+    return sum(
+        directory.bits[vnode.name]
+        for vnode in snapshot.vnodes.values()
+        if any(window.meets(snapshot.time_s, end_s) for window in vnode.closed)
+    )
+
+
 def heads_of(plan: Plan) -> set[str]:
     return {job_id for job_id, (_, reason) in plan.reasons().items() if reason.code == "reserved"}
 
 
-@settings_of_law(max_examples=150)
+@settings_of_law(max_examples=EXAMPLES)
 @given(situations())
 def test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it(situation: Situation) -> None:
     settings = situation[2]
@@ -229,7 +269,7 @@ def test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it(situation: S
             continue
         if any(head.id != job.id and not rights.outranks(job, head) for head in heads):
             continue
-        allowed = snapshot.world().vnodes_of(job.queue)
+        allowed = snapshot.world().vnodes_of(job.queue) & ~reserved_for(job, snapshot, settings)
         single = [[run] for run in rights.parts.runs if rights.takes(job, run)]
         for runs in (*single, rights.all_at_once(job)):
             if not runs:
@@ -237,6 +277,11 @@ def test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it(situation: S
             free = capacity.copy()
             for run in runs:
                 free.give(run.placement.shares(free.directory), run.job.request)
+            if job.request.exclusive and (there := fit(free, job.request, allowed)) is not None:
+                # What it would keep shows only where it is.
+                entitled = rights.of_jobs.get(job.id, BASE) != BASE or rights.quotas.exceeded_by(job, there) is None
+                assert not entitled, (job.id, reason, [run.id for run in runs], heads_of(plan))
+                continue
             assert not fits(free, job.request, allowed), (job.id, reason, [run.id for run in runs], heads_of(plan))
 
 
@@ -275,7 +320,7 @@ def test_the_drawn_situations_are_worth_it() -> None:
     """Among those drawn promises move by each rule, and heads keep theirs, or these laws prove nothing."""
     seen: Counter[str] = Counter()
 
-    @settings_of_law(max_examples=150)
+    @settings_of_law(max_examples=2 * EXAMPLES)
     @given(situations())
     def look(situation: Situation) -> None:
         for _, _, plan in passes(situation):
