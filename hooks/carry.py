@@ -28,12 +28,15 @@ from policy.settings import Settings
 
 class Powers(NamedTuple):
     """What of a plan is carried out in which queues: starts, with the reasons of those that wait, and preemptions.
-    Nobody is preempted for one of ``not_for``, and none of ``not_again`` is started."""
+    Nobody is preempted for one of ``not_for``, and none of ``not_again`` is started. In the queues ``kept_back`` by a
+    pause nothing is done but to tell those that wait, and of what: ``pause``."""
 
     start: frozenset[str] = frozenset()
     preempt: frozenset[str] = frozenset()
     not_for: frozenset[str] = frozenset()
     not_again: frozenset[str] = frozenset()
+    kept_back: frozenset[str] = frozenset()
+    pause: str = ""
 
 
 class Effects(NamedTuple):
@@ -89,7 +92,7 @@ def carry_out(
     released = _release(connection, picture, plan.ledger.holds, powers.preempt, settings, failures)
     for job_id, comment in find_silent(picture, released).items():
         _attempt(partial(connection.set_comment, job_id, comment), failures)
-    if not powers.start and not powers.preempt:
+    if not powers.start and not powers.preempt and not powers.kept_back:
         return Effects(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
     put_off = 0
     requests = _ask(connection, plan, picture, powers, settings, failures)
@@ -111,7 +114,7 @@ def carry_out(
             failures.append(str(error))
     not_started = _find_refused(starter, failures)
     comments = 0
-    for job_id, comment in find_comments(plan, picture, powers.start, settings):
+    for job_id, comment in find_comments(plan, picture, powers.start | powers.kept_back, settings, powers.pause):
         if budget.left_s() <= 0:
             put_off += 1
             break

@@ -22,14 +22,19 @@ def is_stopped(picture: Picture) -> bool:
     return picture.server.get("scheduling", "") == "False"
 
 
-def tell_pause(picture: Picture, *, stopped: bool) -> str:
-    """The sentence on the pause, where there is one; ``stopped`` is one by the server's ``scheduling``."""
+def name_pause(picture: Picture, *, stopped: bool) -> str:
+    """The pause and its reason in a few words, where there is one; ``stopped`` is one by the server's
+    ``scheduling``."""
     reason = picture.server.get(PAUSED_ATTRIBUTE, "")
     if reason:
-        return f"pbsteer is paused ({reason[:_LENGTH]}): it starts and preempts nothing until pbsteer resume"
-    if stopped:
-        return (
-            "pbsteer is paused by set server scheduling = False: it starts and preempts nothing until"
-            " set server scheduling = True"
-        )
-    return ""
+        return f"pbsteer is paused ({reason[:_LENGTH]})"
+    return "pbsteer is paused by set server scheduling = False" if stopped else ""
+
+
+def tell_pause(picture: Picture, *, stopped: bool) -> str:
+    """The sentence on the pause, with what ends it."""
+    named = name_pause(picture, stopped=stopped)
+    if not named:
+        return ""
+    end = "pbsteer resume" if picture.server.get(PAUSED_ATTRIBUTE, "") else "set server scheduling = True"
+    return f"{named}: it starts and preempts nothing until {end}"

@@ -86,7 +86,7 @@ class Duties(NamedTuple):
     """Who starts what, for one pass. ``driven`` are the queues whose jobs this pass may start; ``off`` and ``on`` the
     schedulers to switch; ``switched`` what is to be remembered then; ``notes`` what an administrator should know,
     ``passing`` those of them that are over with a later pass. ``paused`` is the sentence on a pause, in which nothing
-    is driven."""
+    is driven; ``kept_back`` are the queues that would be, but for it."""
 
     driven: frozenset[str]
     off: tuple[str, ...]
@@ -95,6 +95,7 @@ class Duties(NamedTuple):
     notes: tuple[str, ...]
     passing: tuple[str, ...] = ()
     paused: str = ""
+    kept_back: frozenset[str] = frozenset()
 
 
 def find_scheduler(picture: Picture, queue: str) -> str | None:
@@ -126,6 +127,7 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
     stopped = set(modes.values()) != {"observe"} and _find_stop(picture, before, is_others)
     paused = tell_pause(picture, stopped=stopped)
     driven: set[str] = set()
+    kept_back: set[str] = set()
     off: list[str] = []
     kept: set[str] = set()
     given: set[str] = set()
@@ -160,8 +162,8 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
             notes.append(f"scheduler {name} was switched off by somebody else: {to_do}")
         if _state(picture, name) == _CYCLING:
             passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
-        elif not paused:
-            driven.update(queues)
+        else:
+            (kept_back if paused else driven).update(queues)
     if stopped:
         kept |= before.names | ({DEFAULT_SCHEDULER} if before.unset else set())
     on = tuple(sorted(before.names - kept))
@@ -170,7 +172,8 @@ def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[st
     unset = is_ours and (before.unset or not is_stopped(picture))
     after = Switched(frozenset(kept), turns=turns, unset=unset)
     told = [paused] if paused else []
-    return Duties(frozenset(driven), tuple(off), on, after, (*passing, *told, *notes), tuple(passing), paused)
+    all_notes = (*passing, *told, *notes)
+    return Duties(frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back))
 
 
 def _find_stop(picture: Picture, before: Switched, is_others: bool) -> bool:

@@ -10,11 +10,14 @@ estimates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from policy.cluster import UNLIMITED_S, Finished, Job, Run
 from policy.ledger import History, Ledger
 from policy.settings import Settings
+
+NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]
+"""What keeps a job from being cut, and so from being tested with less than all that is left of it."""
 
 
 class Tested(NamedTuple):
@@ -58,7 +61,7 @@ class Estimates:
         if (
             not self.shrinks
             or left_s <= self._threshold_s
-            or not self._can_be_cut(job, reserved_s - now_s, max(reserved_s, promised_s) - now_s)
+            or self.why_not_cut(job, reserved_s - now_s, max(reserved_s, promised_s) - now_s)
         ):
             return Tested(left_s, cuttable=False)
         return Tested(self.expected_s(job, left_s), cuttable=True)
@@ -115,15 +118,20 @@ class Estimates:
         late_s = self._now_s - self._slack_s
         return max(at_s, late_s) - run.start_s <= self._cheap_s
 
-    def _can_be_cut(self, job: Job, window_s: float, longest_s: float) -> bool:
-        """A job is below the cap, has run its exempt time when the window ends, saves or has little to repeat even if
-        the window is as long as it can become, and starts before those are asked to save who are to be cut then."""
+    def why_not_cut(self, job: Job, window_s: float, longest_s: float) -> NotCut | None:
+        """What keeps a job from being cut at the end of its window; None where nothing does. It is below the cap, has
+        run its exempt time by then, saves or has little to repeat even if the window is as long as it can become, and
+        starts before those are asked to save who are to be cut then."""
         if window_s <= self._grace_s:
-            return False
+            return "grace"
+        if not job.rerunable:
+            return "not-rerunable"
+        if window_s < self._exempt_s:
+            return "exempt"
         next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
-        if not job.rerunable or window_s < self._exempt_s or not self.below_cap(next_id):
-            return False
-        return self.may_save(job) or longest_s <= self._cheap_s
+        if not self.below_cap(next_id):
+            return "cap"
+        return None if self.may_save(job) or longest_s <= self._cheap_s else "repeats"
 
     def _predicted_s(self, job: Job, left_s: float) -> float | None:
         if self._predictor == "none":

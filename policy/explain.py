@@ -69,17 +69,18 @@ class Explanation(NamedTuple):
         return {"job": self.job_id, "state": self.state, "reason": reason, "lines": lines}
 
 
-def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings) -> Explanation:
+def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings, undone: str = "") -> Explanation:
     """Explain a job by a plan of this snapshot; ``job_id`` may leave out the server's name.
 
-    A subjob that waits is explained as its array."""
+    A subjob that waits is explained as its array. ``undone`` says why no start of the plan is carried out in the job's
+    queue, where that is so: a job that the plan starts then waits for that."""
     found = _find(snapshot, job_id)
     if found is None:
         text = "no waiting or running job of that id is known to this pass"
         return Explanation(job_id, "unknown", (Line("unknown", text),), None, None, snapshot.time_s)
     if isinstance(found, Run):
         return _of_run(snapshot, plan, found, settings)
-    return _of_job(snapshot, plan, found, settings)
+    return _of_job(snapshot, plan, found, settings, undone)
 
 
 def _find(snapshot: Snapshot, job_id: str) -> Any | None:
@@ -100,16 +101,20 @@ def _find(snapshot: Snapshot, job_id: str) -> Any | None:
     )
 
 
-def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings) -> Explanation:
+def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings, undone: str) -> Explanation:
     now_s = snapshot.time_s
     facts = _facts(snapshot, plan, settings)
     lines = [*facts.about(job), *facts.class_of(job), Line("waited", show_duration(now_s - job.submit_s))]
     starts = [start for start in plan.starts if job.id in (start.job.id, start.id)]
     for start in starts[:_STARTS]:
         how = " by backfilling" if start.backfilled else ""
-        lines.append(Line("starts", f"{show_job(start.id)} in this pass on {_vnodes(start.placement)}{how}"))
+        where = f"on {_vnodes(start.placement)}{how}"
+        told = Line("would start", f"{show_job(start.id)} {where}") if undone else None
+        lines.append(told or Line("starts", f"{show_job(start.id)} in this pass {where}"))
         lines += facts.why_starts_there(start)
     reason = plan.reason_of(job.id)
+    if reason is None and undone:
+        reason = Reason("left-undone", (("why", undone),))
     if reason is None:
         return Explanation(job.id, "starting", (*lines, *facts.history(job)), None, job, now_s)
     more = facts.more_of(job)

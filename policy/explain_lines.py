@@ -105,15 +105,20 @@ class Facts:
         return [Line("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s)}")]
 
     def _why_in_full(self, job: Job, at_s: float) -> str:
+        """The same condition as decided, in words."""
         settings, window_s = self._settings, at_s - self._now_s
         if job.left_s <= settings.backfill.shrink_threshold_s:
             return f"up to {show_duration(settings.backfill.shrink_threshold_s)} are not shrunk"
-        if not job.rerunable:
+        why = self._estimates.why_not_cut(job, window_s, window_s)
+        if why == "grace":
+            grace = show_duration(settings.checkpoint.grace_s)
+            return f"the head is to start {_in(at_s, self._now_s)}, within the {grace} that saving may take"
+        if why == "not-rerunable":
             return "it may not be rerun, so it could not be cut"
-        if not self._estimates.below_cap(job.id):
-            return f"it was preempted {_times(settings.quota.max_preemptions or 0)} already, and may not be again"
-        if window_s < settings.quota.exempt_s:
+        if why == "exempt":
             return "it would still be exempt when the head is to start"
+        if why == "cap":
+            return f"it was preempted {_times(settings.quota.max_preemptions or 0)} already, and may not be again"
         return "it cannot save its work, and would have too much to repeat"
 
     def rescue(self, job: Job) -> list[Line]:

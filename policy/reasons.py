@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Callable, NamedTuple, Union
+from typing import Callable, NamedTuple, Optional, Union
 
 from policy.cluster import UNLIMITED_S, Job
 from policy.shortfall import show_shortfall
 from policy.units import show_count, show_duration, show_job, show_walltime
 
 Number = Union[int, float, str]
+
+Moment = Optional[Callable[[float], str]]
+"""Writes a time to come as a moment that stays what it is (``at 20:35``), where a text is read later."""
 
 _NOTHING_MORE: Mapping[str, Number] = MappingProxyType({})
 
@@ -32,11 +35,15 @@ class Reason(NamedTuple):
         """One of the numbers. Raises KeyError where the reason has none of that name."""
         return dict(self.numbers)[name]
 
-    def sentence(self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE) -> str:
+    def sentence(
+        self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE, moment: Moment = None
+    ) -> str:
         """What an administrator reads: what the job waits for, until when, and what would change it. ``more`` are
-        numbers of this one job that no shared reason has (:mod:`policy.in_line`)."""
+        numbers of this one job that no shared reason has (:mod:`policy.in_line`). With a ``moment`` the sentence has no
+        spans from now, and claims of no walltime that it would let the job start: those are true for an instant."""
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers), **more}
-        facts["walltime"] = _walltime_until(job, facts, now_s)
+        facts["dated"] = moment is not None
+        facts["walltime"] = _walltime_until(job, facts, now_s) if moment is None else ""
         facts["anywhere"] = job.request.only_cores
         facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
         facts["placed"] = job.rank is not None or job.layout is not None
@@ -45,7 +52,7 @@ class Reason(NamedTuple):
         for name in _JOBS & facts.keys():
             facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
         for name in _TIMES & facts.keys():
-            facts[f"{name}_in"] = _when(facts[name], now_s)
+            facts[f"{name}_in"] = _when(facts[name], now_s, moment)
         return _SENTENCES[self.code](facts)
 
     def as_json(self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE) -> Mapping[str, object]:
@@ -86,10 +93,12 @@ def _class(number: Number) -> str:
     return "base" if number == _BASE else str(number)
 
 
-def _when(at_s: Number, now_s: float) -> str:
+def _when(at_s: Number, now_s: float, moment: Moment) -> str:
     if not isinstance(at_s, (int, float)) or at_s == UNLIMITED_S:
         return "at a time nobody can tell (running jobs have no walltime)"
-    return f"in {show_duration(at_s - now_s)}" if at_s > now_s else "now"
+    if at_s <= now_s:
+        return "now"
+    return f"in {show_duration(at_s - now_s)}" if moment is None else moment(at_s)
 
 
 def _count(count: Number, noun: str) -> str:
@@ -211,6 +220,7 @@ def _capped(facts: Facts) -> str:
 
 _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
+    "left-undone": lambda f: f"would start now, but {f['why']}",
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
     "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until somebody starts the queue",
     "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
@@ -246,8 +256,9 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         " in the arrangement it asks for; it waits for more vnodes, or for another select or place"
     ),
     "reserved": lambda f: (
-        f"first in line: needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
-        f" reserved to start {f['at_s_in']}, "
+        (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] else "first in line: ")
+        + f"needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
+        + (" it starts " if f["dated"] else f" reserved to start {f['at_s_in']}, ")
         + (f"when {f['over']} is over" if "over" in f else "when enough running jobs have ended")
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),
@@ -263,7 +274,10 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes in the shape it asks for{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
-        f"{_lets_start(f)}{f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
+        f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"
+        f" {_are(f['beside'], 'core')} spare beside that"
+        if f["dated"]
+        else f"{_lets_start(f)}{f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
         f" beside which {_are(f['beside'], 'core')} spare"
         + (f": a walltime of at most {f['walltime']} ends before it" if _ends_before(f) else "")
     ),

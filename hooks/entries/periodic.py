@@ -34,6 +34,7 @@ from hooks.heeding import find_unheeded
 from hooks.hints import Hints, find_hints, give_hints
 from hooks.ifl import Connection, ServerAwayError
 from hooks.obstacles import find_obstacles
+from hooks.pause import name_pause
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
 from hooks.schedulers import Duties, Switched, nudge, share_out, switch
@@ -212,7 +213,9 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust, budget
     duties = share_out(picture, translation.modes, obstacles, sight.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
     deaf = find_unheeded(picture, advised, sight.files)
-    powers = Powers(duties.driven, duties.driven | (advised - deaf.keys())) if not duties.paused else Powers()
+    powers = Powers(duties.driven, duties.driven | (advised - deaf.keys()))
+    if duties.paused:
+        powers = Powers(kept_back=duties.kept_back, pause=name_pause(picture, stopped=True))
     # What observing pretends to have done must not count as done once the queues are driven.
     ledger_name = LEDGER if powers.preempt else OBSERVED_LEDGER
     ledger, complaint = state.load_ledger(ledger_name)

@@ -336,6 +336,9 @@ def test_an_administrators_false_on_the_server_pauses_and_so_does_a_reason(
     duties = duties_of(seen, before)
     assert bool(duties.paused) is paused
     assert (not duties.driven) or not paused
+    assert duties.kept_back == (
+        frozenset({"workq"}) if paused and "drive" in str(seen.queues["workq"]) else frozenset()
+    )
     assert not paused or any(duties.paused in note for note in duties.notes)
 
 

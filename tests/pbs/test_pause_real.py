@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -25,6 +26,11 @@ def demand_pause(pbs: PbsCluster, words: str) -> str:
     assert pbs.job_state(job) == "Q"
     assert last_pass(pbs)["acted"] == []
     assert any(words in note for note in last_pass(pbs)["notes"])
+    comment = pbs.job(job)["comment"]
+    assert f": would start now, but pbsteer is paused {words}" in comment.replace("(", "").replace("by ", "")
+    told = json.loads(pbs.run([PBSTEER, "explain", job, "--json"]).demand_success().stdout)
+    assert (told["state"], told["reason"]["code"]) == ("waiting", "left-undone")
+    assert words in told["reason"]["sentence"]
     return job
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -215,6 +216,13 @@ def test_why_an_exempt_job_is_tested_in_full() -> None:
     settings = Settings(SHRINKS.backfill, QuotaSettings(exempt_s=500), checkpoint=SHRINKS.checkpoint)
     assert text_of(of("4", behind_a_head(), settings=settings), "tested with").endswith(
         "it would still be exempt when the head is to start"
+    )
+
+
+def test_why_a_job_that_saves_is_tested_in_full_when_the_head_starts_within_the_grace() -> None:
+    settings = replace(SHRINKS, checkpoint=CheckpointSettings(method="signal", saves=True, grace_s=250))
+    assert text_of(of("4", behind_a_head(), settings=settings), "tested with") == (
+        "all of 17 min: the head is to start in 3 min, within the 4 min that saving may take"
     )
 
 

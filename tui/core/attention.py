@@ -14,6 +14,7 @@ from tui.core.lines import Line, safe
 from tui.core.mood import is_done
 from tui.core.names import folded_names
 from tui.core.overcommitted import overcommitted
+from tui.core.pausing import pause_of
 from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import quota_rows, show_name
 from tui.core.quota_scope import quota_scopes, scope_of
@@ -197,7 +198,8 @@ def in_short(world: World) -> str:
         victim = f"{safe(short_id(first.id))} {safe(first.run.job.user)} {first.run.job.cores:,}c"
         preempts = _verb(world, "preempt", preemption=True)
         parts.append(f"{preempts} {len(plan.preempts):,}: {victim}, for {safe(short_id(first.beneficiary))}")
-    return " · ".join(parts)
+    pause = pause_of(world)
+    return " · ".join([*([safe(pause)] if pause else []), *parts])
 
 
 def _verb(world: World, verb: str, *, preemption: bool) -> str:

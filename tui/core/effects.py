@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from policy.preview import Effect, Preview
 from tui.core.facts import array_of
 from tui.core.lines import Line, safe
-from tui.core.mood import LEFT_UNDONE, is_done
+from tui.core.mood import is_done, why_undone
 from tui.core.world import World
 
 _ROLES = {
@@ -39,14 +39,10 @@ def effect_lines(foreseen: Preview, world: World) -> list[Line]:
 
 
 def _unacted(world: World, effects: Sequence[Effect]) -> list[Line]:
-    """For each queue concerned that is not driven, what its mode leaves undone."""
+    """For each queue concerned that is not driven, what its mode leaves undone, or the pause that does."""
     concerned = {queue for effect in effects for queue in [_queue_of(world, effect)] if queue}
-    return [
-        ((safe(f"{queue} is in {unacted}"), "dim"),)
-        for queue in sorted(concerned or world.modes)
-        for unacted in [LEFT_UNDONE.get(world.modes.get(queue, ""), "")]
-        if unacted
-    ]
+    unacted = [why_undone(world, queue, preemption=False) for queue in sorted(concerned or world.modes)]
+    return [((safe(why), "dim"),) for why in dict.fromkeys(unacted) if why]
 
 
 def _queue_of(world: World, effect: Effect) -> str:

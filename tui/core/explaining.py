@@ -8,7 +8,8 @@ from typing import Any
 from policy.explain import Explanation, explain
 from policy.host_lists import Lists, lists_of
 from tui.core.lines import Line, safe, wrap
-from tui.core.mood import LEFT_UNDONE, is_done
+from tui.core.mood import why_undone
+from tui.core.pausing import pause_of
 from tui.core.world import World
 
 LABEL = 22
@@ -19,7 +20,8 @@ def explanation_of(world: World, job_id: str) -> Explanation | None:
     """The explanation by the world's plan; None before there is one."""
     if world.decision is None:
         return None
-    return explain(world.decision.snapshot, world.decision.plan, job_id, world.settings)
+    undone = why_undone(world, _queue_of(world, job_id), preemption=False)
+    return explain(world.decision.snapshot, world.decision.plan, job_id, world.settings, undone)
 
 
 def lists_of_job(world: World, job_id: str) -> Mapping[str, Lists]:
@@ -38,12 +40,18 @@ def explain_lines(world: World, job_id: str, cells: int) -> list[Line]:
 
 
 def _unacted(world: World, job_id: str, explanation: Explanation, cells: int) -> list[Line]:
-    """That the mode of the job's queue leaves undone what the plan has for it."""
-    queue = world.picture.jobs.get(job_id, {}).get("queue", "")
-    preemption = explanation.state == "preempted"
-    if explanation.state in ("waiting", "running", "unknown") or is_done(world, queue, preemption=preemption):
+    """That a pause, or the mode of the job's queue, leaves undone what the plan has for it, and for all that wait."""
+    if explanation.state in ("running", "unknown") or (explanation.reason and explanation.reason.code == "left-undone"):
         return []
-    return labelled("but", f"{queue} is in {LEFT_UNDONE.get(world.modes.get(queue, 'observe'), 'no mode')}", cells)
+    if explanation.state == "waiting":
+        return labelled("but", pause_of(world), cells)
+    return labelled(
+        "but", why_undone(world, _queue_of(world, job_id), preemption=explanation.state == "preempted"), cells
+    )
+
+
+def _queue_of(world: World, job_id: str) -> str:
+    return world.picture.jobs.get(job_id, {}).get("queue", "")
 
 
 def labelled(label: str, text: str, cells: int, role: str = "dim") -> list[Line]:
