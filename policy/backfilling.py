@@ -21,6 +21,7 @@ from policy.regions import Region
 from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.start_places import StartPlaces
+from policy.windows import Closed
 
 
 class Placed(NamedTuple):
@@ -70,11 +71,13 @@ class Backfilling:
         if self._scene.shrinks:
             left_s, cuttable = _tested(self._scene, job, region, reservation)
         end_s = self._now_s + left_s
-        if reservation.counts_out(job, end_s, allowed & ~closed.vnodes):
-            return Left(_not_beside(self._scene, reservation))
         passes = end_s > reservation.until_s
-        if passes and self._refusals.delays_head(job, closed):
-            return Left(_not_beside(self._scene, reservation))
+        if reservation.counts_out(job, end_s, allowed & ~closed.vnodes) or (
+            passes and self._refusals.delays_head(job, closed)
+        ):
+            if not self._refusals.fits_now(job, allowed, closed, region):
+                return Left(self._lacks(job, allowed, closed, region))
+            return Left(_not_beside(self._scene, reservation, self._draft))
         # Asked with the full estimate: whoever is cut then still holds its limits and licences when the head is asked
         # for its own.
         reason = self._draft.shut_beside_heads(job, self._now_s + job.left_s)
@@ -84,25 +87,29 @@ class Backfilling:
             return Left(Reason("limit-of-pass", (("limit", len(self._draft.starts)),)), final=True)
         placement = self._places.place(job, allowed, closed)
         if placement is None:
-            in_the_way = self._places.window_in_the_way(job, allowed, closed)
-            if in_the_way is not None:
-                self._refusals.note_window(job, closed, in_the_way)
-                return Left(in_the_way)
-            self._refusals.note_lack(job)
-            return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
+            return Left(self._lacks(job, allowed, closed, region))
         if not isinstance(placement, Reason) and not reservation.admits(placement, end_s, job.request):
             placement = self._places.place(job, allowed & ~reservation.head_vnodes(), closed)
             if placement is None or (
                 isinstance(placement, Placement) and not reservation.admits(placement, end_s, job.request)
             ):
                 self._refusals.note_delay(job, closed)
-                return Left(_not_beside(self._scene, reservation))
+                return Left(_not_beside(self._scene, reservation, self._draft))
         if isinstance(placement, Reason):
             return Left(placement, final=True)
         left = self._draft.start(job, placement, Backfilled(end_s, cuttable))
         if cuttable and not passes:
             reservation.note_inside(self._draft.starts[-1].id)
         return Placed(left)
+
+    def _lacks(self, job: Job, allowed: int, closed: Closed, region: Region) -> Reason:
+        """Why a job finds no place now, and others of its shape neither: a window is in the way, or there is none."""
+        in_the_way = self._places.window_in_the_way(job, allowed, closed)
+        if in_the_way is not None:
+            self._refusals.note_window(job, closed, in_the_way)
+            return in_the_way
+        self._refusals.note_lack(job)
+        return why_pinned(job) if job.pinned else self._refusals.fragmented(region)
 
 
 def wait_behind(
@@ -114,6 +121,7 @@ def wait_behind(
     assert reservation is not None  # noqa: S101 - they are behind a head
     window_s = reservation.until_s - scene.now_s
     shrinks = scene.shrinks
+    exact = idle_cores_tell(scene, region)
     passing: list[Job] = []
     spare = -1
     for job in jobs:
@@ -124,16 +132,25 @@ def wait_behind(
         elif cores > region.idle:
             draft.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
         elif (
-            cores > reservation.spare_cores
+            exact
+            and cores > reservation.spare_cores
             and job.left_s > window_s
             and not (shrinks and _tested(scene, job, region, reservation).estimate_s <= window_s)
         ):
             if spare != reservation.spare_cores:
                 spare = reservation.spare_cores
-                passing = draft.waiting_for(_not_beside(scene, reservation))
+                passing = draft.waiting_for(_not_beside(scene, reservation, draft))
             passing.append(job)
         else:
             behind(job, region)
+
+
+def idle_cores_tell(scene: Scene, region: Region) -> bool:
+    """Whether every job of single cores fits now where so many are idle: all queues have all vnodes of the region, and
+    no vnode gives itself to one job alone."""
+    if scene.capacity.sharing.has_lone_vnodes:
+        return False
+    return all(scene.world.vnodes_of(queue) == region.vnodes for queue in scene.world.queues)
 
 
 def _tested(scene: Scene, job: Job, region: Region, reservation: Reservation) -> Tested:
@@ -141,6 +158,7 @@ def _tested(scene: Scene, job: Job, region: Region, reservation: Reservation) ->
     return scene.estimates.tested(job, reservation.until_s, region.promised_s)
 
 
-def _not_beside(scene: Scene, reservation: Reservation) -> Reason:
-    """Why a job that passes the window does not start."""
-    return reservation.why_not_beside(only_head=scene.windows is None and scene.plain)
+def _not_beside(scene: Scene, reservation: Reservation, draft: Draft) -> Reason:
+    """Why a job that would fit now, but passes the window, does not start."""
+    may_start = len(draft.starts) < scene.settings.schedule.max_starts
+    return reservation.why_not_beside(only_head=scene.windows is None and scene.plain and may_start)

@@ -205,6 +205,8 @@ class _Pass:
         if len(small) < len(rest):
             total = region.total
             large = [entry[5] for entry in rest if total >= entry[4] > idle]
+            if self._world.has_shapes:
+                large = self._without_unarranged(large, region)
             self._draft.waiting_for(Reason("too-few-idle", (("idle", idle),))).extend(large)
             if len(large) + len(small) < len(rest):
                 for job in [entry[5] for entry in rest if entry[4] > total]:
@@ -215,6 +217,18 @@ class _Pass:
             ordered = self._attempts.in_order(small)
             wait_behind(self._scene, self._draft, ordered, region, self._attempts.behind)
         self._take_what_was_set_aside()
+
+    def _without_unarranged(self, large: Sequence[Job], region: Region) -> list[Job]:
+        """Those that need more than is idle, without those of which idle cores do not tell all: the latter have their
+        turn, until one of their shape is known to fit an idle cluster."""
+        is_holdable = self._turns.refusals.is_holdable
+        counted: list[Job] = []
+        for job in large:
+            if job.request.only_cores or is_holdable(job):
+                counted.append(job)
+            else:
+                self._attempts.behind(job, region)
+        return counted
 
     def _walk(self, entries: Sequence[Entry]) -> None:
         """The walk where each job is asked for its gates and for its right to preempt."""

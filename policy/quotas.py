@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policy.capacity import Capacity
 from policy.cluster import Job, Queue
 from policy.fitting import fit
 from policy.limits import ALL, GENERIC, EntityKey, Limits, show_entity
@@ -114,7 +113,6 @@ class Quotas:
         self._of_shared = by_limits.of_shared
         self._of_alone: dict[_Kind, _Counted] = {}
         self._lone = world.capacity.sharing.has_lone_vnodes
-        self._empty: Capacity | None = None
 
     def tables(self, queue: str) -> tuple[QuotaTable, ...]:
         """What binds the jobs of a queue: its own quotas, then those of the server; cores first."""
@@ -191,9 +189,7 @@ class Quotas:
         return _Counted(owner, needs, bounds)
 
     def _where_if_idle(self, job: Job) -> Placement | None:
-        if self._empty is None:
-            self._empty = Capacity(self._world.vnodes)
-        return fit(self._empty, job.request, self._world.vnodes_of(job.queue))
+        return fit(self._world.all_idle.capacity, job.request, self._world.vnodes_of(job.queue))
 
     def lefts(self, queue: Queue) -> Lefts:
         """What everybody in the queue may still use now."""

@@ -11,6 +11,7 @@ from typing import Union
 from policy.classes import BASE
 from policy.cluster import Job
 from policy.draft import Draft
+from policy.fitting import fits
 from policy.quotas import NO_ENTRY, Lefts
 from policy.reasons import Reason
 from policy.regions import Region
@@ -22,6 +23,7 @@ from policy.wishes import Layout, RankWish
 
 _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankWish | None", "Layout | None", tuple[int, ...]]
+_Closed = tuple[Request, str, tuple[int, ...]]
 _OF_THE_JOB = frozenset({"into-window", "pinned"})
 """The main reasons whose numbers are not those of the region."""
 
@@ -48,6 +50,9 @@ class Refusals:
         # There is room for these as long as nothing is taken.
         self._roomy: set[tuple[Request, str]] = set()
         self._roomy_at = -1
+        # These fit as they ask for it, as long as nothing is taken.
+        self._fitting: set[_Closed] = set()
+        self._fitting_at = -1
         self._beside_head: set[_Shape] = set()
         self._windows: dict[_Shape, Reason] = {}
         self._windows_at = 0
@@ -100,6 +105,23 @@ class Refusals:
                 return True
         self._roomy.add(key)
         return False
+
+    def fits_now(self, job: Job, allowed: int, closed: Closed, region: Region) -> bool:
+        """Whether vnodes that are not closed to the job have room for it in the arrangement that it asks for."""
+        lone = self._capacity.sharing.has_lone_vnodes
+        if job.request.only_cores and allowed == region.vnodes and not closed.key and not lone:
+            return job.request.cores <= region.idle
+        if self._fitting_at != self._draft.moves:
+            self._fitting_at = self._draft.moves
+            self._fitting.clear()
+        key = (job.request, job.queue, closed.key)
+        if key in self._fitting:
+            return True
+        with closed.applied_to(self._capacity):
+            found = fits(self._capacity, job.request, allowed & ~closed.vnodes, allowed)
+        if found:
+            self._fitting.add(key)
+        return found
 
     def note_lack(self, job: Job) -> None:
         """No room was found for the job."""

@@ -8,6 +8,7 @@ had settled at any other change.
 
 from __future__ import annotations
 
+from policy.backfilling import idle_cores_tell
 from policy.cluster import UNLIMITED_S, Job
 from policy.draft import Draft
 from policy.ledger import Ledger
@@ -24,23 +25,28 @@ class Settled:
     """What the last pass came to, how long it holds by itself, and the jobs that have come since."""
 
     __slots__ = (
-        "arrived", "estimates", "idle", "ledger", "next_s", "reservation", "settings", "total", "until_s", "waits",
+        "arrived", "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings", "total",
+        "until_s", "waits",
     )  # fmt: skip
 
-    def __init__(self, scene: Scene, region: Region, reservation: Reservation, plan: Plan, until_s: float) -> None:
+    def __init__(
+        self, scene: Scene, region: Region, reservation: Reservation, plan: Plan, until_s: float, *, exact: bool
+    ) -> None:
         self.ledger = plan.ledger
         self.settings = scene.settings
         self.until_s = until_s
         self.reservation = reservation
         self.idle = region.idle
+        self.exact = exact
+        self.plain = scene.plain
         self.total = region.total
         self.estimates = plan.estimates
-        self.waits = plan.waits
+        self.waits = _as_left(plan.waits, region, reservation, plain=scene.plain) if plan.starts else plan.waits
         self.next_s = plan.next_s
         self.arrived: list[Job] = []
 
 
-_LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits"})
+_LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged"})
 """The reasons that time alone does not take away before the head's time."""
 
 
@@ -58,7 +64,25 @@ def settle(scene: Scene, draft: Draft, region: Region, plan: Plan) -> None:
         until_s = min(
             [until_s, *(e.end_s for e in draft.backfilled().values() if e.cuttable and e.end_s > scene.now_s)]
         )
-    scene.world.settled = Settled(scene, region, reservation, plan, until_s)
+    exact = idle_cores_tell(scene, region)
+    if plan.starts and (scene.world.has_shapes or not exact):
+        return
+    scene.world.settled = Settled(scene, region, reservation, plan, until_s, exact=exact)
+
+
+def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: bool) -> Waits:
+    """Why jobs of single cores wait, with the numbers that the pass has left: what it started later changes them."""
+    too_few = Reason("too-few-idle", (("idle", region.idle),))
+    left: dict[Reason, list[Job]] = {}
+    for reason, jobs in waits.by_reason().items():
+        if reason.code == "backfill-window":
+            not_beside = reservation.why_not_beside(only_head=plain)
+            for job in jobs:
+                left.setdefault(too_few if job.request.cores > region.idle else not_beside, []).append(job)
+            continue
+        numbers = tuple((name, region.idle if name == "idle" else value) for name, value in reason.numbers)
+        left.setdefault(reason._replace(numbers=numbers), []).extend(jobs)
+    return Waits(left)
 
 
 def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
@@ -81,8 +105,8 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
                 return None
             if cores > settled.idle:
                 reason = Reason("too-few-idle", (("idle", settled.idle),))
-            elif cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
-                reason = reservation.why_not_beside(only_head=True)
+            elif settled.exact and cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
+                reason = reservation.why_not_beside(only_head=settled.plain)
             else:
                 return None
             waits[reason] = [*waits.get(reason, ()), job]

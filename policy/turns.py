@@ -241,6 +241,11 @@ class Turns:
             if possible < chunk.pieces:
                 numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
                 return Reason("never-fits", numbers)
+        if not self._world.all_idle.arranges(request, allowed, capacity.check_time):
+            if job.pinned:
+                gone = sum(chunk.pieces for chunk in request.chunks)
+                return Reason("pinned", (*why_pinned(job).numbers, ("gone", gone)))
+            return Reason("never-arranged", (("queue", job.queue),))
         self.refusals.note_holdable(job)
         return None
 

@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
+from policy.all_idle import AllIdle
 from policy.capacity import Capacity
 from policy.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.limits import EntityKey
@@ -39,6 +40,7 @@ class World:
     """
 
     __slots__ = (
+        "_all_idle",
         "_capacity",
         "_closed_kinds",
         "_held_back",
@@ -47,6 +49,7 @@ class World:
         "_plain_queues",
         "_queued",
         "_regions",
+        "_shaped",
         "_vnodes_of_queue",
         "ends",
         "has_priorities",
@@ -84,6 +87,7 @@ class World:
         self._queued: dict[str, int] = {}
         self._held_back = 0
         self._own_priorities = 0
+        self._shaped = 0
         for job in self.jobs.values():
             self._note_queued(job, 1)
         self._regions: dict[str, int] | None = None
@@ -93,6 +97,7 @@ class World:
         self._plain_queues: frozenset[str] | None = None
         self._closed_kinds: tuple[tuple[tuple[Window, ...], int], ...] | None = None
         self._capacity: Capacity | None = None
+        self._all_idle: AllIdle | None = None
         self.usage = Usage()
         self._vnodes_of_queue: dict[str, int] = {}
 
@@ -140,6 +145,11 @@ class World:
         """Whether some waiting job has a priority among its owner's jobs."""
         return self._own_priorities > 0
 
+    @property
+    def has_shapes(self) -> bool:
+        """Whether some waiting job asks for more than single cores on any vnodes."""
+        return self._shaped > 0
+
     def _note_queued(self, job: Job, by: int) -> None:
         queue = job.queue
         count = self._queued.get(queue, 0) + by
@@ -151,6 +161,8 @@ class World:
             self._held_back += by
         if job.own_priority:
             self._own_priorities += by
+        if not job.request.only_cores:
+            self._shaped += by
 
     def nothing_shut(self) -> bool:
         """True where no waiting job has a gate before it: none is held back, and all their queues are plain ones."""
@@ -184,6 +196,7 @@ class World:
             self._forget_regions()
             self._closed_kinds = None
         self._partitions = None
+        self._all_idle = None
         self.usage.vnode_changed(old, vnode)
         if (old is not None and old.closed) or (vnode is not None and vnode.closed):
             self._closed_kinds = None
@@ -237,6 +250,13 @@ class World:
                 capacity.take(run.placement.shares(capacity.directory), run.job.request)
             self._capacity = capacity
         return self._capacity
+
+    @property
+    def all_idle(self) -> AllIdle:
+        """What the vnodes hold without the runs."""
+        if self._all_idle is None:
+            self._all_idle = AllIdle(self.vnodes)
+        return self._all_idle
 
     def vnodes_of(self, queue: str) -> int:
         """The vnodes that jobs of a queue may use: those bound to it, else the unbound ones of its partition."""

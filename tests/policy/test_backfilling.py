@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from policy import Changes
-from tests.policy.clusters import cluster, codes, job, plan_for, run, started, vnode
+from policy import Changes, Settings
+from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
 
 def test_backfilled_runs_are_remembered_until_they_end() -> None:
@@ -23,3 +23,44 @@ def test_a_job_that_nothing_fits_beside_says_by_how_much_it_is_too_wide() -> Non
     plan = plan_for(cluster([vnode("v1", 8)], waiting, [run("1", "a", "v1=5", 0, 100)]))
     assert codes(plan) == {"3": "reserved", "4": "backfill-window"}
     assert started(plan) == ["5"]
+
+
+def test_a_shorter_walltime_is_named_only_where_there_is_room_now() -> None:
+    """5 cores are idle, 4 of them on v3: three pieces apart find no room now, two would with a shorter walltime."""
+    runs = [run("1", "a", "v0=3", 0, 3000), run("2", "a", "v1=4", 0, 500), run("3", "a", "v2=4", 0, 500)]
+    waiting = [job("4", select="16")]
+    waiting += [job(name, select=pieces, estimate_s=9000, place="scatter") for name, pieces in (("5", "3"), ("6", "2"))]
+    plan = plan_for(cluster([vnode(f"v{number}") for number in range(4)], waiting, runs))
+    assert codes(plan) == {"4": "reserved", "5": "fragmented", "6": "backfill-window"}
+    told = plan.reasons()["6"][1].sentence(waiting[2], plan.time_s)
+    assert "walltime of at most 00:49:50 would let it start now" in told
+    shorter = [waiting[0], *(each._replace(estimate_s=2990) for each in waiting[1:])]
+    assert started(plan_for(cluster([vnode(f"v{number}") for number in range(4)], shorter, runs))) == ["6"]
+
+
+def test_what_no_idle_cluster_arranges_is_told_so_behind_a_head_too() -> None:
+    """Five cores together are on no vnode of four, whether so many are idle, or few."""
+    for held in (1, 4):
+        runs = [run("1", "a", "v0=4"), run("2", "a", f"v1={held}")]
+        waiting = [job("3", select="12"), job("4", select="5", estimate_s=900, place="pack")]
+        plan = plan_for(cluster([vnode("v0"), vnode("v1"), vnode("v2")], waiting, runs))
+        assert codes(plan) == {"3": "reserved", "4": "never-arranged"}, held
+
+
+def test_a_queue_with_few_of_the_vnodes_is_judged_by_these() -> None:
+    """v1 and v2 have 4 idle cores, of which queue few, which has v1 alone, may use 1: 2 cores do not fit there now."""
+    vnodes = [vnode("v1", queue="few,workq"), vnode("v2", queue="workq")]
+    waiting = [job("3", select="8"), job("4", select="2", estimate_s=900, queue_name="few")]
+    runs = [run("1", "a", "v1=3", 0, 100), run("2", "a", "v2=1", 0, 100)]
+    plan = plan_for(cluster(vnodes, waiting, runs, queues=[queue(), queue(name="few")]))
+    assert codes(plan) == {"3": "reserved", "4": "fragmented"}
+
+
+def test_after_a_start_jobs_are_told_what_it_left_idle() -> None:
+    """3 has taken 1 of 2 idle cores; nothing else has happened when 4 is told again why it waits."""
+    waiting = [job("2", select="4"), job("4", select="3", estimate_s=50), job("3", estimate_s=50)]
+    settings = Settings()
+    plan = plan_for(cluster([vnode("v1")], waiting, [run("1", "a", "v1=2", 0, 100)]), settings)
+    assert started(plan) == ["3"]
+    again = plan_for(plan.started, settings, plan.ledger)
+    assert {job_id: reason.number("idle") for job_id, (_, reason) in again.reasons().items()} == {"2": 1, "4": 1}

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings, Snapshot, decide
+from policy.settings import QuotaSettings
 from tests.property import audit
 from tests.property.change_strategies import Turn, shuffles, turns
-from tests.property.site_strategies import all_settings, eager_settings
+from tests.property.shaped_strategies import shaped_clusters
+from tests.property.site_strategies import all_settings, backfills, eager_settings
 from tests.property.strategies import Parts, clusters, contended_clusters
 
 PARTS = st.one_of(clusters(), contended_clusters(ranked=True))
@@ -52,6 +54,20 @@ def test_versions_do_not_disturb_each_other(drawn: tuple[Parts, Turn, Turn], set
 
 @given(PARTS, SETTINGS)
 def test_the_cluster_after_the_starts_is_one_built_anew(parts: Parts, settings: Settings) -> None:
+    _decides_as_built_anew_after_the_starts(parts, settings)
+
+
+@given(
+    st.one_of(clusters(plain=True), shaped_clusters()),
+    st.builds(Settings, backfill=backfills("easy", "checkpoint"), quota=st.just(QuotaSettings(preempt=False))),
+)
+def test_what_lasts_after_a_pass_is_told_with_the_numbers_that_its_starts_left(
+    parts: Parts, settings: Settings
+) -> None:
+    _decides_as_built_anew_after_the_starts(parts, settings)
+
+
+def _decides_as_built_anew_after_the_starts(parts: Parts, settings: Settings) -> None:
     plan = decide(parts.snapshot(), Ledger(), settings)
     after = plan.started
     anew = Snapshot.build(

@@ -23,6 +23,7 @@ from policy.settings import (
 from policy.wishes import Needs, RankWish
 from tests.property.claims import CLAIMS
 from tests.property.past_strategies import ledgers
+from tests.property.shaped_strategies import shaped_clusters
 from tests.property.site_strategies import all_settings, backfills, by_class_settings, eager_settings
 from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
 from tests.property.test_ranking_laws import readings
@@ -76,6 +77,14 @@ def behind_a_head() -> st.SearchStrategy[Situation]:
     return situations(clusters(plain=True), settings)
 
 
+def shaped_behind_a_head() -> st.SearchStrategy[Situation]:
+    """Pieces together, apart, or alone on their vnodes, behind a head on vnodes of which few have much room; without
+    preemption, and with."""
+    quotas = st.sampled_from((QuotaSettings(preempt=False), QuotaSettings()))
+    settings = st.builds(Settings, backfill=backfills("easy"), quota=quotas)
+    return situations(shaped_clusters(), settings)
+
+
 def with_windows() -> st.SearchStrategy[Situation]:
     return situations(windowed(st.one_of(clusters(), clusters(plain=True))), all_settings())
 
@@ -124,11 +133,19 @@ def _some_pinned(parts: Parts) -> Parts:
     [
         (of_all_kinds(), {"reserved", "over-quota", "too-few-idle", "hard-limit", "never-fits"}),
         (behind_a_head(), {"reserved", "backfill-window", "too-few-idle"}),
+        (shaped_behind_a_head(), {"reserved", "backfill-window", "too-few-idle", "fragmented", "never-arranged"}),
         (where_users_contend(), {"base-class", "exempt-victims", "preempt-delay", "no-victims", "too-few-lower"}),
         (with_windows(), {"into-window", "queue-closed"}),
         (ranked_and_striped(), {"not-good-enough", "staggered"}),
     ],
-    ids=["of_all_kinds", "behind_a_head", "where_users_contend", "with_windows", "ranked_and_striped"],
+    ids=[
+        "of_all_kinds",
+        "behind_a_head",
+        "shaped_behind_a_head",
+        "where_users_contend",
+        "with_windows",
+        "ranked_and_striped",
+    ],
 )
 def test_what_a_reason_says_would_help_does(drawn: st.SearchStrategy[Situation], expected: set[str]) -> None:
     true: Counter[tuple[str, str]] = Counter()
