@@ -10,8 +10,10 @@ from hooks.deadline import Slow
 from hooks.episodes import Episodes
 from hooks.translate import Translation
 from policy.cluster import Job
+from policy.longest import Longest
 from policy.plan import Plan
 from policy.reasons import Reason
+from policy.settings import Settings
 
 _MOST_SENTENCES = 50
 _OF_A_WAIT = ("code", "numbers", "sentence")
@@ -28,6 +30,7 @@ class Timing(NamedTuple):
 def describe_pass(
     plan: Plan,
     translation: Translation,
+    settings: Settings,
     powers: Powers,
     effects: Effects,
     episodes: Episodes,
@@ -90,7 +93,7 @@ def describe_pass(
             }
             for moved in plan.moved
         ],
-        "waits": _count_waits(plan),
+        "waits": _count_waits(plan, Longest(snapshot.world(), plan, settings)),
         "started": list(effects.started),
         "asked": list(effects.asked),
         "requeued": list(effects.requeued),
@@ -112,7 +115,7 @@ def _tell(reason: Reason, job: Job, now_s: float) -> Mapping[str, object]:
     return {"code": told["code"], "numbers": told["numbers"], "why": told["sentence"]}
 
 
-def _count_waits(plan: Plan) -> list[Mapping[str, object]]:
+def _count_waits(plan: Plan, longest: Longest) -> list[Mapping[str, object]]:
     """How many jobs wait for each kind of reason, with one of them as the example."""
     counts: dict[str, int] = {}
     examples: dict[str, tuple[Job, Reason]] = {}
@@ -124,7 +127,7 @@ def _count_waits(plan: Plan) -> list[Mapping[str, object]]:
     waits: list[Mapping[str, object]] = []
     for code in sorted(examples, key=lambda code: (-counts[code], code)):
         job, reason = examples[code]
-        told = reason.as_json(job, plan.time_s)
+        told = reason.as_json(job, plan.time_s, longest.numbers(job, reason))
         waits.append({"jobs": counts[code], "example": job.id, **{key: told[key] for key in _OF_A_WAIT}})
     return waits
 

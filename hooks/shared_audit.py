@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hooks.admin_log import AdminChange, read_changes
-from hooks.ifl import Connection, IflError
+from hooks.ifl import Connection, IflError, ServerAwayError
 from hooks.state import CHANGES, State
 
 CURSOR = "changes-read.json"
@@ -46,7 +46,9 @@ class Cursor(NamedTuple):
 
 
 def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float) -> list[str]:
-    """What a pass does for it; a sentence where it could not. Never raises: no pass fails for want of an audit."""
+    """What a pass does for it; a sentence where it could not. Never raises: no pass fails for want of an audit.
+
+    A server that is not there is no fault of the copying, and the log is still there for the next pass."""
     logs = Path(pbs_home) / "server_logs"
     if not logs.is_dir():
         return []
@@ -55,6 +57,8 @@ def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float)
             server = connection.read_server(("managers", "operators"))
         words = ",".join(server.get(name, "") for name in ("managers", "operators")).split(",")
         copy_changes(state, logs, {word.strip() for word in words if word.strip()}, now_s)
+    except ServerAwayError:
+        return []
     except (OSError, ValueError, IflError) as error:
         return [f"the changes of administrators could not be copied from the server's log: {error}"]
     return []

@@ -78,6 +78,20 @@ class Estimates:
             return left_s if self._factor is None else left_s * self._factor
         return min(left_s, max(1.0, predicted))
 
+    def longest_expected(self, job: Job, within_s: float) -> float:
+        """How much may be left of the job, at most, to be expected to run no longer than that: infinite where the
+        prediction does not depend on it."""
+        most_s = within_s
+        past = self._history.get(job.user) if self._predictor != "none" else None
+        if past is not None and len(past.last) >= 2 and self._predictor == "last-two":
+            predicted = sum(past.last) / len(past.last) - job.saved_s
+            most_s = UNLIMITED_S if predicted > 0 and max(1.0, predicted) <= within_s else within_s
+        elif past is not None and len(past.last) >= 2 and past.estimate_s:
+            most_s = within_s * past.estimate_s / past.run_s if past.run_s else within_s
+        elif self._factor is not None:
+            most_s = within_s / self._factor
+        return most_s if most_s == UNLIMITED_S else max(within_s, float(int(most_s)))
+
     def short_s(self, job: Job) -> float:
         """The same with the threshold, whatever else is asked of a job that may be cut: how short a waiting job is."""
         left_s = job.left_s

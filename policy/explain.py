@@ -117,13 +117,13 @@ def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings, undone
         reason = Reason("left-undone", (("why", undone),))
     if reason is None:
         return Explanation(job.id, "starting", (*lines, *facts.history(job)), None, job, now_s)
-    more = facts.more_of(job)
+    more = facts.more_of(job, reason)
     lines.append(Line("waits for", reason.sentence(job, now_s, more)))
     for tried in reason.tried:
         if tried.code in _TRIED:
             lines.append(Line(f"tried {_TRIED[tried.code]}", tried.sentence(job, now_s, more)))
     if reason.code == "backfill-window":
-        lines += facts.tested(job, str(reason.number("head")))
+        lines += facts.tested(job, reason)
     if reason.code == "preempting":
         lines += [
             Line(

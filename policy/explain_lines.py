@@ -15,6 +15,7 @@ from policy.estimates import Estimates
 from policy.in_line import InLine
 from policy.ledger import Ledger
 from policy.limits import show_entity
+from policy.longest import Longest
 from policy.own_order import queue_order
 from policy.placement import Placement
 from policy.plan import Plan, Start
@@ -44,9 +45,9 @@ class Facts:
         self._world = world
         self._plan = plan
         self._settings = settings
-        self._reserved_s = {estimate.id: estimate.at_s for estimate in plan.estimates}
         self._now_s = plan.time_s
         self._in_line = InLine(plan, settings)
+        self._longest = Longest(world, plan, settings)
         self._quotas = Quotas(world, settings.quota.counted)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
         self._classes = Classes(world, _before(plan), self._quotas, plan.time_s) if world.has_priorities else None
@@ -82,10 +83,11 @@ class Facts:
         left = f"{of.amount}{what} left of the priority quota of {of.limit} after the jobs in line"
         return [Line("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 
-    def more_of(self, job: Job) -> Mapping[str, Number]:
-        """What no shared reason has: the job's place in line, and what would lift it out of the base class whatever
-        the jobs of the same quota that come before it take."""
-        numbers = dict(self._in_line.numbers(job.id))
+    def more_of(self, job: Job, reason: Reason) -> Mapping[str, Number]:
+        """What no shared reason has: the job's place in line, the longest walltime with which it would start where
+        estimates are shrunk, and what would lift it out of the base class whatever the jobs of the same quota that
+        come before it take."""
+        numbers = {**self._in_line.numbers(job.id), **self._longest.numbers(job, reason)}
         lifted = None if self._classes is None else self._classes.lifted_by(job)
         if lifted is not None:
             numbers["lifts_at"], numbers["held"] = lifted
@@ -93,23 +95,24 @@ class Facts:
 
     # How a waiting job is tested, and may be helped
 
-    def tested(self, job: Job, head: str) -> list[Line]:
-        """With what estimate a job behind this head is tested, and why with all of it (P3)."""
-        at_s = self._reserved_s.get(head, UNLIMITED_S)
+    def tested(self, job: Job, reason: Reason) -> list[Line]:
+        """With what estimate a job was tested that passes a reservation, and why with all of it (P3)."""
+        at_s, head = float(reason.number("before_s")), reason.number("head")
         if not self._estimates.shrinks:
             return []
-        tested = self._estimates.tested(job, at_s)
+        promised_s = self._longest.promised_s(job)
+        tested = self._estimates.tested(job, at_s, promised_s)
         if tested.cuttable:
             part = "all" if tested.estimate_s == job.left_s else show_duration(tested.estimate_s)
             return [Line("tested with", f"{part} of {_left(job)}: it may be cut when {head} is to start")]
-        return [Line("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s)}")]
+        return [Line("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s, promised_s)}")]
 
-    def _why_in_full(self, job: Job, at_s: float) -> str:
+    def _why_in_full(self, job: Job, at_s: float, promised_s: float) -> str:
         """The same condition as decided, in words."""
         settings, window_s = self._settings, at_s - self._now_s
         if job.left_s <= settings.backfill.shrink_threshold_s:
             return f"up to {show_duration(settings.backfill.shrink_threshold_s)} are not shrunk"
-        why = self._estimates.why_not_cut(job, window_s, window_s)
+        why = self._estimates.why_not_cut(job, window_s, max(at_s, promised_s) - self._now_s)
         if why == "grace":
             grace = show_duration(settings.checkpoint.grace_s)
             return f"the head is to start {_in(at_s, self._now_s)}, within the {grace} that saving may take"

@@ -12,6 +12,7 @@ from policy.classes import BASE, Classes
 from policy.cluster import Job
 from policy.engine import decide
 from policy.ledger import Ledger
+from policy.longest import Longest
 from policy.plan import Plan
 from policy.quotas import Quotas
 from policy.reasons import Reason
@@ -56,7 +57,7 @@ def compare(now: Snapshot, changed: Snapshot, ledger: Ledger, settings: Settings
     open_after = _open_to_preemption(changed, ledger, settings)
     before = decide(now, ledger, settings)
     open_before = _open_to_preemption(now, ledger, settings)
-    effects = _compare(_outcomes(before), _outcomes(after), now.time_s)
+    effects = _compare(_outcomes(before), _outcomes(after), Longest(changed.world(), after, settings), now.time_s)
     return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after)))
 
 
@@ -91,7 +92,7 @@ _OLD = {
 }
 
 
-def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], now_s: float) -> list[Effect]:
+def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], longest: Longest, now_s: float) -> list[Effect]:
     effects: list[Effect] = []
     for job_id in sorted({*before, *after}, key=lambda job_id: (_weight(before, after, job_id), job_id)):
         old, new = before.get(job_id), after.get(job_id)
@@ -107,7 +108,9 @@ def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], now_s: flo
             effects.append(Effect(kind, job_id, f"{who} {text}", f"{who} {would}"))
         elif old is not None and old.kind in _OLD:
             kind, text, would = _OLD[old.kind]
-            why = new.reason.sentence(job, now_s) if new is not None and new.reason else ""
+            why = ""
+            if new is not None and new.reason:
+                why = new.reason.sentence(job, now_s, longest.numbers(job, new.reason))
             text, would = (f"{text} and waits: {why}", f"{would}, but wait: {why}") if why else (text, would)
             effects.append(Effect(kind, job_id, f"{who} {text}", f"{who} {would}"))
     return effects

@@ -44,6 +44,8 @@ class Reason(NamedTuple):
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers), **more}
         facts["dated"] = moment is not None
         facts["walltime"] = _walltime_until(job, facts, now_s) if moment is None else ""
+        facts["walltimes"] = _walltimes_that_do(job, facts) if moment is None else ""
+        facts["exclusive"] = job.request.exclusive
         facts["anywhere"] = job.request.only_cores
         facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
         facts["placed"] = job.rank is not None or job.layout is not None
@@ -86,7 +88,26 @@ def _walltime_until(job: Job, facts: Mapping[str, Number], now_s: float) -> str:
     if not isinstance(before_s, (int, float)) or before_s == UNLIMITED_S:
         return ""
     most_s = int(before_s - now_s + job.saved_s) if before_s > now_s else 0
-    return show_walltime(most_s) if most_s >= 1 else ""
+    return f"{show_walltime(most_s)}{_saved(job)}" if most_s >= 1 else ""
+
+
+def _saved(job: Job) -> str:
+    """What of a walltime is done already, where the job's work is saved."""
+    return f", of which {show_duration(job.saved_s)} are saved," if job.saved_s > 0 else ""
+
+
+def _walltimes_that_do(job: Job, facts: Mapping[str, Number]) -> str:
+    """The walltimes with which a job that is tested with a shrunk estimate would start, as the object of a sentence:
+    the longest, and where shorter ones are not shrunk those up to the reservation apart."""
+    most_s, above_s = facts.get("most_left_s"), facts.get("above_s")
+    at_most = f"a walltime of at most {facts['walltime']}" if facts["walltime"] else ""
+    if not isinstance(most_s, (int, float)):
+        return at_most
+    up_to = "" if most_s == UNLIMITED_S else f"at most {show_walltime(int(most_s + job.saved_s))}{_saved(job)}"
+    if not isinstance(above_s, (int, float)):
+        return f"a walltime of {up_to}" if up_to else "any walltime"
+    more = f"more than {show_walltime(int(above_s + job.saved_s))}" + (f" and {up_to}" if up_to else "")
+    return f"{at_most} or of {more}" if at_most else f"a walltime of {more}"
 
 
 def _class(number: Number) -> str:
@@ -182,7 +203,7 @@ def _lets_start(facts: Facts) -> str:
     beside = facts.get("fewer", 0)
     if "only_head" not in facts or facts["placed"]:
         return "would fit now, but "
-    ways = [f"a walltime of at most {facts['walltime']}"] if facts["walltime"] else []
+    ways = [str(facts["walltimes"])] if facts["walltimes"] else []
     if facts["anywhere"] and isinstance(beside, int) and beside > 0:
         ways.append(f"at most {_cores(beside)}")
     return f"{' or '.join(ways)} would let it start now: " if ways else "would fit now, but "
@@ -271,7 +292,9 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{_ahead(f)}; a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes in the shape it asks for{_ahead(f)}"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
+        f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
+        f"{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"

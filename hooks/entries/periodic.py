@@ -285,7 +285,7 @@ def _record(
     episodes.write(state)
     notes, passing = decision.notes, decision.duties.passing
     told = (notes, passing, decision.slowest, decision.duties.paused)
-    entry = describe_pass(plan, decision.translation, powers, effects, episodes, timing, *told)
+    entry = describe_pass(plan, decision.translation, settings, powers, effects, episodes, timing, *told)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if is_told:
         state.write_journal(entry, day, settings.server.journal_days)

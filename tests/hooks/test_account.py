@@ -22,7 +22,7 @@ def entry_of(seen: Picture, ledger: Ledger = Ledger()) -> dict[str, Any]:  # noq
     """The line of a pass over the picture, as it comes back from the journal."""
     translation = translate(seen, Settings())
     plan = decide(translation.snapshot, ledger, Settings())
-    described = describe_pass(plan, translation, Powers(), Effects(), Episodes(seen.time_s, {}), TIMING, [])
+    described = describe_pass(plan, translation, Settings(), Powers(), Effects(), Episodes(seen.time_s, {}), TIMING, [])
     line: dict[str, Any] = json.loads(json.dumps(described))
     return line
 

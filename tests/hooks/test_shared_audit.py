@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from hooks import shared_audit
-from hooks.shared_audit import CURSOR, copy_changes
+from hooks.shared_audit import CURSOR, copy_changes, copy_server_changes
 from hooks.state import CHANGES, State
+from tests.hooks.pictures import picture
+from tests.hooks.stand_in import pbs_ifl
 
 NOON_S = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))
 DAY_S = 86_400
@@ -140,3 +142,16 @@ def test_a_log_that_is_gone_or_cut_is_no_error(state: State, logs: Path) -> None
     (logs / TODAY).unlink()
     copy_changes(state, logs, (), NOON_S)
     assert read(state) == []
+
+
+def test_a_server_that_is_being_restarted_is_no_fault_and_its_log_is_read_by_the_next_pass(
+    state: State, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(logs, starts("workq"))
+    with monkeypatch.context() as away:
+        away.setattr(pbs_ifl, "pbs_connect", lambda server: -1)
+        assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
+    assert queues(state) == []
+    pbs_ifl.WORLD.update(picture().to_data())
+    assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
+    assert queues(state) == ["workq"]

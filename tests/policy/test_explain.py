@@ -226,6 +226,51 @@ def test_why_a_job_that_saves_is_tested_in_full_when_the_head_starts_within_the_
     )
 
 
+def walltimes_of(job_id: str, snapshot: Snapshot, settings: Settings) -> str:
+    """What is said that would let the job start now."""
+    said = text_of(of(job_id, snapshot, settings=settings), "waits for")
+    assert " would let it start now: " in said, said
+    return said.partition(" would let it start now: ")[0]
+
+
+def starts_with(seconds: float, snapshot: Snapshot, settings: Settings) -> bool:
+    changed = {**snapshot.jobs, "4": snapshot.jobs["4"]._replace(estimate_s=seconds)}
+    again = cluster([*snapshot.vnodes.values()], [*changed.values()], [*snapshot.runs.values()])
+    return "4" in {start.id for start in decide(again, Ledger(), settings).starts}
+
+
+@pytest.mark.parametrize(
+    ("threshold_s", "said", "right", "wrong"),
+    [
+        (60, "a walltime of at most 00:06:20", (1, 190, 380), (381,)),
+        (
+            300,
+            "a walltime of at most 00:03:10 or of more than 00:05:00 and at most 00:06:20",
+            (190, 301, 380),
+            (191, 300, 381),
+        ),
+        (400, "a walltime of at most 00:03:10", (1, 190), (191, 400, 401)),
+    ],
+)
+def test_where_estimates_are_shrunk_the_most_is_what_is_tested_as_no_more_than_the_window(
+    threshold_s: int, said: str, right: tuple[int, ...], wrong: tuple[int, ...]
+) -> None:
+    settings = replace(SHRINKS, backfill=replace(SHRINKS.backfill, shrink_threshold_s=threshold_s))
+    seen = behind_a_head()
+    assert walltimes_of("4", seen, settings).partition(" or at most")[0] == said
+    assert all(starts_with(seconds, seen, settings) for seconds in right)
+    assert not any(starts_with(seconds, seen, settings) for seconds in wrong)
+
+
+def test_a_walltime_that_counts_saved_work_says_so() -> None:
+    assert walltimes_of("4", behind_a_head(saved_s=100.0), SHRINKS) == (
+        "a walltime of at most 00:08:00, of which 100 s are saved,"
+    )
+    assert walltimes_of("4", behind_a_head(saved_s=100.0), Settings()) == (
+        "a walltime of at most 00:04:50, of which 100 s are saved,"
+    )
+
+
 def test_a_threshold_keeps_an_estimate_whole() -> None:
     settings = Settings(BackfillSettings("checkpoint", shrink_factor=0.5), checkpoint=SHRINKS.checkpoint)
     assert text_of(of("4", behind_a_head(), settings=settings), "tested with").endswith("up to 1 h 00 are not shrunk")

@@ -28,6 +28,14 @@ def codes_in_source() -> set[str]:
     return codes
 
 
+def test_an_exclusive_job_is_told_that_it_needs_vnodes_without_other_jobs() -> None:
+    exclusive = job("1", select="1", place="excl")
+    assert Reason("fragmented", (("idle", 4),)).sentence(exclusive, 100) == (
+        "needs 1 core: 4 are idle, but not on vnodes without other jobs (it asks for exclusive ones)"
+        " in the shape it asks for"
+    )
+
+
 def test_every_code_that_is_made_has_a_sentence_and_every_sentence_a_code_that_is_made() -> None:
     assert codes_in_source() == CODES
 
@@ -129,7 +137,7 @@ SOON: dict[str, Number] = {"at_s": 200}
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
         ("too-few-idle", {"idle": 1}, "needs 4 cores: 1 is idle; a start time is set for the first in line only"),
         ("too-few-idle", {"idle": 1, "ahead": 1200}, "needs 4 cores: 1 is idle; jobs ahead of it: 1,200; a start"),
-        ("fragmented", {"idle": 5, "ahead": 0}, "in the shape it asks for; jobs ahead of it: 0"),
+        ("fragmented", {"idle": 5, "ahead": 0}, "but not on vnodes in the shape it asks for; jobs ahead of it: 0"),
         (
             "no-victims",
             {"idle": 1, "preemptible": 2},
@@ -171,7 +179,11 @@ PASSES: dict[str, Number] = {"head": "3", "at_s": 200, "before_s": 190, "beside"
             "a walltime of at most 00:01:30 would let",
         ),
         ({**PASSES, "only_head": 1, "before_s": 90}, job("1", select="4"), "would fit now, but its estimate"),
-        ({**PASSES, "only_head": 1}, job("1", saved_s=30), "a walltime of at most 00:02:00 would let it start now"),
+        (
+            {**PASSES, "only_head": 1},
+            job("1", saved_s=30),
+            "a walltime of at most 00:02:00, of which 30 s are saved, would let it start now",
+        ),
         (PASSES, job("1", select="4"), "would fit now, but its estimate"),
     ],
 )

@@ -36,9 +36,24 @@ def starts_when_reserved(told: Told) -> bool | None:
     return None if any(reason is not None and reason.code == "not-good-enough" for reason in reasons) else False
 
 
-def _walltime(told: Told) -> float | None:
-    said = told.said(r"a walltime of at most (\d+):(\d\d):(\d\d)")
+def _walltime(told: Told, words: str = "a walltime of at most") -> float | None:
+    said = told.said(words + r" (\d+):(\d\d):(\d\d)")
     return None if said is None else int(said[1]) * 3600 + int(said[2]) * 60 + float(said[3])
+
+
+def starts_with_the_longest_and_with_no_longer_one(told: Told) -> bool | None:
+    """Where estimates are shrunk and the walltimes named have a gap, the longest and the shortest above it do; and in
+    each case one of a second and a tenth more than the longest does not."""
+    if not told.said("would let it start now") or told.settings.backfill.kind != "checkpoint":
+        return None
+    above = _walltime(told, "or of more than")
+    upper = _walltime(told, "and at most") if above is not None else _walltime(told)
+    if upper is None:
+        return None
+    good = [upper] if above is None else [above + 1, upper]
+    if not all(told.with_job(estimate_s=seconds).starts() for seconds in good):
+        return False
+    return not told.with_job(estimate_s=upper * 1.1 + 2).starts()
 
 
 def starts_with_that_walltime(told: Told) -> bool | None:
@@ -302,6 +317,7 @@ class Claim(NamedTuple):
 CLAIMS = (
     Claim("reserved", "starts at the reserved time or earlier", starts_when_reserved),
     Claim("backfill-window", "starts with the walltime named", starts_with_that_walltime),
+    Claim("backfill-window", "starts with the longest of them only", starts_with_the_longest_and_with_no_longer_one),
     Claim("backfill-window", "starts with as few cores as named", starts_with_so_few_cores),
     Claim("into-window", "with the walltime named that window is not in the way", ends_before_the_window),
     Claim("over-quota", "within the quota named", within_that_quota),

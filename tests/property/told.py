@@ -32,7 +32,7 @@ class Told:
 
     @cached_property
     def sentence(self) -> str:
-        return self.reason.sentence(self.job, self.parts.time_s, self.facts.more_of(self.job))
+        return self.reason.sentence(self.job, self.parts.time_s, self.facts.more_of(self.job, self.reason))
 
     def number(self, name: str) -> int:
         return int(self.reason.number(name))

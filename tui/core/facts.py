@@ -40,6 +40,8 @@ _LAST_S = 10.0**_LAST_DIGITS
 """What is larger than this is no amount, no time and no index; arithmetic and calendars would fail on it."""
 
 RUNNING_STATES = frozenset("RESU")
+SUSPENDED_STATES = frozenset("SU")
+"""Such a job has let go of its cores; a pass counts it with those that wait (hooks/jobs.py)."""
 WAITING_STATES = frozenset("QHWT")
 
 

@@ -22,6 +22,12 @@ from tui.core.world import World
 _SHOWN_LAST = ("Resource_List.select", "Resource_List.place", "depend", "Hold_Types", "project", "comment")
 
 
+_UNNAMED = (
+    "nothing: passes write down what starts, is preempted or reserved, and of the jobs that wait one for each kind of"
+    " reason"
+)
+
+
 class JobDetail(NamedTuple):
     """What is looked up for one job alone: all its attributes, its chapters in the journal, the end of its output."""
 
@@ -81,7 +87,7 @@ def _looked_up(detail: JobDetail | None, now_s: float) -> list[Line]:
     """The story and the output, each under a title."""
     if detail is None:
         return [(("looking up its history and output", "dim"),)]
-    story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or "no pass names it", "dim"),)]
+    story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or _UNNAMED, "dim"),)]
     lines: list[Line] = [(("history, by the journal", "title"),), *(_indented(line) for line in story), ()]
     tail = detail.tail
     if tail is not None:

@@ -36,6 +36,7 @@ def moved_lines(world: World) -> list[Line]:
     if data["since_s"] is not None:
         parts.append(f"{data['in_passes']:,} in the last {short_span(world.now_s - data['since_s'])}")
     if data["waiting"]:
-        latest = short_span(max(0.0, data["latest_s"]))
-        parts.append(f"{data['waiting']:,} of these jobs still wait, the latest {latest} after its first promise")
+        late_s = data["latest_s"]
+        latest = f"the latest {short_span(late_s)} after" if late_s >= 1 else "none of them after"
+        parts.append(f"{data['waiting']:,} of these jobs still wait, {latest} its first promise")
     return [(("promises moved for better claims: ", ""), ("; ".join(parts), ""))]

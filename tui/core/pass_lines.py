@@ -118,6 +118,10 @@ def moved_for(part: Part, now_s: float) -> str:
     was_s, at_s = part.get("was_s"), part.get("at_s")
     was = day_and_time(was_s, now_s) if isinstance(was_s, (int, float)) else "?"
     now = f"at {day_and_time(at_s, now_s)}" if isinstance(at_s, (int, float)) else "at no time yet"
+    if isinstance(was_s, (int, float)) and isinstance(at_s, (int, float)) and now == f"at {was}":
+        # Within one minute: the seconds tell them apart.
+        was, now = clock_time(was_s, seconds=True), f"at {clock_time(at_s, seconds=True)}"
+        was += ", less than a second" if now == f"at {was}" else ""
     return f"{now}, promised {was} before, for {short_id(_text(part, 'beneficiary'))}"
 
 

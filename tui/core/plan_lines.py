@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policy.plan import Wait
 from tui.core.durations import clock_time, short_span
 from tui.core.facts import short_id, some_of
 from tui.core.lines import Line, safe
@@ -90,7 +91,13 @@ def _waits(decision: Decision, now_s: float) -> list[Line]:
         lines.append(
             (
                 (f"{ids}{f' and {more:,} more' if more > 0 else ''}: ", "bold"),
-                (safe(wait.reason.sentence(wait.jobs[0], now_s)), ""),
+                (safe(_sentence(decision, wait, now_s)), ""),
             )
         )
     return lines
+
+
+def _sentence(decision: Decision, wait: Wait, now_s: float) -> str:
+    """The reason for the first of its jobs."""
+    job, longest = wait.jobs[0], decision.longest
+    return wait.reason.sentence(job, now_s, {} if longest is None else longest.numbers(job, wait.reason))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tui.core.facts import (
     RUNNING_STATES,
+    SUSPENDED_STATES,
     Attributes,
     amount,
     array_of,
@@ -100,7 +101,7 @@ def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], reso
 
 def _add(use: Use, state: str, jobs: int, cores: int) -> None:
     if state in RUNNING_STATES:
-        use.cores += jobs * cores
+        use.cores += 0 if state in SUSPENDED_STATES else jobs * cores
         use.running += jobs
     elif state in "QHW":
         use.waiting += jobs

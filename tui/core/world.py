@@ -15,6 +15,7 @@ from hooks.picture import NAME, Attributes, Picture
 from hooks.translate import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
 from policy.in_line import InLine
+from policy.longest import Longest
 from policy.own_order import queue_order
 from policy.reasons import Number
 from tui.core.finished import Finished
@@ -30,7 +31,7 @@ from tui.core.watched import Watched
 class Decision:
     """What the console decided on a picture, and what it took: seconds, and the data that could not be read;
     ``queue_order`` has the ids of the jobs that waited for the decision, in the policy's queue order; ``in_line``
-    their places in line."""
+    their places in line, ``longest`` the longest walltimes with which they would start."""
 
     snapshot: Snapshot
     plan: Plan
@@ -38,6 +39,7 @@ class Decision:
     cost_s: float
     queue_order: Sequence[str] = ()
     in_line: InLine | None = None
+    longest: Longest | None = None
 
     @cached_property
     def reasons(self) -> Mapping[str, Reason]:
@@ -50,8 +52,11 @@ class Decision:
         return None if reason is None else (self.snapshot.world().jobs[job_id], reason)
 
     def more_of(self, job_id: str) -> Mapping[str, Number]:
-        """What no shared reason has: the job's place in line."""
-        return {} if self.in_line is None else self.in_line.numbers(job_id)
+        """What no shared reason has: the job's place in line, and the longest walltime with which it would start."""
+        if self.in_line is None or self.longest is None:
+            return {}
+        found = self.reason_of(job_id)
+        return {**self.in_line.numbers(job_id), **(self.longest.numbers(*found) if found is not None else {})}
 
     @cached_property
     def starts(self) -> Mapping[str, Start]:
@@ -149,7 +154,8 @@ class World:
         waiting = [entry[3] for entry in queue_order(found.snapshot.world(), found.snapshot.time_s)]
         plan = decide(found.snapshot, self.ledger, self.settings)
         in_line = InLine(plan, self.settings)
-        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, waiting, in_line)
+        longest = Longest(found.snapshot.world(), plan, self.settings)
+        decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, waiting, in_line, longest)
         world = replace(self, decision=decision)
         # What the views will ask for is made by whoever decides: who paints is in more of a hurry.
         world.prepare()

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import pytest
 
 from tests.tui.scripted import NOON_S
 from tests.tui.written import a_pass, a_preemption, a_start
 from tui.core.journal import Pass, Passes
 from tui.core.lines import plain
-from tui.core.pass_lines import pass_lines, would_have
+from tui.core.pass_lines import moved_for, pass_lines, would_have
 from tui.core.story import story_lines, story_of
 
 
@@ -100,3 +103,15 @@ def test_nothing_is_counted_where_everything_is_carried_out() -> None:
     (entry,) = passes(a_pass(9, starts=[a_start("1.hpc1")], started=["1.hpc1"]))
     assert would_have(Passes((entry,))) == ()
     assert would_have(Passes()) == ()
+
+
+@pytest.mark.parametrize(
+    ("was_s", "at_s", "said"),
+    [
+        (NOON_S, NOON_S + 3600, r"at \d\d:\d\d, promised \d\d:\d\d before, for 9"),
+        (NOON_S // 60 * 60 + 10, NOON_S // 60 * 60 + 40, r"at \d\d:\d\d:40, promised \d\d:\d\d:10 before, for 9"),
+        (NOON_S, NOON_S + 0.2, r"at (\d\d:\d\d:\d\d), promised \1, less than a second before, for 9"),
+    ],
+)
+def test_a_promise_that_moved_within_a_minute_is_told_by_the_second(was_s: float, at_s: float, said: str) -> None:
+    assert re.fullmatch(said, moved_for({"was_s": was_s, "at_s": at_s, "beneficiary": "9.hpc1"}, NOON_S))

@@ -22,6 +22,12 @@ def test_use_is_counted_for_each_user_in_each_queue() -> None:
     assert (users["workq", "carol"].waiting, users["workq", "carol"].waiting_cores) == (2, 66)
 
 
+def test_a_suspended_job_uses_no_cores() -> None:
+    picture = with_job(a_picture(), "12.hpc1", {**a_picture().jobs["12.hpc1"], "job_state": "S"})
+    tally = count(picture.jobs, picture.vnodes, "ncpus")
+    assert (tally.users["workq", "alice"].cores, tally.users["workq", "alice"].running) == (8, 2)
+
+
 def test_cores_are_counted_on_vnodes_that_are_up() -> None:
     picture = a_picture()
     vnodes = count(picture.jobs, picture.vnodes, "ncpus").vnodes
