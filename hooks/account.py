@@ -102,6 +102,7 @@ def describe_pass(
         "comments": effects.comments,
         "failures": list(effects.failures[:_MOST_SENTENCES]),
         "put_off": effects.put_off,
+        "unstarted": list(effects.unstarted[:_MOST_SENTENCES]),
         "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
         "passing": list(passing),
         "paused": paused,

@@ -1,4 +1,5 @@
-"""Alerts: passes that fail, and queues that are handed back to PBS's scheduler, by syslog and by the site's command.
+"""Alerts: passes that fail, that have no time for starts, and queues that are handed back to PBS's scheduler, by syslog
+and by the site's command.
 
 Each kind is an episode: told when it begins, once an hour while it lasts, and when it is over. What was told is on
 disk, so that passes, which are processes of their own, do not repeat each other. Nothing here raises or waits.
@@ -17,10 +18,18 @@ from policy.printable import printable
 
 FAILING = "passes fail"
 HANDED_BACK = "handed back"
-_SEVERITY = {FAILING: WARNING, HANDED_BACK: ERROR}
+UNSTARTED = "starts put off"
+_SEVERITY = {FAILING: WARNING, HANDED_BACK: ERROR, UNSTARTED: WARNING}
+_OVER = {
+    FAILING: "passes are well again: none has failed for {quiet_s:.0f} s",
+    UNSTARTED: "passes have time for all starts again: none was put off for {quiet_s:.0f} s",
+}
+"""What is said of the kinds that are over when nothing of them was seen for long."""
 _AGAIN_S = 3600.0
 _WELL_FOR_S = 300.0
 """Passes that fail now and then are one episode, which is over when none has failed for so long."""
+_MOST_UNSTARTED = 3
+"""Passes in a row that put starts off: one or two are what many jobs at once may take."""
 LONGEST = 2000
 
 
@@ -41,6 +50,8 @@ class Alerts:
         said = state.read_published(ALERTS)
         self._episodes = _read_episodes(said.get("episodes"))
         self._last = said.get("last") if isinstance(said.get("last"), dict) else None
+        unstarted = said.get("unstarted")
+        self._unstarted = unstarted if isinstance(unstarted, int) else 0
         command = said.get("command")
         # Of the last settings that could be read: that a pass cannot read them is what has to be told.
         self._command = [str(word) for word in command] if isinstance(command, list) else []
@@ -62,20 +73,29 @@ class Alerts:
         self._episodes[kind] = Episode(begun_s, now_s, now_s)
         self._tell(kind, text, _SEVERITY[kind], now_s)
 
+    def note_unstarted(self, text: str, now_s: float) -> None:
+        """A pass that was due put starts off for want of time, as the text says; an empty one: it put off none."""
+        before, self._unstarted = self._unstarted, min(self._unstarted + 1, _MOST_UNSTARTED) if text else 0
+        if self._unstarted >= _MOST_UNSTARTED:
+            self.report(UNSTARTED, f"{_MOST_UNSTARTED} passes in a row had no time for all starts: {text}", now_s)
+        elif self._unstarted != before:
+            self._write()
+
     def note_pass(self, missing: int, now_s: float) -> None:
         """A pass came to its end, and so many good ones are ``missing`` until pbsteer may drive: episodes that are over
         by it are told so."""
-        handed_back, failing = self._episodes.get(HANDED_BACK), self._episodes.get(FAILING)
+        handed_back = self._episodes.get(HANDED_BACK)
         if handed_back is not None and not missing:
             del self._episodes[HANDED_BACK]
             self._tell(HANDED_BACK, "passes are well again: pbsteer may drive its queues again", NOTICE, now_s)
         elif handed_back is not None:
             text = f"passes had failed; pbsteer drives its queues again after {missing} more without a failure"
             self.report(HANDED_BACK, text, now_s)
-        if failing is not None and not 0 <= now_s - failing.seen_s < _WELL_FOR_S:
-            del self._episodes[FAILING]
-            text = f"passes are well again: none has failed for {now_s - failing.seen_s:.0f} s"
-            self._tell(FAILING, text, NOTICE, now_s)
+        for kind, over in _OVER.items():
+            episode = self._episodes.get(kind)
+            if episode is not None and not 0 <= now_s - episode.seen_s < _WELL_FOR_S:
+                del self._episodes[kind]
+                self._tell(kind, over.format(quiet_s=now_s - episode.seen_s), NOTICE, now_s)
 
     def _tell(self, kind: str, text: str, severity: int, now_s: float) -> None:
         """On disk first: what is not remembered would be told by each pass, so then by syslog alone."""
@@ -89,7 +109,12 @@ class Alerts:
 
     def _write(self) -> bool:
         episodes = {kind: dict(episode._asdict()) for kind, episode in self._episodes.items()}
-        data = {"episodes": episodes, "last": self._last, "command": self._command}
+        data = {
+            "episodes": episodes,
+            "last": self._last,
+            "command": self._command,
+            "unstarted": self._unstarted,
+        }
         try:
             self._state.publish(ALERTS, data, shared=False)
         except OSError as error:

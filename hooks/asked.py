@@ -14,6 +14,8 @@ ASKED = (
 )  # fmt: skip
 
 
+_CHUNKS = frozenset({"select", "nodes", OWN_SELECT})
+
 Changes = Mapping[str, Union[str, int, None]]
 """By resource: a text, seconds for a duration, None to unset."""
 
@@ -39,6 +41,12 @@ def read_value(resources: Any, name: str) -> str | None:
     except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
         return None
     return None if value is None else str(value)
+
+
+def read_lengths(resources: Any) -> dict[str, int]:
+    """How long the text of each resource of a ``Resource_List`` is, chunks apart, which have bounds of their own."""
+    # PBS's object has no iterator.
+    return {name: len(str(resources[name])) for name in resources.keys() if name not in _CHUNKS}  # noqa: SIM118
 
 
 def read_select(resources: Any) -> str:

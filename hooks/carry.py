@@ -42,7 +42,8 @@ class Powers(NamedTuple):
 class Effects(NamedTuple):
     """What came of a plan. ``asked`` are victims that were asked to save, ``withdrawn`` those of which that was taken
     back, with the reasons, ``released`` those that are held no longer, ``refused`` jobs that the server did not start;
-    ``failures`` are sentences; ``put_off`` counts what is left to a later pass, mostly for want of time."""
+    ``failures`` are sentences; ``put_off`` counts what is left to a later pass, mostly for want of time, ``unstarted``
+    are the jobs among it that were to start."""
 
     started: Sequence[str] = ()
     requeued: Sequence[str] = ()
@@ -53,6 +54,7 @@ class Effects(NamedTuple):
     released: Sequence[str] = ()
     refused: Sequence[str] = ()
     withdrawn: Mapping[str, str] = {}
+    unstarted: Sequence[str] = ()
 
     @property
     def did_something(self) -> bool:
@@ -69,6 +71,10 @@ class Budget:
     def left_s(self) -> float:
         """Seconds left; 0 or less when the time is up."""
         return self._deadline - time.monotonic()
+
+    def leave(self, seconds: float) -> None:
+        """Put the deadline off where fewer seconds than these are left."""
+        self._deadline = max(self._deadline, time.monotonic() + seconds)
 
 
 def carry_out(
@@ -99,12 +105,16 @@ def carry_out(
     departures = Departures(pbs_ifl, requests, release) if requests else None
     started: list[str] = []
     refused: list[str] = []
+    unstarted: list[str] = []
     starter = Starter(connection, picture, plan.started.world())
     for start in plan.starts:
         if start.job.queue not in powers.start:
             continue
-        if start.id in powers.not_again or budget.left_s() <= 0:
+        if start.id in powers.not_again:
             put_off += 1
+            continue
+        if budget.left_s() <= 0:
+            unstarted.append(start.id)
             continue
         try:
             starter.start(start)
@@ -134,11 +144,12 @@ def carry_out(
         [request.id for request in done if request.how == REQUEUE],
         comments,
         failures,
-        put_off,
+        put_off + len(unstarted),
         [request.id for request in done if request.how != REQUEUE],
         released,
         [*refused, *not_started],
         withdrawn,
+        unstarted,
     )
 
 

@@ -1,7 +1,8 @@
 """The time that a pass has to decide, by the clock, and which jobs took most of it.
 
 Half of a pass's budget is for reading and deciding, so that the other half is left to carry the plan out. A user's jobs
-that have taken a quarter of it come after all other users' jobs.
+that have taken a quarter of it come after all other users' jobs. However long reading took, deciding has a quarter of
+the budget after it, and carrying out a quarter after that: a pass that only reads would start nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from policy.units import show_count
 
 _PART_FOR_DECIDING = 2
 _LEAST_PART = 4
-"""Of the budget that deciding has at least, however long reading the server took."""
+"""Of the budget that deciding has at least, however long reading the server took, and so has carrying out."""
 _SHARE = 4
 _MOST_TOLD = 5
 _LEAST_TOLD_S = 0.05
@@ -77,6 +78,20 @@ class PassDeadline(Deadline):
 def time_to_decide_s(budget_s: float, spent_s: float) -> float:
     """How long a pass with this budget may decide that has spent so much of it on reading the server."""
     return max(budget_s / _PART_FOR_DECIDING - spent_s, budget_s / _LEAST_PART)
+
+
+def time_to_act_s(budget_s: float) -> float:
+    """How long a pass with this budget may carry out what it has decided, at least."""
+    return budget_s / _LEAST_PART
+
+
+def tell_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
+    """A sentence for the administrator where starts were put off for want of time."""
+    if count:
+        yield (
+            f"{show_count(count, 'start')} put off to the next pass, as the time of this one was up: reading the server"
+            f" took {read_s:.1f} s, of the {budget_s:g} s that a pass has (schedule.budget_s)"
+        )
 
 
 def tell_left_out(count: int, slowest: list[Slow]) -> Iterator[str]:

@@ -9,10 +9,11 @@ what may still be under way when the time is up, and of the others it is read af
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from hooks.ifl import Connection
 from hooks.picture import Attributes, Picture
+from hooks.planned import digest_of_plan
 from hooks.queues import read_sizes
 from hooks.resources import OWN_SELECT
 from hooks.stripes import own_place
@@ -74,6 +75,28 @@ class Starter:
                 why = comment[len(_REFUSED) :] if comment.startswith(_REFUSED) else "the server did not do it"
                 refused[job_id] = f"cannot start {job_id} on {self._unheard[job_id]}: {why}"
         return refused
+
+
+def digest_starts(starts: Collection[Start], picture: Picture, queues: Collection[str]) -> dict[str, str]:
+    """By job and subjob: what the starts in these queues were decided on (:mod:`hooks.planned`)."""
+    sizes = read_sizes(picture.resources)
+    known: dict[str, str] = {}
+    found = {}
+    for start in starts:
+        job_id = start.job.id
+        if start.job.queue not in queues or job_id not in picture.jobs:
+            continue
+        if job_id not in known:
+            texts = picture.jobs[job_id]
+            known[job_id] = digest_of_plan(texts, find_changes(start, texts, sizes))
+        found[start.id] = known[job_id]
+    return found
+
+
+def find_changes(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> Mapping[str, str]:
+    """All that is set of what the job asks for before it starts; an empty text unsets."""
+    walltime = find_walltime(texts)
+    return {**find_new_chunks(start, texts, sizes), **({"walltime": walltime} if walltime else {})}
 
 
 def find_new_chunks(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> dict[str, str]:

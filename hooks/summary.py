@@ -59,7 +59,8 @@ class QueueSummary(NamedTuple):
 class Summary:
     """All managed queues, the queue of jobs that name none, the consumables, the names of all hosts and vnodes in lower
     case, the part of the ledger that estimates and layouts are made from, the jobs that the pass is starting,
-    with whether they are stripes, and the hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that
+    with whether they are stripes and, as ``planned``, what each start was decided on (:mod:`hooks.planned`), and the
+    hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that
     are to be resumed need again, None for the whole vnode. Empty before the first pass. ``stripes`` remembers what was
     worked out from it."""
 
@@ -69,6 +70,7 @@ class Summary:
     names: frozenset[str] = frozenset()
     past: Ledger = field(default_factory=Ledger)
     starting: Mapping[str, bool] = field(default_factory=dict)
+    planned: Mapping[str, str] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
     kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
@@ -193,6 +195,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         frozenset(data["names"]),
         Ledger.from_data(data["past"]),
         data["starting"],
+        data.get("planned", {}),
         frozenset(data["several"]),
         data.get("kept", {}),
     )

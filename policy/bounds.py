@@ -1,4 +1,5 @@
-"""How long and how varied a ``select`` may be: judged from its text alone, before anything parses it.
+"""How long and how varied a ``select`` may be, and how long all else that a job asks for: judged from the texts alone,
+before anything parses them.
 
 Parsing, placing and showing a select costs time for each kind of chunk in it, in PBS as in a pass, so that one job can
 cost as much as ten thousand others. Equal neighbouring chunks are one kind, as they are in :mod:`policy.request`.
@@ -9,6 +10,16 @@ from __future__ import annotations
 from policy.request import RequestError, count_kinds
 from policy.settings import SubmissionSettings
 from policy.units import show_count
+
+
+def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
+    """Why what a job asks for beside its chunks, so many characters together, is beyond the bound; empty where it is
+    within it. Each pass reads all of it anew, for as long as the job is there."""
+    most = bounds.text_length
+    if most and length > most:
+        allowed = f"allowed are {most:,} (submission.text_length)"
+        return f"what it asks for beside its select has {length:,} characters; {allowed}"
+    return ""
 
 
 def find_excess(select: str, bounds: SubmissionSettings) -> str:

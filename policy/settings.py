@@ -251,11 +251,13 @@ class PassSettings:
 @dataclass(frozen=True)
 class SubmissionSettings:
     """What a submission or alteration is refused for: a ``select`` of more than ``select_length`` characters or
-    ``select_kinds`` kinds of chunks (0: no bound), in every mode; and, from the mode ``refuse_impossible`` on, a job
+    ``select_kinds`` kinds of chunks, other resources of more than ``text_length`` characters together (0: no bound),
+    in every mode; and, from the mode ``refuse_impossible`` on, a job
     that no vnodes of the server could ever hold: in ``advise`` PBS's scheduler is in charge, and lets it wait."""
 
     select_length: int = _whole(16_384, 0, 1_000_000_000)
     select_kinds: int = _whole(256, 0, 1_000_000_000)
+    text_length: int = _whole(65_536, 0, 1_000_000_000)
     refuse_impossible: str = _choice("drive", REFUSED_FROM)
 
     def refuses_impossible_in(self, mode: str) -> bool:
@@ -275,7 +277,7 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class AlertSettings:
-    """The program that gets each alert (failing passes, queues handed back, unconfirmed changes) beside syslog."""
+    """The program that gets each alert (of failing or late passes, queues handed back, changes) beside syslog."""
 
     command: tuple[str, ...] = _setting((), "a list: a program's absolute path, then its arguments", read_program_line)
 

@@ -2,8 +2,8 @@
 
 The pass alters jobs too, their comments above all, so what concerns neither times nor chunks nor wishes is let through
 at once; so is all that names the job's own select, which only pbsteer and managers may. PBS's scheduler is not asked
-about at all. A user may not make a running job one that could not be preempted. In ``observe`` only a ``select`` beyond
-the bounds is refused.
+about at all. A user may not make a running job one that could not be preempted. In ``observe`` only a ``select``
+or texts beyond the bounds are refused.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 from hooks.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
-from hooks.asked import change_asked, read_asked, read_select, without_empty
+from hooks.asked import change_asked, read_asked, read_lengths, read_select, without_empty
 from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT, SAVE
 from hooks.submission import read_kept
 from hooks.summary import read_summary
-from policy.bounds import find_excess
+from policy.bounds import find_excess, find_long_texts
+
+_SHORT = 200
+"""Characters that are let through without looking at what the job asks for beside them."""
 
 
 def _read_fixing(event: Any) -> Fixing | None:
@@ -43,6 +46,12 @@ def handle(pbs: Any) -> str | None:
     excess = find_excess(changes.get("select", "") or read_select(event.job.Resource_List), settings.submission)
     if excess:
         return excess
+    longer = read_lengths(event.job.Resource_List)
+    if sum(longer.values()) > _SHORT:
+        lengths = {**read_lengths(event.job_o.Resource_List), **longer}
+        excess = find_long_texts(sum(lengths.values()), settings.submission)
+        if excess:
+            return excess
     fixing = _read_fixing(event)
     if (not changes or OWN_SELECT in changes) and fixing is None:
         return None

@@ -25,7 +25,7 @@ from hooks.advise import (
 from hooks.alerts import FAILING, HANDED_BACK, Alerts
 from hooks.carry import Budget, Effects, Powers, carry_out
 from hooks.config import is_removed, read_config
-from hooks.deadline import PassDeadline, Slow, tell_left_out, time_to_decide_s
+from hooks.deadline import PassDeadline, Slow, tell_left_out, tell_unstarted, time_to_act_s, time_to_decide_s
 from hooks.episodes import Episodes
 from hooks.errands import Errands
 from hooks.express import find_express_queues
@@ -39,6 +39,7 @@ from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
 from hooks.schedulers import Duties, Switched, nudge, share_out, switch
 from hooks.shared_audit import copy_server_changes
+from hooks.starting import digest_starts
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
@@ -95,6 +96,8 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
             sentences += outcome.sentences
             trust = trust.ended()
             trust.write(state)
+            if ahead is None:
+                alerts.note_unstarted(outcome.unstarted, time.time())
             alerts.note_pass(trust.missing, time.time())
             return outcome
     except ServerAwayError as error:
@@ -161,11 +164,12 @@ class Decision(NamedTuple):
 class Outcome(NamedTuple):
     """What belongs into the server's log; what the next pass has to know of this one; whether that may follow ahead of
     its time: where jobs are started or a scheduler is just being switched, and no running job was asked to make room,
-    which has its time until a pass is due."""
+    which has its time until a pass is due; the sentence on starts that there was no time for."""
 
     sentences: list[str]
     passed: Passed
     may_be_followed: bool
+    unstarted: str = ""
 
 
 def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead: Ahead | None = None) -> Outcome:
@@ -185,14 +189,17 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead
         if ahead is not None and budget.left_s() <= 0:
             return Outcome(decision.warnings, Passed(read_s + decide_s), may_be_followed=False)
         not_again = ahead.tried if ahead is not None else frozenset()
-        effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget, not_again)
+        least_s = time_to_act_s(schedule.budget_s) if ahead is None else 0.0
+        effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
+    unstarted = list(tell_unstarted(len(effects.unstarted), read_s, schedule.budget_s)) if ahead is None else []
+    decision.notes.extend(unstarted)
     _record(decision, effects, timing, settings, state, is_told=ahead is None or effects.did_something)
     is_unsettled = bool(decision.duties.passing)
     may_be_followed = (is_unsettled or bool(decision.powers.start)) and not decision.plan.preempts
     tried = [*effects.started, *effects.refused]
     passed = Passed(read_s + decide_s, tried, bool(effects.started), is_unsettled)
-    return Outcome([*decision.warnings, *effects.failures], passed, may_be_followed)
+    return Outcome([*decision.warnings, *effects.failures], passed, may_be_followed, "".join(unstarted))
 
 
 def _read(connection: Connection, settings: Settings, state: State) -> Sight:
@@ -227,7 +234,8 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust, budget
     slowest = deadline.slowest()
     state.save_ledger(plan.ledger, ledger_name)
     summary = summarize(translation.snapshot, translation.modes, picture, plan, powers.start)
-    state.publish(SUMMARY, summary, shared=False)
+    planned = digest_starts(plan.starts, picture, powers.start)
+    state.publish(SUMMARY, {**summary, "planned": planned}, shared=False)
     advice = find_advice(plan, translation, sight.shown, sight.priorities, powers.preempt - powers.start)
     if advice.memory != sight.priorities:
         write_priorities(state, advice.memory)
@@ -250,14 +258,18 @@ def _act(
     pbs_ifl: Any,
     connection: Connection,
     budget: Budget,
+    least_s: float,
     not_again: frozenset[str],
 ) -> Effects:
-    """Switch schedulers, advise them, and carry the plan out, but for the starts of those ``not_again``."""
+    """Switch schedulers, advise them, and carry the plan out, but for the starts of those ``not_again``. Each of the
+    two latter has ``least_s`` for it, whatever is left of the budget."""
     plan, picture = decision.plan, sight.picture
     errands = Errands(budget)
     failures = switch(connection, decision.duties, sight.switched, state)
+    budget.leave(least_s)
     above = give_advice(connection, decision.advice, errands)
     give_hints(connection, decision.hints, errands)
+    budget.leave(least_s)
     effects = carry_out(
         plan,
         picture,

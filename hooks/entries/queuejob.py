@@ -3,15 +3,15 @@ chunks of the stripe.
 
 Everything in the server waits for this, so it reads two files when they have changed and walks nothing; only before it
 refuses a job that no vnodes could hold it looks at these, for a moment at most. In ``observe``, and before the first
-pass has told the modes, it does only what protects the server: a ``select`` beyond the bounds is refused, and what only
-pbsteer may write down of a job is taken off. Doing it twice changes nothing more.
+pass has told the modes, it does only what protects the server: a ``select`` or texts beyond the bounds are refused, and
+what only pbsteer may write down of a job is taken off. Doing it twice changes nothing more.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hooks.asked import change_asked, read_asked, read_select, read_value, without_empty
+from hooks.asked import change_asked, read_asked, read_lengths, read_select, read_value, without_empty
 from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
@@ -19,7 +19,7 @@ from hooks.resources import OWN_SELECT, PLACE
 from hooks.stripes import restripe, undo_stripe, without_stripe
 from hooks.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.summary import read_summary
-from policy.bounds import find_excess
+from policy.bounds import find_excess, find_long_texts
 
 
 def handle(pbs: Any) -> str | None:
@@ -28,6 +28,7 @@ def handle(pbs: Any) -> str | None:
     job = event.job
     settings = read_config(pbs.hook_config_filename)
     excess = find_excess(read_select(job.Resource_List), settings.submission)
+    excess = excess or find_long_texts(sum(read_lengths(job.Resource_List).values()), settings.submission)
     if excess:
         return excess
     forged = [name for name in (OWN_SELECT, PLACE) if read_value(job.Resource_List, name)]

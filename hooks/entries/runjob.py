@@ -1,5 +1,6 @@
 """A job is about to start: refuse where a vnode would get more than it has, whoever asked for the start.
 
+A start that a pass has planned is refused where the job was altered since: what it rested on may be so no longer.
 Where PBS's scheduler or a pass asked, the vnodes must also take jobs, have what the job requires of them, and have seen
 no other stripe start a moment ago; a start that an administrator asks for by hand is spared these. Jobs in reservations
 are left to PBS, which has set their vnodes aside. A start that may be is told how its queue wants the job to save, as
@@ -17,6 +18,7 @@ from hooks.asked import read_asked, without_empty
 from hooks.config import read_config
 from hooks.guard import Room, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.method import find_untold, read_wish
+from hooks.planned import digest_of_job
 from hooks.queues import is_reservation_queue
 from hooks.requirements import has_requirements, refuse_unmet
 from hooks.resources import READING, SAVE
@@ -62,6 +64,9 @@ def handle(pbs: Any) -> str | None:
         return refusal
     striped = summary.starting.get(str(job.id))
     by_hand = striped is None and not is_of_scheduler
+    refusal = _judge_change(server, job, summary) if not is_of_scheduler else None
+    if refusal:
+        return refusal
     settings = read_config(pbs.hook_config_filename)
     if not by_hand:
         refusal = refuse_unavailable(rooms) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)
@@ -72,6 +77,18 @@ def handle(pbs: Any) -> str | None:
         if untold:
             job.Resource_List[SAVE] = untold
     return refusal
+
+
+def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
+    """Refuse a start that a pass has planned where the job was altered since. What other hooks of the server make of
+    the job at its start is not the owner's alteration, so the server's own job has to differ too."""
+    planned = summary.planned.get(str(job.id), "")
+    if not planned or digest_of_job(job) == planned:
+        return None
+    own = server.job(str(job.id))
+    if own is None or digest_of_job(own) == planned:
+        return None
+    return "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
 
 
 def _judge_requirements(

@@ -84,6 +84,23 @@ def test_in_every_mode_a_select_beyond_the_bounds_is_refused_at_submission_and_a
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_texts_beyond_the_bound_are_refused_at_submission_and_alteration(hook: Hook, mode: str) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    half, rest = "x" * 40_000, "y" * 30_000
+    one = {"select": "1:ncpus=1"}
+    submitted = [submit(**one, software=half), submit(**one, software=half, site_text=rest)]
+    altered = [alter({**one, "software": half}, {"site_text": text}) for text in ("z", rest)]
+    again = [alter({**one, "software": half}, {"software": rest})]
+    for event, events in (("queuejob", submitted), ("modifyjob", altered)):
+        within, beyond = hook.run(event, events=events)["verdicts"]
+        assert within is None
+        assert "what it asks for beside its select has 70,000 characters; allowed are 65,536" in beyond
+        unbounded = {"submission": {"text_length": 0}}
+        assert hook.run(event, events=events, settings=unbounded)["verdicts"] == [None, None]
+    assert hook.run("modifyjob", events=again)["verdicts"] == [None]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_what_only_pbsteer_writes_of_a_job_is_dropped_from_a_users_submission(
     hook: Hook, mode: str
 ) -> None:

@@ -3,10 +3,12 @@ the passes go on and the jobs of everybody else start."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hooks.state import PASSES
-from policy.settings import SubmissionSettings
+from policy.settings import PassSettings, SubmissionSettings
 from tests.bench_pbs.site import calling, job_attributes, script
 from tests.hooks.deployed import (
     deploy,
@@ -126,3 +128,20 @@ def test_what_a_user_writes_is_escaped_in_the_comment(pbs: PbsCluster) -> None:
     comment = str(pbs.job(job_id)["comment"])
     assert r"aoe=a\x1b]0;OWNED\x07\x1b[31mRED" in comment
     assert comment.isprintable()
+
+
+def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: PbsCluster) -> None:
+    """Held jobs with megabytes of text are in the server before pbsteer is: to read them takes a pass all its time."""
+    long_text = [("Hold_Types", None, "u"), ("Resource_List", "software", "x" * 1_000_000)]
+    attributes = job_attributes("1:ncpus=1", more=long_text)
+    with calling(pbs, "alice") as caller:
+        caller.ask("submit", attributes=attributes, count=60, script=script(pbs, 600), queue="workq")
+    budget = PassSettings(interval_s=5, budget_s=0.1)
+    deploy(pbs, replace(quick_settings(), schedule=budget))
+    drive(pbs)
+    assert last_pass(pbs)["seconds"]["read_s"] > budget.budget_s
+    jobs = [pbs.qsub("bob", select="1:ncpus=1") for _ in range(3)]
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "bob's jobs run")
+    said = "what it asks for beside its select has 65,5"
+    assert said in pbs.try_qsub("alice", options=["-l", f"software={'x' * 65_537}"]).stderr
+    assert said in pbs.run(["qalter", "-l", f"software={'x' * 65_537}", jobs[0]], user="bob").stderr

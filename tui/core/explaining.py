@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hooks.jobs import parent_of
 from policy.explain import Explanation, explain
 from policy.host_lists import Lists, lists_of
 from tui.core.lines import Line, safe, wrap
@@ -36,7 +37,7 @@ def explain_lines(world: World, job_id: str, cells: int) -> list[Line]:
     if explanation is None:
         return [(("the first plan is being made", "dim"),)]
     told = [line for label, text in explanation.lines for line in labelled(label, text, cells, "title")]
-    return [*told, *_unacted(world, job_id, explanation, cells)]
+    return [*told, *_unacted(world, job_id, explanation, cells), *_put_off(world, job_id, explanation, cells)]
 
 
 def _unacted(world: World, job_id: str, explanation: Explanation, cells: int) -> list[Line]:
@@ -52,6 +53,16 @@ def _unacted(world: World, job_id: str, explanation: Explanation, cells: int) ->
 
 def _queue_of(world: World, job_id: str) -> str:
     return world.picture.jobs.get(job_id, {}).get("queue", "")
+
+
+def _put_off(world: World, job_id: str, explanation: Explanation, cells: int) -> list[Line]:
+    """That the last pass had planned the job's start too, and no time left for it."""
+    last = world.passes.last
+    unstarted = last.texts("unstarted") if last is not None and explanation.state == "starting" else []
+    if job_id not in [each for unstarted_id in unstarted for each in (unstarted_id, parent_of(unstarted_id))]:
+        return []
+    told = "the last pass planned its start too and put it off, as its time was up (pbsteer hooks status says why)"
+    return labelled("but", told, cells)
 
 
 def labelled(label: str, text: str, cells: int, role: str = "dim") -> list[Line]:

@@ -1,0 +1,57 @@
+"""A start that a pass has planned on a real server, and a job that its owner has altered since."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from hooks.planned import digest_of_plan
+from hooks.state import SUMMARY, SecondWriterError, State
+from tests.hooks.deployed import deploy, drive, quick_settings, state_of
+from tests.pbs.cluster import PbsCluster
+
+
+@contextmanager
+def between_passes(state: State) -> Iterator[None]:
+    """No pass begins meanwhile."""
+    until_s = time.monotonic() + 60
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(state.locked())
+                break
+            except SecondWriterError:
+                assert time.monotonic() < until_s
+                time.sleep(0.05)
+        yield
+
+
+def read_texts(pbs: PbsCluster, job_id: str) -> dict[str, str]:
+    """The job's attributes as a pass reads them."""
+    lines = pbs.run(["qstat", "-f", "-w", job_id]).demand_success().stdout.splitlines()
+    return dict(line.strip().split(" = ", 1) for line in lines if " = " in line)
+
+
+def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsCluster) -> None:
+    """While no pass can begin, the start of each job is asked for as its pass would: as it was planned."""
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    changes = ((), ("-r", "n"), ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-c", "n"), ("-P", "other"))
+    jobs = {pbs.qsub("alice", options=("-h",), select="1:ncpus=1"): change for change in changes}
+    state = state_of(pbs)
+    with between_passes(state):
+        planned = {job: digest_of_plan(read_texts(pbs, job), {}) for job in jobs}
+        summary = state.read_published(SUMMARY)
+        said = {**summary, "starting": dict.fromkeys(jobs, False), "planned": planned}
+        state.publish(SUMMARY, said, shared=False)
+        for job, change in jobs.items():
+            if change:
+                pbs.run(["qalter", *change, job], user="alice").demand_success()
+            pbs.run(["qrls", job], user="alice").demand_success()
+            done = pbs.run(["qrun", "-H", f"({pbs.mom_names[0]}:ncpus=1)", job])
+            assert (done.status == 0) == (not change), (change, done.stderr)
+            assert not change or "was altered after this start of it had been planned" in done.stderr
+    # The next pass decides on the jobs as they are now.
+    waiting = [job for job, change in jobs.items() if change]
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in waiting), 120.0, "the altered jobs run")
