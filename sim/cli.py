@@ -14,9 +14,9 @@ from sim.command import (
     check_writable,
     contention_option,
     file_option,
+    find_policies,
     policy_option,
     replay_each,
-    resolve_policies,
     source_options,
     titled,
     writing,
@@ -53,9 +53,10 @@ def simulate(
     --applications, gives equal jobs of these kinds of applications in turn.
     """
     check_writable({"--jobs-csv": jobs_csv_file, "--plot": plot_file})
+    found = find_policies(policy_names or DEFAULT_POLICIES)
     workload, cluster = source.load_workload()
     workload = titled(workload, contention=contention)
-    policies = resolve_policies(policy_names or DEFAULT_POLICIES, workload, cluster)
+    policies = [build(workload, cluster) for build in found]
     csv_files = csv_paths(jobs_csv_file, [policy.name for policy in policies]) if jobs_csv_file else []
     measured: list[Metrics] = []
     replays: list[Replay] = []

@@ -20,7 +20,7 @@ from sim.applications import KINDS
 from sim.campaign import campaign
 from sim.canvas import PlotError, check_plot
 from sim.lublin import generate
-from sim.policies import Policy, resolve
+from sim.policies import Build, Policy, find
 from sim.record import Replay
 from sim.replay import replay
 from sim.report import printable
@@ -72,6 +72,7 @@ class Source:
             "only with --generate JOBS",
             {"--users": self.users, "--seed": self.seed, "--load": self.load, "--applications": self.applications},
         )
+        _cluster(self.cluster)
         if not self.traces:
             raise CommandError("no workload: give a TRACE, or --generate JOBS")
         return load_trace(self.traces, self.cluster)
@@ -192,10 +193,11 @@ def file_option(option: str, text: str) -> Callable[[Callable[..., None]], Calla
     return click.option(option, name, type=click.Path(path_type=Path), metavar="FILE", help=text)
 
 
-def resolve_policies(names: Sequence[str], workload: Workload, cluster: Cluster) -> list[Policy]:
-    """The policies of these names or files for this workload. Raises CommandError."""
+def find_policies(names: Sequence[str]) -> list[Build]:
+    """What makes the policies of these names or files for a workload: found before one is read, so that a name that is
+    wrong is told at once. Raises CommandError."""
     try:
-        return [resolve(name, workload, cluster) for name in names]
+        return list(map(find, names))
     except ValueError as error:
         raise CommandError(error) from error
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from sim.metrics import Metrics, bounded_slowdown, measure, wait_s
 from sim.record import JobRecord, Replay
-from sim.workload import TraceJob
+from sim.report import every_job_ran
+from sim.workload import TraceJob, Workload
 
 LONG_S = 3600
 ALL = "all"
@@ -56,12 +57,13 @@ class Compared:
     metrics: Metrics
     classes: Mapping[str, ClassFigures]
 
-    def flat(self) -> dict[str, object]:
-        """Every figure under one name, those of `Metrics` first; the same names for every policy on one cluster.
+    def flat(self, workload: Workload) -> dict[str, object]:
+        """Every figure under one name, those of `Metrics` first, then whether every job of the workload ran, without
+        which they are not comparable; the same names for every policy on one cluster.
 
         A class without jobs has 0 jobs and None for its figures.
         """
-        values = self.metrics.figures()
+        values = {**self.metrics.figures(), "every_job_ran": every_job_ran(self.metrics, workload)}
         for name in (ALL, *CLASSES):
             figures = self.classes.get(name)
             prefix = name.replace(" ", "_")

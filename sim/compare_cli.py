@@ -18,9 +18,9 @@ from sim.command import (
     check_writable,
     contention_option,
     file_option,
+    find_policies,
     policy_option,
     replay_each,
-    resolve_policies,
     source_options,
     titled,
     writing,
@@ -67,11 +67,12 @@ def compare(
     """
     check_writable({"--csv": csv_file, "--jobs-csv": jobs_csv_file, "--plot": plot_file})
     asked = _span(span_text)
+    found = find_policies(policy_names or DEFAULT_POLICIES)
     workload, cluster = source.load_workload()
     workload = titled(workload, contention=contention)
     if asked is not None:
         _check_span(str(span_text), asked, workload)
-    policies = resolve_policies(policy_names or DEFAULT_POLICIES, workload, cluster)
+    policies = [build(workload, cluster) for build in found]
     wide_above_cores = wide_above(workload.jobs)
     job_files = csv_paths(jobs_csv_file, [policy.name for policy in policies]) if jobs_csv_file else []
     compared: list[Compared] = []
@@ -83,7 +84,7 @@ def compare(
             with writing("--jobs-csv", job_files[index]):
                 write_jobs_csv(job_files[index], result.records)
         if as_json:
-            click.echo(json.dumps(compared[-1].flat(), allow_nan=False))
+            click.echo(json.dumps(compared[-1].flat(workload), allow_nan=False))
     span = busiest_day(replays) if asked is None else asked.after(first_and_last_s(replays)[0])
     if not as_json:
         ascii_only = ascii_only or not _speaks_unicode()
@@ -100,15 +101,15 @@ def compare(
         click.echo(text.encode("ascii", "replace").decode() if ascii_only else text)
     if csv_file:
         with writing("--csv", csv_file):
-            write_csv(csv_file, compared)
+            write_csv(csv_file, compared, workload)
     if plot_file:
         with writing("--plot", plot_file):
             plot_comparison(plot_file, f"{workload.name} on {cluster}", compared, replays, span)
 
 
-def write_csv(path: Path, compared: Sequence[Compared]) -> None:
+def write_csv(path: Path, compared: Sequence[Compared], workload: Workload) -> None:
     """A row for each policy, a column for each figure; empty where there is none. Raises OSError."""
-    rows = [policy.flat() for policy in compared]
+    rows = [policy.flat(workload) for policy in compared]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()

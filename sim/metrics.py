@@ -7,7 +7,7 @@ names and order are those of `pbsteer simulate --json`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 from sim.record import JobRecord, Replay
 from sim.workload import Cluster
@@ -36,6 +36,7 @@ class Metrics:
     `max_moved_delay_s`   largest of start - first promise of the heads whose promise moved; None without any
     `cpu_s`, `jobs_per_cpu_s`  CPU time of the replay, reading excluded
     `reserved_core_s`     what reservations keep from the first submit to the last end; None on a cluster without any
+    `ran`                 the numbers of the jobs that ran, by which policies are told comparable; no figure itself
     """
 
     policy: str
@@ -57,10 +58,11 @@ class Metrics:
     reserved_core_s: float | None = None
     moved_promises: int = 0
     max_moved_delay_s: float | None = None
+    ran: frozenset[int] = frozenset()
 
     def figures(self) -> dict[str, object]:
         """Each figure by its name, in order; what reservations keep only where there are some."""
-        values: dict[str, object] = asdict(self)
+        values: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "ran"}
         if self.reserved_core_s is None:
             del values["reserved_core_s"]
         return values
@@ -101,6 +103,7 @@ def measure(replay: Replay) -> Metrics:
         moved_promises=sum(r.moved for r in records),
         max_moved_delay_s=max((r.moved_delay_s for r in records if r.moved_delay_s is not None), default=None),
         reserved_core_s=_reserved_core_s(replay.cluster, first_s, last_s) if replay.cluster.reservations else None,
+        ran=frozenset(record.job.number for record in records),
     )
 
 

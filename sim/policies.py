@@ -88,10 +88,16 @@ NAMES = tuple(_NAMED)
 
 
 def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
-    """The policy of that name, or of that TOML file. Raises :class:`PolicyError` with one line for each problem."""
+    """The policy of that name, or of that TOML file, for this workload. Raises :class:`PolicyError`."""
+    return find(name)(workload, cluster)
+
+
+def find(name: str) -> Build:
+    """What makes the policy of that name, or of that TOML file, for a workload. Raises :class:`PolicyError` with one
+    line for each problem."""
     build = _NAMED.get(name)
     if build is not None:
-        return build(workload, cluster)
+        return build
     path = Path(name)
     if not (path.suffix or "/" in name or path.exists()):
         raise PolicyError(f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, or a TOML file with settings")
@@ -117,7 +123,8 @@ def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
             other_quotas=quotas,
         )
     server = Server(hard=HardLimits(max_run_res=settings.cluster.max_run_res), quotas=settings.cluster.quotas)
-    return Policy(path.stem, settings, queue, server)
+    policy = Policy(path.stem, settings, queue, server)
+    return lambda _workload, _cluster: policy
 
 
 def hard_limits_of(workload: Workload, cluster: Cluster) -> Limits:

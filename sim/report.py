@@ -29,16 +29,23 @@ def to_json(metrics: Metrics, workload: Workload) -> str:
     """One line: an object with the fields of `Metrics`, in their order, and `every_job_ran`: whether every job of the
     workload ran, without which the figures are not comparable with those of policies that ran other jobs. What there
     is no figure for is null."""
-    return json.dumps({**metrics.figures(), "every_job_ran": metrics.jobs == len(workload.jobs)}, allow_nan=False)
+    return json.dumps({**metrics.figures(), "every_job_ran": every_job_ran(metrics, workload)}, allow_nan=False)
+
+
+def every_job_ran(metrics: Metrics, workload: Workload) -> bool:
+    """Whether the policy ran every job of the workload: policies that did are comparable."""
+    return metrics.jobs == len(workload.jobs)
 
 
 def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[str]:
     """A warning where policies ran different jobs of the workload: their figures are of different jobs."""
-    if len({metrics.jobs for metrics in measured}) < 2:
+    if len({metrics.ran for metrics in measured}) < 2:
         return []
     ran = ", ".join(f"{short_name(metrics.policy)} {metrics.jobs:,}" for metrics in measured)
+    under_all = len(frozenset.intersection(*(metrics.ran for metrics in measured)))
     return [
-        f"NOT COMPARABLE: of {len(workload.jobs):,} jobs ran under {ran}; each column counts only the jobs that ran"
+        f"NOT COMPARABLE: of {len(workload.jobs):,} jobs ran under {ran}, under all of them {under_all:,}; each column"
+        " counts only the jobs that ran"
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.command import CommandError, check_writable, load_trace, progress, replay_each, resolve_policies, writing
+from sim.command import CommandError, check_writable, find_policies, load_trace, progress, replay_each, writing
 from sim.policies import PolicyError
 from sim.reservation import Reservation
 from sim.workload import Cluster, Workload
@@ -54,7 +54,7 @@ def test_the_cluster_given_goes_before_that_of_the_trace(tmp_path: Path) -> None
 
 def test_each_policy_is_replayed_in_its_turn(capfd: pytest.CaptureFixture[str]) -> None:
     workload = Workload("two", Cluster(1, 1), (a_job(1), a_job(2)), {"not 18 fields": 1}, {"not 18 fields": (7,)})
-    policies = resolve_policies(["easy", "fcfs"], workload, Cluster(1, 1))
+    policies = [build(workload, Cluster(1, 1)) for build in find_policies(["easy", "fcfs"])]
     assert [result.policy for result in replay_each(workload, Cluster(1, 1), policies)] == ["easy", "fcfs"]
     assert capfd.readouterr().err == "two: 1 left out: 1 not 18 fields (line 7)\n"
 
@@ -63,4 +63,4 @@ def test_contention_is_refused_where_something_is_reserved() -> None:
     cluster = Cluster(1, 1, (Reservation("R1", (1,), 0, 10),))
     workload = Workload("one", cluster, (a_job(1),))
     with pytest.raises(CommandError, match=r"^--contention: not with --reservations: "):
-        list(replay_each(workload, cluster, resolve_policies(["easy"], workload, cluster), contention=True))
+        list(replay_each(workload, cluster, [find_policies(["easy"])[0](workload, cluster)], contention=True))

@@ -17,6 +17,7 @@ from sim.compare import (
     usage,
     wide_above,
 )
+from sim.workload import Workload
 from tests.sim.builders import a_job, a_replay, ran
 
 NUMBERS = st.lists(st.floats(0, 1e9), min_size=1, max_size=40)
@@ -71,12 +72,14 @@ def test_classes_divide_the_jobs_and_all_has_them_all() -> None:
 
 
 def test_the_same_columns_whatever_classes_there_are() -> None:
-    short = compare_jobs(a_replay(ran(a_job(run_s=10), (0, 10))), 1).flat()
-    long = compare_jobs(a_replay(ran(a_job(run_s=7200), (0, 7200))), 1).flat()
+    short_job, long_job = a_job(run_s=10), a_job(run_s=7200)
+    short = compare_jobs(a_replay(ran(short_job, (0, 10))), 1).flat(Workload("short", None, (short_job,)))
+    long = compare_jobs(a_replay(ran(long_job, (0, 7200))), 1).flat(Workload("long", None, (long_job, a_job(2))))
     assert list(short) == list(long)
     assert (short["long_wide_jobs"], short["long_wide_wait_s_mean"]) == (0, None)
     assert (long["long_narrow_jobs"], long["all_bounded_slowdown_mean"]) == (1, 1)
-    assert len(short) == 18 + (1 + len(CLASSES)) * (1 + 2 * 6)
+    assert (short["every_job_ran"], long["every_job_ran"]) == (True, False)
+    assert len(short) == 19 + (1 + len(CLASSES)) * (1 + 2 * 6)
 
 
 def test_cores_in_use_are_exact_means() -> None:

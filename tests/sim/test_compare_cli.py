@@ -71,6 +71,14 @@ def test_what_makes_no_sense_is_named(options: tuple[str, ...], names: str) -> N
     assert names in refused(*DRAWN, *options)
 
 
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [(("--policy", "no-such-policy"), "no-such-policy"), (("--cluster", "4by4"), "--cluster: cluster '4by4'")],
+)
+def test_what_makes_no_sense_is_named_without_a_workload_too(options: tuple[str, ...], names: str) -> None:
+    assert names in refused(*options)
+
+
 def test_a_policy_that_starts_nothing_is_named(tmp_path: Path) -> None:
     settings = tmp_path / "closed.toml"
     settings.write_text('[[queue]]\nname = "workq"\nmax_run_res = "[u:PBS_GENERIC=0]"\n')

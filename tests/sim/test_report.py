@@ -58,10 +58,23 @@ def test_policies_that_ran_different_jobs_are_said_not_to_be_comparable() -> Non
     workload = Workload("trace.swf", NODES, (a_job(1), a_job(2)))
     both = measure(a_replay(ran(a_job(1), (0, 100)), ran(a_job(2), (0, 100))))
     one = measure(a_replay(ran(a_job(1), (0, 100)), policy="hard-limit"))
-    warning = "NOT COMPARABLE: of 2 jobs ran under easy 2, hard-limit 1; each column counts only the jobs that ran"
+    warning = (
+        "NOT COMPARABLE: of 2 jobs ran under easy 2, hard-limit 1, under all of them 1; each column counts only the"
+        " jobs that ran"
+    )
     assert to_table(workload, NODES, [both, one]).split("\n")[1] == warning
     assert "NOT COMPARABLE" not in to_table(workload, NODES, [both, both])
     assert [json.loads(to_json(each, workload))["every_job_ran"] for each in (both, one)] == [True, False]
+
+
+def test_policies_that_left_out_as_many_jobs_but_others_are_not_comparable() -> None:
+    workload = Workload("trace.swf", NODES, (a_job(1), a_job(2), a_job(3)))
+    parts = (("p1", (1, 2)), ("p2", (2, 3)))
+    replays = [a_replay(*(ran(a_job(job), (0, 100)) for job in jobs), policy=name) for name, jobs in parts]
+    warning = (
+        "NOT COMPARABLE: of 3 jobs ran under p1 2, p2 2, under all of them 1; each column counts only the jobs that ran"
+    )
+    assert to_table(workload, NODES, list(map(measure, replays))).split("\n")[1] == warning
 
 
 def test_names_cannot_steer_the_terminal_or_break_the_table() -> None:
