@@ -11,7 +11,8 @@ import pytest
 
 from hooks.deploy import HOOKS
 from hooks.installed import DeployError
-from tests.hooks.deployed import REFUSING, deploy, drive, make_deployment, quick_settings, wait_for_pass
+from hooks.state import SecondWriterError
+from tests.hooks.deployed import REFUSING, deploy, drive, make_deployment, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_deploy_real import CLI, MARKING, ROOT, run_cli, wait_until_gone
 
@@ -25,6 +26,14 @@ def silent(_: str) -> None:
 @pytest.fixture(autouse=True)
 def _no_hooks_of_an_earlier_test(pbs: PbsCluster) -> None:
     wait_until_gone(pbs)
+
+
+def no_pass_is_under_way(pbs: PbsCluster) -> bool:
+    try:
+        with state_of(pbs).locked():
+            return True
+    except SecondWriterError:
+        return False
 
 
 def flag_of(pbs: PbsCluster, resource: str) -> str:
@@ -111,9 +120,10 @@ def test_comments_and_marks_of_passes_go_with_the_hooks_and_nobody_else_s(pbs: P
         f"comments on jobs that wait for {cores} cores",
     )
     held = pbs.qsub("alice", options=["-h"])
-    pbs.run(["qalter", "-W", "comment=a manager's own", held]).demand_success()
     # PBS's scheduler would write comments of its own, once it has the queues back.
     pbs.qmgr("set hook pbsteer_periodic enabled = false")
+    pbs.wait_until(lambda: no_pass_is_under_way(pbs), 60.0, "the end of the last pass, which comments too")
+    pbs.run(["qalter", "-W", "comment=a manager's own", held]).demand_success()
     # One that waited through the upgrade from 0.1.0 has a comment in its form.
     pbs.run(["qalter", "-W", "comment=pbsteer 2026-11-20 10:00: waits for 8 cores", waiting[0]]).demand_success()
     for job_id in (running, waiting[0]):
