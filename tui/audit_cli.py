@@ -26,23 +26,22 @@ _TOLD = ("stage", "user", "origin", "server", "command", "before", "after", "rep
 def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, settings_path: Path | None) -> None:
     """Changes that administrators made: who, from where, when, and the command.
 
-    On the server's host these are all requests of managers, whatever they were made with, as the passes copied them
-    from the server's log; consoles of root there add what was there before. Elsewhere, or where the shared file may
-    not be read, they are this user's own.
+    Those of one server: this host's, or the one that --server names. On the server's host these are all requests of
+    managers, whatever they were made with, as the passes copied them from the server's log; consoles of root there add
+    what was there before. Elsewhere, or where the shared file may not be read, they are this user's own.
     """
     source = open_source(demo=demo, server=server, settings_path=settings_path)
+    own = source.own_audit or audit_path(os.environ)
     try:
-        shared = source.journal.changes
-    finally:
-        source.close()
-    own = audit_path(os.environ)
-    try:
-        found = read_trail(own, shared)
+        names, shared = source.names(), source.shared_audit()
+        found = read_trail(own, shared, names)
     except OSError as error:
         raise click.ClickException(f"{own}: {error.strerror}") from error
+    finally:
+        source.close()
     records = [record for record in found if not user or record.user.partition(" ")[0] == user][:last][::-1]
     problem = find_problem(shared)
-    is_shared = shared.exists() if not problem else False
+    is_shared = shared is not None and not problem and shared.exists()
     if as_json:
         rows = [{"time_s": record.time_s, **{name: getattr(record, name) for name in _TOLD}} for record in records]
         click.echo(json.dumps({"shared": is_shared, "problem": problem, "changes": rows}))
@@ -50,8 +49,12 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
     now_s = time.time()
     for record in records:
         click.echo(safe(_line(record, now_s)))
-    if not is_shared:
+    if source.simulated:
+        click.echo("a demo keeps its changes only as long as it runs: the console shows them", err=True)
+    elif not is_shared:
         why = problem or f"there is no {shared} here: no pass has run on this host"
+        if shared is None:
+            why = f"the one of all administrators is on the host of {names[0]}"
         click.echo(safe(f"these are your own changes alone; {why}"), err=True)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from tui.confirming import demand_confirmation
-from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.audit import Actor, AuditLog, addressed, audit_path
 from tui.core.change import ChangeError, make
 from tui.core.deeds import Deed
 from tui.core.site_alert import teller_of
@@ -19,10 +19,11 @@ from tui.core.world import World
 from tui.options import look, open_source
 
 
-def open_audit(source: Source, server: str) -> AuditLog:
-    """This user's audit file for changes to ``server``, with who is told of those without an outcome."""
-    actor = Actor.of_environment(os.environ)
-    return AuditLog(audit_path(os.environ), actor, server, source.journal.changes, teller_of(source))
+def open_audit(source: Source) -> AuditLog:
+    """The audit file for changes to this server, a simulated one's own or this user's, with who is told of those
+    without an outcome."""
+    actor, path = Actor.of_environment(os.environ), source.own_audit or audit_path(os.environ)
+    return addressed(AuditLog(path, actor, source.name, tell=teller_of(source)), source)
 
 
 def change_one(
@@ -48,7 +49,7 @@ def change_one(
         name = world.server_name or source.name
         demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=True)
         (change,) = deed.changes
-        outcome = make(source, change, open_audit(source, name), time.time)
+        outcome = make(source, change, open_audit(source), time.time)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error
     finally:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui.core.audit import AuditLog
+from tui.core.audit import AuditLog, addressed
 from tui.core.change import Change, ChangeError, make_all
 from tui.core.confirm import asked_for
 from tui.core.deeds import Deed, foresee
@@ -152,7 +152,8 @@ class Changes:
             return not self._halted.is_set()
 
         def work() -> None:
-            outcomes = make_all(self._source, deed.changes, self._audit, self._clock, go_on)
+            audit = addressed(self._audit, self._source)
+            outcomes = make_all(self._source, deed.changes, audit, self._clock, go_on)
             self._screen.post_message(Made(deed, outcomes, undone=undone))
 
         self._screen.run_worker(work, thread=True, name="change")

@@ -71,7 +71,7 @@ def _command(verb: Verb) -> click.Command:
             else:
                 name = world.server_name or source.name
                 demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=not as_json)
-                outcomes = make_all(source, deed.changes, open_audit(source, name), time.time)
+                outcomes = make_all(source, deed.changes, open_audit(source), time.time)
         except ChangeError as error:
             raise click.ClickException(str(error)) from error
         finally:

@@ -37,8 +37,9 @@ class Lookups:
 
         def read() -> None:
             try:
-                shared = self._source.journal.changes
-                self._screen.post_message(TrailRead(tuple(read_trail(self._audit_path, shared)), find_problem(shared)))
+                shared = self._source.shared_audit()
+                found = read_trail(self._audit_path, shared, self._source.names())
+                self._screen.post_message(TrailRead(tuple(found), find_problem(shared)))
             except OSError as error:
                 self._screen.post_message(TrailRead((), f"{self._audit_path}: {error.strerror}"))
 

@@ -56,7 +56,7 @@ def run_console(
         simulation.start()
     console = Console(
         source,
-        audit_path(os.environ),
+        source.own_audit or audit_path(os.environ),
         Actor.of_environment(os.environ),
         simulation=simulation,
         interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),

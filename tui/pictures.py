@@ -16,6 +16,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from sim.demo import DemoCluster
+from sim.scratch import Scratch
 from tui.app import Console
 from tui.core.audit import Actor
 from tui.core.opening import DEMO_SEED, cluster_of_trace
@@ -62,7 +63,7 @@ async def draw(folder: Path) -> list[Path]:
     for name, keys in PICTURES.items():
         with tempfile.TemporaryDirectory() as state:
             cluster = warmed_up()
-            source = SimSource(cluster, cluster_of_trace)
+            source = SimSource(cluster, cluster_of_trace, Scratch("pbsteer-pictures-"))
             console = Console(
                 source,
                 Path(state) / "audit.jsonl",

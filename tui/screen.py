@@ -85,7 +85,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.changes = Changes(
             self,
             source,
-            AuditLog(audit_path, actor, source.name, source.journal.changes, teller_of(source)),
+            AuditLog(audit_path, actor, source.name, tell=teller_of(source)),
             self.is_unlocked,
             self.turn_lock,
             site,

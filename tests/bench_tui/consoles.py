@@ -34,13 +34,15 @@ from pathlib import Path
 import tui.core.poller
 tui.core.poller.PATIENCE = tui.core.poller.OWN_PATIENCE = float(sys.argv[1])
 from sim.demo import DemoCluster
+from sim.scratch import Scratch
 from tui.app import Console
 from tui.core.audit import Actor
 from tui.core.fluency import take_short_turns
 from tui.core.opening import cluster_of_trace
 from tui.core.simulated import SimSource
 take_short_turns()
-source = SimSource(DemoCluster(vnodes=int(sys.argv[2]), jobs=int(sys.argv[3])), cluster_of_trace)
+cluster = DemoCluster(vnodes=int(sys.argv[2]), jobs=int(sys.argv[3]))
+source = SimSource(cluster, cluster_of_trace, Scratch("pbsteer-bench-"))
 if sys.argv[4] == "running":
     source.start()
 Console(source, Path("/nonexistent/audit"), Actor("bench", "here"), simulation=source, interval_s=0.2).run(mouse=False)

@@ -50,6 +50,7 @@ class HostileSource:
 
     simulated = False
     spool = None
+    own_audit = None
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
@@ -62,6 +63,13 @@ class HostileSource:
     def name(self) -> str:
         """One of the odd ones."""
         return self._odd()
+
+    def names(self) -> tuple[str, ...]:
+        """Odd ones."""
+        return (self._odd(), self._odd())
+
+    def shared_audit(self) -> None:
+        """None."""
 
     def poll(self) -> Picture:
         """A picture, or one of the ways of not giving one."""

@@ -138,11 +138,18 @@ class ScriptedSource:
     history_problem: str = ""
     spool: Path | None = None
     folder: Path = Path("/nowhere/pbsteer")
+    own_audit: Path | None = None
     name: str = "hpc1"
     simulated: bool = False
 
     def __post_init__(self) -> None:
         self.journal = JournalReader(self.folder)
+
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def shared_audit(self) -> Path:
+        return self.journal.changes
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         self._demand_up()

@@ -47,10 +47,13 @@ def write_journal(folder: Path, *entries: dict[str, Any]) -> None:
 
 
 def write_changes(
-    path: Path, *stages: str, command: str = "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=64]'"
+    path: Path,
+    *stages: str,
+    command: str = "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=64]'",
+    server: str = "hpc1",
 ) -> None:
     """One change for each stage; ``sending`` alone is one that was never confirmed."""
-    log = AuditLog(path, Actor("root", "10.0.0.7 port 50022"), "hpc1")
+    log = AuditLog(path, Actor("root", "10.0.0.7 port 50022"), server)
     for number, stage in enumerate(stages):
         at_s = NOON_S - 3600 + 60 * number
         log.write(at_s, "sending", command, before="32", after="64", reply="")

@@ -15,13 +15,17 @@ import json
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui.core.folders import state_folder
 
+if TYPE_CHECKING:
+    from tui.core.source import Source
+
+AUDIT_FILE = "audit.jsonl"
 UNCONFIRMED = "unconfirmed"
 """How a change stands that was sent and that no answer came to: only the server knows whether it was made."""
 
@@ -67,7 +71,7 @@ class AuditEntry:
 
 def audit_path(environment: Mapping[str, str]) -> Path:
     """Where this user's audit file is: below ``XDG_STATE_HOME``, else below ``~/.local/state``."""
-    return state_folder(environment) / "audit.jsonl"
+    return state_folder(environment) / AUDIT_FILE
 
 
 class AuditError(OSError):
@@ -133,6 +137,12 @@ class AuditLog:
             if isinstance(entry, dict):
                 entries.append(entry)
         return entries
+
+
+def addressed(audit: AuditLog, source: Source) -> AuditLog:
+    """The same for this server, which is asked for its name, and with the administrators' shared file. May take as long
+    as a question to the server does."""
+    return replace(audit, server=source.names()[0], shared=source.shared_audit())
 
 
 def _append(path: Path, line: bytes, make: int = 0) -> None:

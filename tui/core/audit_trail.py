@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui.core.audit import UNCONFIRMED
+from tui.core.server_names import goes_by
 
 _MOST_BYTES = 2 << 20
 _SENDING = "sending"
@@ -44,14 +45,17 @@ class Record(NamedTuple):
     """Known from the server's log alone: it says what the request was, not what there had been before."""
 
 
-def read_trail(path: Path, shared: Path | None = None) -> list[Record]:
-    """The changes in the ends of the files, newest first; none where there is no file. Raises OSError for the own
-    one."""
-    own = _records(_lines(path))
+def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[Record]:
+    """The changes to the server of these names in the ends of the files, newest first; none where there is no file.
+
+    One user's file has changes to all servers that they steer; the shared one is in the server's own PBS_HOME, where
+    all that its log has is its own, by whatever host it served. Raises OSError for the user's file.
+    """
+    own = [record for record in _records(_lines(path)) if goes_by(names, record.server)]
     if shared is None:
-        return own[::-1]
+        return [record._replace(number=number) for number, record in enumerate(own)][::-1]
     try:
-        others = _records(_lines(shared))
+        others = [r for r in _records(_lines(shared)) if r.logged or goes_by(names, r.server)]
     except OSError:
         others = []
     numbers = {record.change for record in own if record.change}
@@ -60,8 +64,10 @@ def read_trail(path: Path, shared: Path | None = None) -> list[Record]:
     return [record._replace(number=number) for number, record in enumerate(found)][::-1]
 
 
-def find_problem(shared: Path) -> str:
+def find_problem(shared: Path | None) -> str:
     """Why the shared file cannot be read; empty where it can, and where there is none."""
+    if shared is None:
+        return ""
     try:
         with shared.open("rb"):
             return ""

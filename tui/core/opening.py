@@ -88,8 +88,10 @@ def open_demo(trace: Path | None = None, size: str = "") -> SimSource:
     """
     # The simulated server brings the bundled hooks with it; a console on a real server starts without them.
     from sim.demo import DemoCluster  # noqa: PLC0415
+    from sim.scratch import Scratch  # noqa: PLC0415
 
-    return SimSource(DemoCluster(seed=DEMO_SEED) if trace is None else cluster_of_trace(trace, size), cluster_of_trace)
+    cluster = DemoCluster(seed=DEMO_SEED) if trace is None else cluster_of_trace(trace, size)
+    return SimSource(cluster, cluster_of_trace, Scratch("pbsteer-demo-audit-"))
 
 
 def cluster_of_trace(trace: Path, size: str) -> DemoCluster:

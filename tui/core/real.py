@@ -6,8 +6,11 @@ hooks' ledger and settings are taken from what they published in PBS_HOME, if th
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from hooks.picture import Picture
@@ -20,10 +23,12 @@ from tui.core.pbs_place import PbsPlace
 from tui.core.programs import Said, run
 from tui.core.qstat import BUILT_IN, flat, objects, picture_of, read_json, read_list
 from tui.core.reader import Reader, ReaderUnusableError
+from tui.core.server_names import goes_by, is_same, names_of
 from tui.core.source import Reply, SourceError
 
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 30.0
+_NAMES_TIMEOUT_S = 10.0
 PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
 """Those that changes are made with."""
 
@@ -51,6 +56,7 @@ class RealSource:
     """The server of an installed PBS."""
 
     simulated = False
+    own_audit = None
 
     def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
         self.complaint = complaint
@@ -59,6 +65,7 @@ class RealSource:
         self._settings = settings
         self._environment = {"PBS_SERVER": place.server} if place.server else {}
         self._reader: Reader | None = Reader(place)
+        self._names: tuple[str, ...] = ()
         self.journal = JournalReader(state_folder(str(place.home)))
         self.spool = place.home / "spool"
 
@@ -66,6 +73,24 @@ class RealSource:
     def name(self) -> str:
         """The server's name as PBS's configuration says it."""
         return self._place.server or "PBS"
+
+    def names(self) -> tuple[str, ...]:
+        """What the server calls itself, its host, and the name by which it was asked for; the last alone as long as it
+        does not answer."""
+        if not self._names:
+            with contextlib.suppress(SourceError):
+                told = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + _NAMES_TIMEOUT_S)
+                name, attributes = next(iter(objects(told, "Server").items()), ("", {}))
+                if name:
+                    self._names = names_of(name, attributes.get("server_host", ""), self._place.server)
+        return self._names or (self.name,)
+
+    def shared_audit(self) -> Path | None:
+        """In PBS_HOME, which is that of this host's own server, whichever one is asked."""
+        own = self._place.home_server
+        is_own = not own or is_same(own, self._place.server)
+        is_own = is_own or any(goes_by(self.names(), name) for name in (own, socket.gethostname()))
+        return self.journal.changes if is_own else None
 
     def poll(self) -> Picture:
         """One picture; from the reader as long as that can be used at all."""

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from hooks.picture import Picture
 from policy import Ledger, Settings
+from tui.core.audit import AUDIT_FILE
 from tui.core.fluency import COLLECTOR
 from tui.core.journal import JournalReader
 from tui.core.source import Reply, SourceError
@@ -77,17 +78,30 @@ class Cluster(Protocol):
         """Let go of what it holds."""
 
 
+class Folder(Protocol):
+    """A folder with an end."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+
+    @property
+    def close(self) -> Callable[[], object]:
+        """Removes it."""
+
+
 class SimSource:
     """A simulated cluster that runs by itself once :meth:`start` was called."""
 
     simulated = True
     spool = None
 
-    def __init__(self, cluster: Cluster, load: Callable[[Path, str], Cluster]) -> None:
+    def __init__(self, cluster: Cluster, load: Callable[[Path, str], Cluster], own: Folder) -> None:
         """``load`` makes a cluster of a trace and of what was said about its size (empty: nothing); it raises
-        :class:`SourceError`."""
+        :class:`SourceError`. ``own`` is a folder for as long as this lives: changes to it are written down there."""
         self._cluster = cluster
         self._load = load
+        self._own = own
         self._closed = threading.Event()
         self._failure = ""
         self._moving = threading.Lock()
@@ -112,6 +126,18 @@ class SimSource:
     def name(self) -> str:
         """The name it goes by."""
         return self._cluster.name
+
+    def names(self) -> tuple[str, ...]:
+        """Its only name."""
+        return (self.name,)
+
+    @property
+    def own_audit(self) -> Path:
+        """A file that goes with it: practice is no record of what was done to a server."""
+        return self._own.path / AUDIT_FILE
+
+    def shared_audit(self) -> None:
+        """Nobody else changes it."""
 
     @property
     def paused(self) -> bool:
@@ -181,3 +207,4 @@ class SimSource:
         """Stop the thread and let go of the cluster."""
         self._closed.set()
         self._cluster.close()
+        self._own.close()

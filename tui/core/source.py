@@ -33,6 +33,16 @@ class Source(Protocol):
     def name(self) -> str:
         """The server's name, as far as known before the first poll."""
 
+    def names(self) -> tuple[str, ...]:
+        """All names of the server, as far as it or its configuration says them; the audit's lines have the first."""
+
+    @property
+    def own_audit(self) -> Path | None:
+        """Where changes to this server alone are written down; None: in the user's own audit file."""
+
+    def shared_audit(self) -> Path | None:
+        """The audit that all administrators of this server share; None where this host has none of this server."""
+
     @property
     def journal(self) -> JournalReader:
         """What the passes wrote down."""

@@ -7,6 +7,7 @@ of it only the server knows; whoever is told has to look.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tui.core.audit import UNCONFIRMED, AuditError, AuditLog
@@ -33,7 +34,8 @@ def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
             text = f"sent at {entry.get('time', '?')}, never confirmed; told at the next start"
             command, before = str(entry.get("command", "")), str(entry.get("before", ""))
             number = str(entry.get("change", ""))
-            audit.write(clock(), UNCONFIRMED, command, before=before, after="unknown", reply=text, change=number)
+            its_own = replace(audit, server=str(entry.get("server", "")), shared=None)
+            its_own.write(clock(), UNCONFIRMED, command, before=before, after="unknown", reply=text, change=number)
     except (AuditError, OSError) as error:
         return f"audit file {audit.path}: {error}"
     if not found:

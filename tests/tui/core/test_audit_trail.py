@@ -15,13 +15,16 @@ from tui.core.audit import UNCONFIRMED, Actor, AuditError, AuditLog
 from tui.core.audit_trail import find_problem, read_trail
 from tui.core.changed_lines import changed_lines
 from tui.core.lines import plain
+from tui.core.server_names import names_of
 from tui.core.world import World, see
+
+NAMES = ("hpc1",)
 
 
 def test_each_change_is_one_record_the_newest_first(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     write_changes(path, "done", "failed", "refused", "sending")
-    trail = read_trail(path)
+    trail = read_trail(path, None, NAMES)
     assert [record.stage for record in trail] == [UNCONFIRMED, "refused", "failed", "done"]
     assert trail[1].reply == "Unauthorized"
     assert {(record.user, record.server, record.before, record.after) for record in trail} == {
@@ -33,7 +36,7 @@ def test_the_same_command_again_is_another_record(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     write_changes(path, "done", "done")
     write_changes(path, "sending")
-    assert [record.stage for record in read_trail(path)] == [UNCONFIRMED, "done", "done"]
+    assert [record.stage for record in read_trail(path, None, NAMES)] == [UNCONFIRMED, "done", "done"]
 
 
 COMMAND = "qmgr -c 'set queue workq started = True'"
@@ -45,7 +48,7 @@ def test_a_line_after_one_that_was_cut_off_is_a_line_of_its_own(tmp_path: Path) 
     log.write(NOON_S, "sending", "qhold 1", before="", after="", reply="", change="1")
     path.write_bytes(path.read_bytes()[:-20])
     log.write(NOON_S + 1, "sending", COMMAND, before="", after="", reply="", change="2")
-    assert [(record.stage, record.command) for record in read_trail(path)] == [(UNCONFIRMED, COMMAND)]
+    assert [(record.stage, record.command) for record in read_trail(path, None, NAMES)] == [(UNCONFIRMED, COMMAND)]
     assert [entry["change"] for entry in log.entries()] == ["2"]
 
 
@@ -67,7 +70,8 @@ def test_the_lines_of_a_change_are_found_by_its_number(tmp_path: Path) -> None:
     log = AuditLog(path, Actor("root", "here"), "hpc1")
     for number, stage, before in (("1", "sending", "a"), ("2", "sending", "b"), ("1", "failed", "a")):
         log.write(NOON_S, stage, COMMAND, before=before, after="", reply="", change=number)
-    assert [(record.before, record.stage) for record in read_trail(path)] == [("b", UNCONFIRMED), ("a", "failed")]
+    told = [(record.before, record.stage) for record in read_trail(path, None, NAMES)]
+    assert told == [("b", UNCONFIRMED), ("a", "failed")]
 
 
 def logged(at_s: float, user: str, command: str) -> str:
@@ -94,7 +98,7 @@ def test_all_administrators_changes_are_one_list(tmp_path: Path) -> None:
         file.write(logged(NOON_S + 7, "root", "set sched scheduling = true"))
         file.write(logged(NOON_S + 8, "alice", "set queue workq max_run_res_soft.ncpus += [u:carol=64]"))
         file.write(logged(NOON_S + 60, "root", "set queue workq max_run_res_soft.ncpus += [u:carol=64]"))
-    told = [(record.user, record.stage, record.logged) for record in read_trail(own, shared)]
+    told = [(record.user, record.stage, record.logged) for record in read_trail(own, shared, NAMES)]
     assert told == [
         ("root", "done", True),
         ("alice", "done", True),
@@ -102,9 +106,9 @@ def test_all_administrators_changes_are_one_list(tmp_path: Path) -> None:
         ("root (sudo from zoe)", "done", False),
         ("root (sudo from eve)", "done", False),
     ]
-    assert "never confirmed to the console" in read_trail(own, shared)[3].reply
+    assert "never confirmed to the console" in read_trail(own, shared, NAMES)[3].reply
     assert stat.S_IMODE(shared.stat().st_mode) == 0o640
-    assert read_trail(own) == [read_trail(own, shared)[-1]]
+    assert read_trail(own, None, NAMES) == [read_trail(own, shared, NAMES)[-1]]
 
 
 def test_a_shared_file_that_is_not_there_or_not_ours_changes_nothing(tmp_path: Path) -> None:
@@ -115,7 +119,7 @@ def test_a_shared_file_that_is_not_there_or_not_ours_changes_nothing(tmp_path: P
     absent = replace(log, shared=tmp_path / "absent")
     absent.write(NOON_S, "sending", COMMAND, before="", after="", reply="", change="2")
     assert not (tmp_path / "absent").exists()
-    assert len(read_trail(own, shared)) == len(read_trail(own, tmp_path / "absent")) == 2
+    assert len(read_trail(own, shared, NAMES)) == len(read_trail(own, tmp_path / "absent", NAMES)) == 2
     assert (find_problem(tmp_path / "absent"), "Is a directory" in find_problem(shared)) == ("", True)
 
 
@@ -132,14 +136,51 @@ def test_a_command_and_its_line_in_the_log_are_one_change(tmp_path: Path, consol
     own, shared = tmp_path / "audit.jsonl", tmp_path / "changes.jsonl"
     write_changes(own, "done", command=console)
     shared.write_text(logged(NOON_S - 3600, "root", log))
-    assert [record.command for record in read_trail(own, shared)] == [console]
+    assert [record.command for record in read_trail(own, shared, NAMES)] == [console]
+
+
+def test_a_trail_has_the_changes_to_one_server_alone(tmp_path: Path) -> None:
+    own, shared = tmp_path / "audit.jsonl", tmp_path / "changes.jsonl"
+    write_changes(own, "done", "sending", command=COMMAND, server="demo")
+    shared.write_text(logged(NOON_S - 3597, "root", "set queue workq started = True"))
+    assert [(record.server, record.stage, record.logged) for record in read_trail(own, shared, NAMES)] == [
+        ("hpc1", "done", True)
+    ]
+    assert read_trail(own, None, NAMES) == []
+    assert [record.stage for record in read_trail(own, None, ("demo",))] == [UNCONFIRMED, "done"]
+
+
+@pytest.mark.parametrize(
+    ("written", "names", "is_found"),
+    [
+        ("hpc1", ("hpc1.site.org", "hpc1"), True),
+        ("hpc1.site.org", ("hpc1",), True),
+        ("HPC1.Site.org.", ("hpc1.site.org",), True),
+        ("batch", ("hpc1.site.org", "hpc1", "batch"), True),
+        ("hpc1.other.org", ("hpc1.site.org",), False),
+        ("hpc10", ("hpc1",), False),
+        ("", ("hpc1",), False),
+    ],
+)
+def test_a_server_is_found_by_any_of_its_names(
+    tmp_path: Path, written: str, names: tuple[str, ...], is_found: bool
+) -> None:
+    own = tmp_path / "audit.jsonl"
+    write_changes(own, "done", server=written)
+    assert bool(read_trail(own, None, names)) is is_found
+
+
+def test_the_name_to_write_down_is_the_one_with_the_domain() -> None:
+    assert names_of("hpc1", "hpc1.site.org", "batch") == ("hpc1.site.org", "batch")
+    assert names_of("hpc1", "hpc2.site.org", "hpc1") == ("hpc1", "hpc2.site.org")
+    assert names_of("hpc1.site.org", "hpc1", "") == ("hpc1.site.org",)
 
 
 def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    assert read_trail(path) == []
+    assert read_trail(path, None, NAMES) == []
     path.write_bytes(b'{"time": "yesterday"}\n[1]\n\xff\n{"stage": "done"}\nhalf a li\n')
-    assert read_trail(path) == []
+    assert read_trail(path, None, NAMES) == []
 
 
 def after_a_change() -> World:
@@ -154,7 +195,7 @@ def test_what_changed_names_who_did_it_where_the_audit_file_tells(tmp_path: Path
     assert any("u:carol in workq: ncpus none → 64" in plain(line) for line in changed_lines(world, [], 5))
     path = tmp_path / "audit.jsonl"
     write_changes(path, "done")
-    records = [record._replace(time_s=NOON_S) for record in read_trail(path)]
+    records = [record._replace(time_s=NOON_S) for record in read_trail(path, None, NAMES)]
     told = [plain(line) for line in changed_lines(world, records, 5)]
     assert told[1].endswith("u:carol in workq: ncpus none → 64 by root from 10.0.0.7 port 50022")
     other = [record._replace(command=record.command.replace("carol", "bob")) for record in records]
