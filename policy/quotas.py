@@ -278,12 +278,21 @@ class Quotas:
         return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)), "ncpus", job.queue)
 
     def numbers_of(self, over: Standing, job: Job, where: Placement | None = None) -> tuple[tuple[str, Number], ...]:
-        """The numbers of a reason that a job exceeds this entry; what it needs of it where its request does not
-        tell."""
+        """The numbers of a reason that a job exceeds this entry; what it needs of it where its request does not tell,
+        and that this ``varies`` where it depends on the vnodes that it has to itself."""
         numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
         need = self.needs(job, where)[over.resource]
-        kept = (("need", need),) if need != job.request.amount(over.resource) else ()
+        kept: tuple[tuple[str, Number], ...] = ()
+        if self._lone or job.request.exclusive or need != job.request.amount(over.resource):
+            kept = (("need", need),)
+        if kept and self.varies(job, over.resource):
+            kept = (*kept, ("varies", 1))
         return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
+
+    def varies(self, job: Job, resource: str) -> bool:
+        """Whether it depends on where a job runs how much of a resource it keeps others from."""
+        world = self._world
+        return not world.usage.keeps_alike(world, world.vnodes_of(job.queue), job.request, resource)
 
     def _wide_kinds(self, queue: str) -> tuple[bool, bool]:
         """Whether some quota or priority that binds the queue is a group's, and whether some is a project's."""
@@ -304,11 +313,12 @@ class Lefts:
     """What everybody in one queue may still use at one moment: for the many jobs of which only the first entry that
     they would exceed matters."""
 
-    __slots__ = ("_entries", "_known", "_left", "_of_all", "_queue", "_quotas", "_wide")
+    __slots__ = ("_entries", "_known", "_left", "_lone", "_of_all", "_queue", "_quotas", "_wide")
 
     def __init__(self, quotas: Quotas, queue: Queue, *, simple: bool) -> None:
         self._quotas = quotas
         self._queue = queue.name
+        self._lone = not simple
         self._known: dict[tuple[object, Request], object] = {}
         tables = quotas.tables(queue.name)
         # Where one table of cores is all there is, two look-ups tell.
@@ -360,8 +370,11 @@ class Lefts:
         over = self._quotas.exceeded_by(job)
         if over is None:
             return None
-        kept = self._quotas.needs(job)[over.resource] if job.request.exclusive or job.job_wide else 0
-        return (over.scope, over.resource, over.entity, kept)
+        # Where the request does not tell what it needs, the numbers of the reason do.
+        kept, varies = 0, False
+        if self._lone or job.request.exclusive or job.job_wide:
+            kept, varies = self._quotas.needs(job)[over.resource], self._quotas.varies(job, over.resource)
+        return (over.scope, over.resource, over.entity, kept, varies)
 
     def _look_up(self, kind: str, name: str) -> float:
         entries = self._entries or {}

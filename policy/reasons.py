@@ -173,6 +173,8 @@ def _within(facts: Facts) -> str:
     used, need, limit = facts["used"], facts["need"], facts["limit"]
     if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
         return ""
+    if "varies" in facts:
+        return "; it counts with all of the vnodes that it has to itself, so with more or less on others"
     back = f"once {used + need - limit} of these are given back, or " if need <= limit else ""
     going = facts.get("going", 0)
     enough = used + need + (going if isinstance(going, int) else 0)

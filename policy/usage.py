@@ -107,6 +107,21 @@ class Usage:
         )
         return asked + max(0, whole - of_these)
 
+    def keeps_alike(self, world: World, vnodes: int, request: Request, resource: str) -> bool:
+        """Whether such a job keeps others from as much of a resource on whichever of these vnodes it is: it has none of
+        them to itself, or any, and what comes with each is the same."""
+        capacity = world.capacity
+        inventory, vnodes = capacity.inventory, vnodes & capacity.usable
+        held = capacity.sharing.held_alone(vnodes, request)
+        if not held or vnodes & ~held:
+            return not held
+        amounts = {dict(kind).get(resource, 0) for kind, mask in inventory.kinds() if mask & vnodes}
+        if inventory.one_vnode_per_host or not (request.sharing == "exclhost" or capacity.sharing.gives_hosts):
+            return len(amounts) < 2
+        # Some hosts may go whole: alike are only those of which each vnode brings the same, and each host.
+        sums = zip(inventory.host_sums(inventory.everywhere, resource), inventory.hosts())
+        return len(amounts) < 2 and len({amount for amount, host in sums if host & vnodes}) < 2
+
     def _count_asked(self, world: World, counts: _Counts, run: Run, sign: int) -> None:
         job = run.job
         scopes = self._asked_scopes.get(job.queue)

@@ -66,3 +66,14 @@ def test_one_that_could_never_fit_says_so() -> None:
     assert codes(plan_for(cluster([vnode("v1")], waiting, [run("1", "a", "v1=4")]))) == {
         "2": "reserved", "3": "never-fits", "4": "never-fits",
     }  # fmt: skip
+
+
+def test_jobs_that_keep_whole_vnodes_of_their_own_each_tell_what_they_ask_of_the_quota() -> None:
+    """Vnodes that give themselves whole: behind the head 3 asks for what it keeps, 4 for less of as much."""
+    vnodes = [vnode("v1", sharing="force_excl"), vnode("v2", sharing="force_excl")]
+    waiting = [job("2", "dave", "8"), job("3", "bob", "4", 900), job("4", "bob", "2", 900)]
+    runs = [run("1", "alice", "v1=4"), run("5", "alice", "v2=1")]
+    plan = plan_for(cluster(vnodes, waiting, runs, queues=[queue("[u:bob=2],[u:alice=9],[u:dave=9]")]))
+    for each in waiting[1:]:
+        told = next(tried for tried in reason(plan, each.id).tried if tried.code == "over-quota")
+        assert "u:bob would use 0 + 4 of a quota of 2" in told.sentence(each, plan.time_s)
