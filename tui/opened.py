@@ -44,7 +44,7 @@ def run_console(
     try:
         site = read_site(console_files(os.environ))
         if demo:
-            source = simulation = open_demo(trace, size)
+            source = simulation = open_demo(trace, size, settings_path)
         else:
             source, simulation = open_any(os.environ, server, settings_path)
     except (NoServerError, SettingsError, SiteError, SourceError) as error:

@@ -20,7 +20,7 @@ def settings_option(command: F) -> F:
         "settings_path",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="The policy file to decide with. [/etc/pbsteer/policy.toml, else defaults]",
+        help="The policy file to decide with. [/etc/pbsteer/policy.toml, else defaults; of a demo the defaults]",
     )
     return option(command)
 
@@ -45,7 +45,7 @@ def open_source(*, demo: bool, server: str, settings_path: Path | None) -> Any:
         raise click.UsageError("--demo and --server: give one of them, not both")
     try:
         if demo:
-            return open_demo()
+            return open_demo(settings=settings_path)
         source = open_real(os.environ, server, settings_path)
     except (NoServerError, SettingsError) as error:
         raise click.ClickException(str(error)) from error

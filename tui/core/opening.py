@@ -7,11 +7,13 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooks.state import LAST_PASS, State, state_folder
 from policy import Settings, SettingsError
+from policy.settings import AlertSettings, ServerSettings
 from tui.core.pbs_place import DEFAULT_CONF, PbsPlace, find_pbs
 from tui.core.real import RealSource
 from tui.core.simulated import SimSource
@@ -81,27 +83,38 @@ def _without_own_file(place: PbsPlace, error: SettingsError) -> RealSource:
     return RealSource(place, settings, f"{'; '.join(error.problems)}; going on with {whose}")
 
 
-def open_demo(trace: Path | None = None, size: str = "") -> SimSource:
-    """The simulated cluster, standing still until it is started; with the jobs of a trace where one is given.
+def open_demo(trace: Path | None = None, size: str = "", settings: Path | None = None) -> SimSource:
+    """The simulated cluster, standing still until it is started; with the jobs of a trace where one is given, and with
+    hooks that run by the file of ``settings`` where one is named, else by the built-in ones.
 
-    Raises :class:`tui.core.source.SourceError` for a trace that cannot be loaded.
+    Raises :class:`tui.core.source.SourceError` for a trace that cannot be loaded, and :class:`policy.SettingsError`.
     """
+    policy = Settings() if settings is None else for_demo(read_settings(settings))
     # The simulated server brings the bundled hooks with it; a console on a real server starts without them.
     from sim.demo import DemoCluster  # noqa: PLC0415
     from sim.scratch import Scratch  # noqa: PLC0415
 
-    cluster = DemoCluster(seed=DEMO_SEED) if trace is None else cluster_of_trace(trace, size)
-    return SimSource(cluster, cluster_of_trace, Scratch("pbsteer-demo-audit-"))
+    def load(trace: Path, size: str) -> DemoCluster:
+        return cluster_of_trace(trace, size, policy)
+
+    cluster = DemoCluster(seed=DEMO_SEED, settings=policy) if trace is None else load(trace, size)
+    return SimSource(cluster, load, Scratch("pbsteer-demo-audit-"))
 
 
-def cluster_of_trace(trace: Path, size: str) -> DemoCluster:
+def for_demo(settings: Settings) -> Settings:
+    """The same without what reaches out of the cluster: a demo alerts nobody, and its files are the user's alone."""
+    server = replace(settings.server, journal_group=ServerSettings().journal_group)
+    return replace(settings, server=server, alerts=AlertSettings())
+
+
+def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -> DemoCluster:
     """A simulated cluster as the trace's own, or of NODESxCORES. Raises :class:`tui.core.source.SourceError`."""
     from sim.demo import DemoCluster  # noqa: PLC0415 - as above
     from sim.trace import read_trace  # noqa: PLC0415
     from sim.workload import Cluster  # noqa: PLC0415
 
     try:
-        return DemoCluster(trace=read_trace(trace, Cluster.parse(size) if size else None))
+        return DemoCluster(trace=read_trace(trace, Cluster.parse(size) if size else None), settings=settings)
     except ValueError as error:
         raise SourceError(str(error)) from error
 
@@ -113,5 +126,5 @@ def open_any(environment: Mapping[str, str], server: str, settings: Path | None)
     except NoServerError:
         if server:
             raise
-        demo = open_demo()
+        demo = open_demo(settings=settings)
         return demo, demo
