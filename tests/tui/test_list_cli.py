@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import NOON_S, ScriptedSource
 from tui.cli import main
 
 
@@ -50,6 +50,30 @@ def test_json_is_one_object_with_typed_values(source: ScriptedSource) -> None:
     data = json.loads(run("vnodes", "--json", "--filter", "user:=alice").output)
     assert (data["table"], data["filter"]) == ("vnodes", "user:=alice")
     assert [(row["vnode"], row["used"], row["cores"]) for row in data["rows"]] == [("v1", 8, 8), ("v2", 4, 8)]
+
+
+def test_attributes_are_typed_and_times_are_seconds(source: ScriptedSource) -> None:
+    source.set_job("13.hpc1", **{"Resource_List.mem": "512mb", "Priority": "-3", "Job_Name": "12"})
+    columns = "id,Resource_List.mem,ctime,Priority,Resource_List.walltime,Job_Name"
+    data = json.loads(run("jobs", "--columns", columns, "--filter", "user:bob", "--json").output)
+    (row,) = data["rows"]
+    assert row == {
+        "id": "13.hpc1",
+        "Resource_List.mem": 512 << 10,
+        "ctime": int(NOON_S - 3600),
+        "Priority": -3,
+        "Resource_List.walltime": 7200,
+        "Job_Name": "12",
+    }
+
+
+def test_a_queues_reservation_is_a_point_in_time_that_sorts_and_filters(source: ScriptedSource) -> None:
+    data = json.loads(run("queues", "--json", "--sort", "reserved").output)
+    told = {row["queue"]: row["reserved"] for row in data["rows"]}
+    assert told == {"workq": NOON_S + 5400, "gpu": None}
+    assert "in 1 h 30" in run("queues").output
+    assert [row["queue"] for row in rows("queues", "--filter", "reserved:<2h")] == ["workq"]
+    assert rows("queues", "--filter", "reserved:<1h") == []
 
 
 def test_quotas_are_of_every_queue_or_of_one(source: ScriptedSource) -> None:

@@ -8,11 +8,12 @@ seconds.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
 from policy.units import UnitError, parse_duration_s, parse_size_kib
+from tui.core.attribute_types import typed
 from tui.core.columns import Column
 from tui.core.facts import Attributes
 from tui.core.filters import Value
@@ -40,8 +41,9 @@ def value_of(text: str | None) -> Value:
     return text
 
 
-def attribute_column(name: str, attributes_of: AttributesOf[Key]) -> Column[Key]:
-    """A column over one attribute: its cell is PBS's text."""
+def attribute_column(name: str, attributes_of: AttributesOf[Key], resources: Mapping[str, Attributes]) -> Column[Key]:
+    """A column over one attribute: its cell is PBS's text, and as data it has the attribute's type. ``resources`` are
+    the server's, which say their types."""
 
     def text(key: Key) -> str | None:
         return (attributes_of(key) or {}).get(name)
@@ -54,7 +56,7 @@ def attribute_column(name: str, attributes_of: AttributesOf[Key]) -> Column[Key]
         lambda key: ((safe(text(key) or "-"), ""),),
         rank=1,
         most=_MOST_CELLS,
-        told=text,
+        told=lambda key: typed(name, text(key), resources),
     )
 
 

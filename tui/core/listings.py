@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from policy.limits import EntityKey
 from tui.core.attributes import AttributesOf, attribute_column, find_attribute
 from tui.core.columns import Column, Sort, arrange, chosen, fields, numbers, usual
+from tui.core.facts import Attributes
 from tui.core.filters import Value, parse_filter
 from tui.core.job_rows import job_columns, job_fields_also
 from tui.core.lines import safe
@@ -23,12 +24,14 @@ QuotaKey = tuple[str, EntityKey]
 
 
 class Listing(NamedTuple, Generic[Key]):
-    """A table of one world: all keys in their own order, columns, more fields of the filter, attributes."""
+    """A table of one world: all keys in their own order, columns, more fields of the filter, attributes, and the
+    server's resources."""
 
     keys: Sequence[Key]
     columns: list[Column[Key]]
     also: Mapping[str, Callable[[Key], Value]]
     attributes_of: AttributesOf[Key] | None
+    resources: Mapping[str, Attributes]
 
     def column(self, name: str) -> Column[Key]:
         """A column by name, or one over PBS's attribute of that name. Raises ValueError naming what there is."""
@@ -37,7 +40,7 @@ class Listing(NamedTuple, Generic[Key]):
             return found
         spelled = find_attribute(name, self.keys, self.attributes_of) if self.attributes_of else None
         if spelled and self.attributes_of:
-            return attribute_column(spelled, self.attributes_of)
+            return attribute_column(spelled, self.attributes_of, self.resources)
         also = ", and PBS's attributes" if self.attributes_of else ""
         raise ValueError(f"no column {name!r}; there are {', '.join(column.name for column in self.columns)}{also}")
 
@@ -67,17 +70,19 @@ class Listing(NamedTuple, Generic[Key]):
 
 def jobs(world: World) -> Listing[str]:
     """Jobs and arrays: what runs, what waits in the order of the plan's turns, what is held."""
-    return Listing(world.job_ids, job_columns(world), job_fields_also(world), world.job)
+    return Listing(world.job_ids, job_columns(world), job_fields_also(world), world.job, world.picture.resources)
 
 
 def vnodes(world: World) -> Listing[str]:
     """Vnodes by name."""
-    return Listing(world.vnode_names, vnode_columns(world), vnode_fields_also(world), world.picture.vnodes.get)
+    seen = world.picture
+    return Listing(world.vnode_names, vnode_columns(world), vnode_fields_also(world), seen.vnodes.get, seen.resources)
 
 
 def queues(world: World) -> Listing[str]:
     """Execution queues, those with most jobs first."""
-    return Listing(execution_queues(world), queue_columns(world), {}, world.picture.queues.get)
+    seen = world.picture
+    return Listing(execution_queues(world), queue_columns(world), {}, seen.queues.get, seen.resources)
 
 
 def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]:
@@ -90,7 +95,7 @@ def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]
     for column in next(iter(by_queue.values()), {}).values():
         columns.append(_over_queues(column, by_queue))
     keys = [(name, entity) for name in rows for entity in rows[name]]
-    return Listing(keys, columns, {}, None)
+    return Listing(keys, columns, {}, None, {})
 
 
 def _over_queues(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tui.core.durations import clock_time, day_and_time, short_span
+import math
+
+from tui.core.durations import day_and_time, short_span
 from tui.core.facts import (
     RUNNING_STATES,
     Attributes,
@@ -85,15 +87,11 @@ def _seat(attributes: Attributes) -> tuple[str, str]:
     return safe(attributes.get("comment", "")), "dim"
 
 
-def reservation(world: World, queue: str) -> str:
-    """When the head of this queue is reserved to start: ``15:10, in 1 h 08``; empty where nothing is reserved."""
+def reserved_at(world: World, queue: str) -> float | None:
+    """When the head of this queue is reserved to start, in seconds since 1970; None where nothing is reserved."""
     head = head_of(world, queue)
-    if head is None or world.decision is None:
-        return ""
-    estimate = next((estimate for estimate in world.decision.plan.estimates if estimate.id == head), None)
-    if estimate is None:
-        return ""
-    return f"{clock_time(estimate.at_s)}, in {short_span(estimate.at_s - world.now_s)}"
+    at_s = None if head is None or world.decision is None else world.decision.estimates.get(head)
+    return at_s if at_s is not None and math.isfinite(at_s) else None
 
 
 def head_of(world: World, queue: str) -> str | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tui.core.columns import Column
+from tui.core.durations import clock_time, short_span
 from tui.core.facts import amount, short_id, user_of
 from tui.core.lines import Line, safe
-from tui.core.outcomes import head_of, reservation
+from tui.core.outcomes import head_of, reserved_at
 from tui.core.world import World
 
 
@@ -59,11 +60,17 @@ def queue_columns(world: World) -> list[Column[str]]:
             "reserved",
             "reserved",
             22,
-            lambda name: reservation(world, name),
-            lambda name: ((reservation(world, name), ""),),
+            lambda name: reserved_at(world, name),
+            lambda name: ((show_reserved(reserved_at(world, name), world.now_s), ""),),
             rank=1,
+            asked=lambda name: None if (at_s := reserved_at(world, name)) is None else at_s - world.now_s,
         ),
     ]
+
+
+def show_reserved(at_s: float | None, now_s: float) -> str:
+    """``15:10, in 1 h 08``; empty where nothing is reserved."""
+    return "" if at_s is None else f"{clock_time(at_s)}, in {short_span(at_s - now_s)}"
 
 
 def head_line(world: World, queue: str) -> Line:

@@ -122,8 +122,12 @@ class TableView(View, Generic[Key]):
         if attributes_of is None:
             return columns
         known = {column.name for column in columns}
+
+        def over(name: str) -> Column[Key]:
+            return attribute_column(name, attributes_of, world.picture.resources)
+
         more = dict.fromkeys([*self.layout_chosen.columns, self.layout_chosen.sort.column])
-        return [*columns, *(attribute_column(name, attributes_of) for name in more if name and name not in known)]
+        return [*columns, *(over(name) for name in more if name and name not in known)]
 
     def parse(self, text: str) -> Filter[Key]:
         """A filter over the columns' fields, those beside them, and PBS's attributes. Raises :class:`FilterError`."""
@@ -133,7 +137,9 @@ class TableView(View, Generic[Key]):
 
         def of_attribute(name: str) -> Callable[[Key], Value] | None:
             spelled, attributes_of = self._spelling(name), self.attributes(world)
-            return attribute_column(spelled, attributes_of).value if spelled and attributes_of else None
+            if not spelled or attributes_of is None:
+                return None
+            return attribute_column(spelled, attributes_of, world.picture.resources).value
 
         columns = self.columns(world)
         return parse_filter(text, {**self.more_fields(world), **fields(columns)}, of_attribute, numbers(columns))
@@ -282,7 +288,7 @@ class TableView(View, Generic[Key]):
         spelled = self._spelling(name) if found is None else None
         attributes_of = self.attributes(world)
         if spelled and attributes_of is not None:
-            return attribute_column(spelled, attributes_of)
+            return attribute_column(spelled, attributes_of, world.picture.resources)
         if found is None:
             also = ", and PBS's attributes" if attributes_of is not None else ""
             raise ValueError(f"{what}: no column {name!r} here; there are {', '.join(c.name for c in columns)}{also}")

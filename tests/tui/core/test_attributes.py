@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui.core.attribute_types import typed
 from tui.core.attributes import attribute_column, attribute_names, find_attribute, value_of
 from tui.core.columns import Sort, arrange
 from tui.core.completing import complete_filter
@@ -28,12 +30,40 @@ def test_attributes_are_counted_in_one_unit() -> None:
 
 
 def test_an_attribute_sorts_by_amount_and_shows_pbs_own_text() -> None:
-    mem = attribute_column("Resource_List.mem", JOBS.get)
+    mem = attribute_column("Resource_List.mem", JOBS.get, {})
     assert list(arrange(list(JOBS), [mem], None, Sort(mem.name, down=True))) == ["1", "2", "3"]
     assert [plain(mem.show(key)) for key in JOBS] == ["4gb", "512mb", "-"]
     assert mem.told is not None
-    assert mem.told("1") == "4gb"
-    assert "\x1b" not in plain(attribute_column("Job_Name", JOBS.get).show("1"))
+    assert mem.told("1") == 4 << 20
+    assert "\x1b" not in plain(attribute_column("Job_Name", JOBS.get, {}).show("1"))
+
+
+RESOURCES = {"scratch": {"type": "size"}, "ratio": {"type": "float"}, "tag": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "data"),
+    [
+        ("Resource_List.mem", "4gb", 4 << 20),
+        ("resources_used.mem", "100", 1),
+        ("Resource_List.scratch", "1mb", 1024),
+        ("Resource_List.walltime", "02:00:00", 7200),
+        ("Resource_List.ratio", "0.5", 0.5),
+        ("Resource_List.ratio", "nan", "nan"),
+        ("Resource_List.tag", "12", "12"),
+        ("Resource_List.unheard_of", "12", "12"),
+        ("Resource_List.ncpus", "many", "many"),
+        ("Priority", "-5", -5),
+        ("ctime", "1790000000", 1_790_000_000),
+        ("eligible_time", "00:01:05", 65),
+        ("Job_Name", "12", "12"),
+        ("comment", "02:00:00", "02:00:00"),
+        ("ctime", None, None),
+    ],
+)
+def test_as_data_an_attribute_has_its_type_where_that_is_known(name: str, text: str | None, data: object) -> None:
+    found = typed(name, text, RESOURCES)
+    assert (found, type(found)) == (data, type(data))
 
 
 def test_an_attribute_is_found_by_its_name_in_any_case() -> None:
