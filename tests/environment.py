@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, MutableMapping
 
 KEPT = frozenset({
-    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR",
+    "PATH", "HOME", "TMPDIR",
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
     "OPENBLAS_CORETYPE", "TEXTUAL_SNAPSHOT_TEMPDIR", "LAWS", "PBSTEER_ENGINE", "PBSTEER_CRIU",
 })  # fmt: skip

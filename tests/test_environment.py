@@ -17,6 +17,7 @@ HOSTILE = {
     "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "20", "LINES": "5", "LC_ALL": "C", "LANG": "tr_TR.UTF-8",
     "TZ": "Pacific/Chatham", "PYTHONPATH": "/nonexistent", "PYTHONWARNINGS": "error", "PYTHONUTF8": "0",
     "XDG_CONFIG_HOME": "/etc", "XDG_STATE_HOME": "/proc", "SUDO_USER": "eve", "SSH_CONNECTION": "1 2 3 4",
+    "USER": "eve", "LOGNAME": "eve",
     "TEXTUAL_ANIMATIONS": "none", "TEXTUAL_DRIVER": "no.such:Driver", "FORCE_COLOR": "1",
 }  # fmt: skip
 FRAGILE = (
@@ -25,6 +26,8 @@ FRAGILE = (
     "tests/tui/test_cli.py",
     "tests/tui/test_look.py",
     "tests/tui/core/test_site.py",
+    "tests/tui/core/test_quota_change.py",
+    "tests/tui/test_changing_cli.py",
     "tests/tui/core/test_job_times.py",
     "tests/sim/test_compare_cli.py",
 )

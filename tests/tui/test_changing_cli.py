@@ -65,7 +65,7 @@ def test_quota_set_refuses_what_cannot_be(source: ScriptedSource, arguments: tup
 def test_do_shows_the_command_asks_and_does_it(
     source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
 ) -> None:
-    monkeypatch.setattr("getpass.getuser", lambda: "root")
+    monkeypatch.setattr("tui.core.audit.account_name", lambda _: "root")
     monkeypatch.delenv("SUDO_USER", raising=False)
     assert line in run("do", *arguments, "--preview").output
     declined = run("do", *arguments, typed="n\n")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import getpass
 import json
 import os
+import pwd
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -39,17 +39,36 @@ class Actor:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> Actor:
-        """The logged-in user (with the one behind ``sudo``), and the remote address or the terminal."""
-        try:
-            user = getpass.getuser()
-        except (KeyError, OSError):
-            user = f"uid {os.getuid()}"
-        behind = environment.get("SUDO_USER")
+        """The account that runs this (for root with the one behind ``sudo``), and the remote address or the terminal.
+
+        The account is that of the process: ``LOGNAME`` says whatever its user wants. Only root can have come by
+        ``sudo``, so nobody else's ``SUDO_USER`` is believed, nor one that is no account here.
+        """
+        user = account_name(os.getuid())
+        behind = environment.get("SUDO_USER", "") if os.geteuid() == 0 else ""
+        if behind and not _is_account(behind):
+            behind = ""
         address = environment.get("SSH_CONNECTION", "").split()
         return cls(
             f"{user} (sudo from {behind})" if behind and behind != user else user,
             f"{address[0]} port {address[1]}" if len(address) > 1 else f"local on {socket.gethostname()}",
         )
+
+
+def account_name(uid: int) -> str:
+    """The name of an account; its number where it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _is_account(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except (KeyError, ValueError, UnicodeError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

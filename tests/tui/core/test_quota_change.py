@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, ScriptedSource, a_picture
-from tui.core.audit import Actor, AuditLog, audit_path
+from tui.core.audit import Actor, AuditLog, account_name, audit_path
 from tui.core.change import ChangeError, make
 from tui.core.facts import limit_entry
 from tui.core.quota_change import change_of, parse_quota
@@ -177,9 +179,37 @@ def test_the_audit_file_follows_xdg() -> None:
 
 
 def test_who_and_from_where_come_from_the_login() -> None:
-    actor = Actor.of_environment({"SUDO_USER": "eve", "SSH_CONNECTION": "10.0.0.7 5022 10.0.0.1 22"})
-    assert actor.user.endswith("(sudo from eve)")
-    assert actor.origin == "10.0.0.7 port 5022"
+    actor = Actor.of_environment({"SSH_CONNECTION": "10.0.0.7 5022 10.0.0.1 22"})
+    assert actor == Actor(pwd.getpwuid(os.getuid()).pw_name, "10.0.0.7 port 5022")
+
+
+def test_nobody_is_audited_under_a_name_that_they_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "daemon")
+    assert Actor.of_environment(os.environ).user == pwd.getpwuid(os.getuid()).pw_name
+
+
+@pytest.mark.parametrize(
+    ("effective", "said", "user"),
+    [
+        (0, "daemon", "admin (sudo from daemon)"),
+        (0, "admin", "admin"),
+        (0, "no-such-account", "admin"),
+        (0, "da\0emon", "admin"),
+        (0, "", "admin"),
+        (1, "daemon", "admin"),
+    ],
+)
+def test_the_user_behind_sudo_is_named_where_that_can_be_believed(
+    monkeypatch: pytest.MonkeyPatch, effective: int, said: str, user: str
+) -> None:
+    monkeypatch.setattr("tui.core.audit.account_name", lambda _: "admin")
+    monkeypatch.setattr("os.geteuid", lambda: effective)
+    assert Actor.of_environment({"SUDO_USER": said}).user == user
+
+
+def test_an_account_without_a_name_is_its_number() -> None:
+    assert account_name(2**31 - 7) == f"uid {2**31 - 7}"
 
 
 def test_what_was_done_although_the_server_ended_while_it_answered_is_done(audit: AuditLog) -> None:
