@@ -40,8 +40,7 @@ async def test_every_view_of_things_has_a_menu(
 ) -> None:
     async with open_console(source, audit, (130, 40)) as steered:
         await steered.press(*keys)
-        for text in texts:
-            assert text in steered.text
+        await steered.until_shown(*texts)
 
 
 async def test_the_menu_of_marked_rows_is_for_all_of_them(source: ScriptedSource, audit: Path) -> None:

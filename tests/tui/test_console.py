@@ -9,6 +9,7 @@ import pytest
 from tests.tui.scripted import ScriptedSimulation, ScriptedSource, a_job, changed, many_jobs
 from tests.tui.steering import open_console
 from tui.core.actions import VIEWS
+from tui.views.vnodes import OccupancyView
 
 
 async def test_it_says_which_server_in_which_mode_locked_and_how_old(source: ScriptedSource, audit: Path) -> None:
@@ -88,8 +89,24 @@ async def test_enter_leads_from_a_queue_vnode_or_user_to_its_jobs(
 ) -> None:
     async with open_console(source, audit) as steered:
         await steered.press(keys, "enter")
+        await steered.until_shown(filtered)
         assert steered.main.view_name == "jobs"
-        assert filtered in steered.text
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 12), (200, 60)])
+async def test_a_key_on_the_grid_acts_before_the_screen_has_laid_it_out(
+    source: ScriptedSource, audit: Path, size: tuple[int, int]
+) -> None:
+    async with open_console(source, audit, size) as steered:
+        steered.main.go("grid")
+        view = steered.main.view
+        assert isinstance(view, OccupancyView)
+        assert not view.grid_view.size.width, "nothing was laid out yet"
+        assert view.chosen == ("v1",)
+        expected = view.grid_view.room
+        await steered.until(lambda: view.grid_view.size.width)
+        await steered.pilot.pause()
+        assert view.grid_view.size == expected
 
 
 async def test_a_filter_stays_until_escape(source: ScriptedSource, audit: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.widget import Widget
 
 from tui.core.attributes import AttributesOf
 from tui.core.columns import Column
@@ -23,7 +25,9 @@ from tui.widgets.lines import LineView, Paper
 _AROUND = 5
 """The cells of the grid's title that are neither its heading nor its legend."""
 _ROOMY = 18
-"""From how many lines on five of them are about the cursor."""
+"""From how many lines on more of them are about the cursor."""
+_TOLD, _TOLD_AT_LENGTH = 3, 5
+"""How many lines are about the cursor."""
 
 
 class VnodesView(TableView[str]):
@@ -55,9 +59,9 @@ class OccupancyView(View):
 
     view_name = "grid"
     kind = "vnode"
-    DEFAULT_CSS = """
-    OccupancyView > .told { height: 3; }
-    OccupancyView.roomy > .told { height: 5; }
+    DEFAULT_CSS = f"""
+    OccupancyView > .told {{ height: {_TOLD}; }}
+    OccupancyView.roomy > .told {{ height: {_TOLD_AT_LENGTH}; }}
     """
 
     def __init__(self) -> None:
@@ -90,12 +94,20 @@ class OccupancyView(View):
             return
         world = self.shown.world
         self._who = who = occupants(world) if self.by_user else None
+        self.grid_view.room = self._room()
         self.grid_view.show(world, who)
         self._ranks = rank(world, self.mode)
         heading = f"grid · {len(world.picture.vnodes):,} vnodes"
         meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, who)
         self.title(((heading, "title"), (f" · {meant}", "")))
         self.tell()
+
+    def _room(self) -> Size:
+        """What the grid gets of the room that all views share. A key may come before the screen has given it: it acts
+        on the cell that is about to be shown."""
+        whole = self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
+        about = _TOLD_AT_LENGTH if whole.height >= _ROOMY else _TOLD
+        return Size(whole.width, max(1, whole.height - 1 - about))
 
     def tell(self) -> None:
         """Say what the cursor is on."""

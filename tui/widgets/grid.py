@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.geometry import Size
 from textual.message import Message
 
 from tui.core.grid import Cell, Grid, lay_out, row_labels
@@ -24,6 +25,8 @@ class GridView(LineView):
         self.grid = Grid((), 1, 1)
         self._labels: list[str] = []
         self._index = 0
+        self.room = Size(0, 0)
+        """What it will be laid out for once it has been on the screen: until then it has no size of its own."""
 
     @property
     def cell(self) -> Cell | None:
@@ -37,9 +40,10 @@ class GridView(LineView):
 
     def update(self) -> None:
         """Lay out for the room there is, then repaint what changed; the cursor stays on its vnode."""
-        if self._world is not None and self.size.width:
+        size = self.size if self.size.width else self.room
+        if self._world is not None and size.width:
             here = self.cell
-            self.grid = lay_out(self._world, self.size.width, self.size.height, self._who)
+            self.grid = lay_out(self._world, size.width, size.height, self._who)
             self._labels = row_labels(self.grid)
             if here is not None:
                 first = here.vnodes[0]
