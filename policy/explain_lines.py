@@ -97,7 +97,7 @@ class Facts:
 
     def tested(self, job: Job, reason: Reason) -> list[Line]:
         """With what estimate a job was tested that passes a reservation, and why with all of it (P3)."""
-        at_s, head = float(reason.number("before_s")), reason.number("head")
+        at_s, head = float(reason.number("before_s")), show_job(str(reason.number("head")))
         if not self._estimates.shrinks:
             return []
         promised_s = self._longest.promised_s(job)

@@ -20,7 +20,8 @@ def settings_option(command: F) -> F:
         "settings_path",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="The policy file to decide with. [/etc/pbsteer/policy.toml, else defaults; of a demo the defaults]",
+        help="The policy file to decide with. [/etc/pbsteer/policy.toml, else what the hooks run with, else the"
+        " built-in settings; of a demo the latter]",
     )
     return option(command)
 

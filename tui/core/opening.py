@@ -66,6 +66,8 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
             " --demo looks at the simulated cluster instead"
         )
     try:
+        if settings is None and not DEFAULT_POLICY.exists():
+            return RealSource(place, _applied(place) or Settings())
         return RealSource(place, chosen_settings(settings))
     except SettingsError as error:
         if settings is not None:
@@ -76,11 +78,17 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
 def _without_own_file(place: PbsPlace, error: SettingsError) -> RealSource:
     """The server by the settings that its hooks run with, since the host's own file, which the next apply would take,
     is broken; by the built-in ones where they cannot be read."""
-    settings, whose = Settings(), "the built-in settings"
+    applied = _applied(place)
+    whose = "the built-in settings" if applied is None else "the settings that the hooks run with"
+    return RealSource(place, applied or Settings(), f"{'; '.join(error.problems)}; going on with {whose}")
+
+
+def _applied(place: PbsPlace) -> Settings | None:
+    """The settings that the last pass ran with; None where they cannot be read."""
     with contextlib.suppress(SettingsError, KeyError):
         published = State(state_folder(str(place.home))).read_published(LAST_PASS)["settings"]
-        settings, whose = Settings.from_data(published, LAST_PASS), "the settings that the hooks run with"
-    return RealSource(place, settings, f"{'; '.join(error.problems)}; going on with {whose}")
+        return Settings.from_data(published, LAST_PASS)
+    return None
 
 
 def open_demo(trace: Path | None = None, size: str = "", settings: Path | None = None) -> SimSource:

@@ -55,6 +55,16 @@ def test_else_the_built_in_ones(environment: dict[str, str], tmp_path: Path, pub
     assert source.complaint.endswith("going on with the built-in settings")
 
 
+def test_without_a_file_of_the_host_what_the_hooks_run_with_is_taken(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "policy.toml").unlink()
+    assert open_real(environment, "", None).settings() == Settings()
+    publish(tmp_path, APPLIED.to_data())
+    source = open_real(environment, "", None)
+    assert (source.settings(), source.complaint) == (APPLIED, "")
+
+
 def test_a_file_that_was_named_has_to_be_right(environment: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="not TOML"):
         open_real(environment, "", tmp_path / "policy.toml")
