@@ -17,7 +17,8 @@ from policy.cluster import Job, Run
 from policy.ledger import Ledger
 from policy.limits import EntityKey, show_entity
 from policy.offers import Rights
-from policy.quotas import Quotas
+from policy.placement import Placement
+from policy.quotas import Quotas, Standing
 from policy.reasons import Number, Reason
 from policy.reservation import HeadGuard
 from policy.settings import Settings
@@ -205,7 +206,7 @@ class Preemption:
                 if room is None and guard is None:
                     self._still.note_failed(alike, free)
             if room is not None:
-                over = self._quotas.exceeded_by(job, room.placement) if rights == Rights(True, BASE) else None
+                over = self._exceeds_there(job, rights, room.placement)
                 if over is None:
                     return self._selection.as_found(job, rights, room)
                 # An exclusive job shows what it keeps only where it is.
@@ -224,6 +225,10 @@ class Preemption:
             known.pop(shape, None)
         self._exempting[shape] = (job.left_s, closed.extent, exempt)
         return exempt
+
+    def _exceeds_there(self, job: Job, rights: Rights, placement: Placement) -> Standing | None:
+        """The entry that a job which preempts by its quota alone would exceed there."""
+        return self._quotas.exceeded_by(job, placement) if rights == Rights(True, BASE) else None
 
     def _left_over(
         self, job: Job, allowed: int, guard: HeadGuard | None, closed: Closed, after_victims: Capacity
@@ -307,9 +312,10 @@ class Preemption:
 
         # Those that have run longest are the first to be enough.
         room = self._selection.oldest_first(job, rights, search(), pool)
-        room = room or self._selection.select(job, rights, search(), pool)
-        if room is None:
-            return None
+        if room is None or self._exceeds_there(job, rights, room.placement):
+            room = self._selection.select(job, rights, search(), pool)
+            if room is None or self._exceeds_there(job, rights, room.placement):
+                return None
         exempt_s = self._settings.exempt_s
         first_s = min(run.start_s for run in self._candidates.pool(usable).exempt) + exempt_s
         enough_s = max(first_s, max(run.start_s for run in room.runs) + exempt_s)

@@ -183,3 +183,15 @@ def test_a_start_that_puts_its_owner_over_quota_asks_for_another_pass() -> None:
     assert (started(plan), victims(plan), plan.again) == (["9"], {}, True)
     then = plan_for(plan.started, None, plan.ledger)
     assert (victims(then), then.again) == ({"2": "8"}, False)
+
+
+def test_a_job_does_not_wait_for_exempt_runs_where_it_would_exceed_its_quota() -> None:
+    """2 is within its quota of 8 on v1, which nobody has to leave; on v2, once 1 is not exempt, it would keep 16."""
+    vnodes = [vnode("v1", 4), vnode("v2", 16)]
+    runs = [run("1", "bob", "v2=16"), run("3", "carol", "v1=4")]
+    waiting = [job("2", "alice", "1", place="excl")]
+    queues = [queue("[u:alice=8],[u:bob=0],[u:carol=4]")]
+    settings = quota_settings(exempt_s=100)
+    tried = [plan_for(cluster(vnodes, waiting, runs, queues=queues, now_s=now_s), settings) for now_s in (10, 100)]
+    codes_tried = [[each.code for each in plan.reasons()["2"][1].tried] for plan in tried]
+    assert codes_tried == [["no-victims"], ["over-quota"]]
