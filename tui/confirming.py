@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -47,7 +48,22 @@ def demand_confirmation(deed: Deed, server: str, *, yes: bool, typed: str, may_a
         raise click.UsageError(f"{deed.title} on {server} asks for --confirm {asked!r}{instead}")
     if not may_ask:
         raise click.UsageError(f"{deed.title} on {server} asks for --yes")
-    if not asked:
-        click.confirm(f"{deed.title} on {server}?", abort=True)
-    elif not is_confirmed(asked, click.prompt(f"{deed.title} on {server}: type {asked} to do it", prompt_suffix=" > ")):
+    try:
+        answer = _ask(deed, server, asked)
+    except click.Abort as error:
+        if sys.stdin.isatty():
+            raise
+        # Nobody answered, as in a script: what it lacks is an option.
+        option = f"--confirm {asked!r}" if asked else "--yes"
+        raise click.UsageError(f"{deed.title} on {server} asks for {option} where there is no terminal") from error
+    if not asked and not answer:
+        raise click.Abort
+    if asked and not is_confirmed(asked, answer):
         raise click.ClickException(f"not done: asked for was {asked!r}")
+
+
+def _ask(deed: Deed, server: str, asked: str) -> str:
+    """What was answered; empty for no. Raises :class:`click.Abort` where nothing was."""
+    if not asked:
+        return "yes" if click.confirm(f"{deed.title} on {server}?") else ""
+    return str(click.prompt(f"{deed.title} on {server}: type {asked} to do it", prompt_suffix=" > "))

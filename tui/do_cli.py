@@ -103,6 +103,7 @@ def _deed(verb: Verb, world: World, words: tuple[str, ...], user: str) -> Deed:
     value, typed = verb.read(words)
     if not typed or (verb.value and not value):
         raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")
+    verb.demand_value(world, value)
     return verb.deed(world, Order(full_names(world, verb.kind, typed), value, user))
 
 

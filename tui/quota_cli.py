@@ -67,7 +67,11 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
             click.echo("  " + plain(row(placed, entity)).rstrip())
 
 
-@quota.command("set")
+_NEGATIVE_IS_A_VALUE = {"ignore_unknown_options": True}
+"""So that ``-5`` is refused for what it is, and not as an option."""
+
+
+@quota.command("set", context_settings=_NEGATIVE_IS_A_VALUE)
 @click.argument("queue")
 @click.argument("user")
 @click.argument("cores")
@@ -82,7 +86,7 @@ def set_(*, queue: str, user: str, cores: str, **options: Any) -> None:
     _set(queue, user, cores, "quota", "", **options)
 
 
-@click.command()
+@click.command(context_settings=_NEGATIVE_IS_A_VALUE)
 @click.argument("queue")
 @click.argument("user")
 @click.argument("number", metavar="N")

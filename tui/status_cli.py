@@ -71,7 +71,9 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     if found is None:
         raise click.ClickException(f"job {job!r} is not on {world.server_name or source.name}")
     if form is not None:
-        click.echo(_list(world, found, form), nl=False)
+        text = _list(world, found, form)
+        data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"
+        click.echo(data if as_json else text, nl=False)
         return
     if as_json:
         click.echo(json.dumps(explanation_data(world, found)))

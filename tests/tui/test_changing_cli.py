@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.queues import MODE_ATTRIBUTE
+from hooks.resources import PAUSED
 from tests.tui.commands import run, script_commands
 from tests.tui.scripted import ScriptedSource
 
@@ -138,3 +139,42 @@ def test_priority_sets_a_users_priority_in_a_queue(source: ScriptedSource) -> No
     done = run("priority", "workq", "alice", "10", "--yes")
     assert done.exit_code == 0, done.output
     assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.user_priority += [u:alice=10]'"]
+
+
+# Said clearly
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("do", "mode", "observ", "workq"), "mode 'workq': allowed is observe, advise, drive, in mode QUEUE... MODE"),
+        (("do", "mode", "workq", "observ"), "mode 'observ': allowed is observe, advise, drive, in mode QUEUE... MODE"),
+        (("quota", "set", "workq", "alice", "-5"), "quota '-5': allowed is a whole number from 0 to"),
+        (("priority", "workq", "alice", "-5"), "priority '-5': allowed is a whole number from 0 to"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(
+    source: ScriptedSource, arguments: tuple[str, ...], said: str
+) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, said in result.output) == (1, True), result.output
+    assert source.lines == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("pause", "--reason", "water in row 4"), "--yes"),
+        (("quota", "set", "workq", "alice", "10"), "--yes"),
+        (("do", "stop", "workq"), "--yes"),
+        (("do", "delete", "13"), "--confirm '13'"),
+    ],
+)
+def test_without_a_terminal_the_option_that_is_missing_is_named(
+    source: ScriptedSource, arguments: tuple[str, ...], option: str
+) -> None:
+    source.picture = replace(source.picture, resources={**source.picture.resources, PAUSED: {"type": "string"}})
+    result = run(*arguments, typed="")
+    assert (result.exit_code, source.lines) == (2, [])
+    assert f"asks for {option} where there is no terminal" in result.output
+    assert "Aborted" not in result.output

@@ -88,6 +88,8 @@ def test_explain_as_json_has_the_reason_and_its_numbers(source: ScriptedSource) 
 
 def test_explain_writes_where_a_job_runs_as_programs_read_it(source: ScriptedSource) -> None:
     hosts = run("explain", "11", "--list", "nodes").output.split()
+    told = json.loads(run("explain", "11", "--list", "nodes", "--json").output)
+    assert told == {"job": "11.hpc1", "list": "nodes", "lines": hosts}
     slots = run("explain", "11", "--list", "open-mpi").output.splitlines()
     assert slots == [f"{host} slots={hosts.count(host)}" for host in dict.fromkeys(hosts)]
     assert run("explain", "11", "--list", "mpich").output.splitlines() == [
@@ -238,6 +240,13 @@ def test_check_survives_any_file(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     assert run("check", str(path)).exit_code == (0 if not content else 1)
     assert run("check", str(tmp_path / "absent.toml")).exit_code == 1
+
+
+def test_a_byte_order_mark_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text("[quota]\ndelay_s = 1\n", encoding="utf-8-sig")
+    result = run("check", str(path))
+    assert (result.exit_code, "byte order mark (BOM)" in result.output) == (1, True)
 
 
 def test_check_lists_all_keys() -> None:

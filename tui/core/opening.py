@@ -39,6 +39,8 @@ def read_settings(path: Path) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise SettingsError([f"{path}: cannot be read: {reason}"]) from error
+    if text.startswith("\ufeff"):
+        raise SettingsError([f"{path}: begins with a byte order mark (BOM); allowed is UTF-8 text without one"])
     try:
         data: Any = json.loads(text) if path.suffix == ".json" else _toml.loads(text)
     except ValueError as error:

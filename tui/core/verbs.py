@@ -62,6 +62,13 @@ class Verb:
             return (words[-1] if words else ""), tuple(words[:-1])
         return (words[0] if words else ""), tuple(words[1:])
 
+    def demand_value(self, world: World, value: str) -> None:
+        """Raise :class:`ChangeError` for a value behind the names that is none: the words may be the wrong way round,
+        and then the names would be looked for in vain."""
+        allowed = self.choices(world) if self.value_last and value else ()
+        if allowed and value not in allowed:
+            raise ChangeError(f"{self.name} {value!r}: allowed is {', '.join(allowed)}, in {self.name} {self.usage}")
+
 
 VERBS: tuple[Verb, ...] = (
     Verb("hold", "job", "hold waiting jobs, so that their owners cannot release them", lambda w, o: hold(w, o.names)),

@@ -26,6 +26,8 @@ class Acting:
     def do(self, verb: Verb, argument: str) -> None:
         """One of the verbs, with what was typed after it."""
         value, typed = verb.read(argument.split())
+        if typed:
+            verb.demand_value(self._desk.known_world(), value)
         names = full_names(self._desk.known_world(), verb.kind, typed) if typed else self._chosen(verb)
         self._ask(verb, names, value)
 
