@@ -14,7 +14,8 @@ from typing import Callable, NamedTuple, Optional, Union
 
 from policy.cluster import UNLIMITED_S, Job
 from policy.shortfall import show_shortfall
-from policy.units import show_count, show_duration, show_job, show_walltime
+from policy.units import show_count, show_duration, show_job
+from policy.walltimes import walltime_until, walltimes_that_do
 
 Number = Union[int, float, str]
 
@@ -43,8 +44,8 @@ class Reason(NamedTuple):
         spans from now, and claims of no walltime that it would let the job start: those are true for an instant."""
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers), **more}
         facts["dated"] = moment is not None
-        facts["walltime"] = _walltime_until(job, facts, now_s) if moment is None else ""
-        facts["walltimes"] = _walltimes_that_do(job, facts) if moment is None else ""
+        facts["walltime"] = walltime_until(job, facts, now_s) if moment is None else ""
+        facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
         facts["exclusive"] = job.request.exclusive
         facts["anywhere"] = job.request.only_cores
         facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
@@ -79,35 +80,6 @@ def _estimate(job: Job) -> str:
         return "a run without a walltime"
     left = f"its remaining estimate of {show_duration(job.left_s)}" if job.saved_s else None
     return left or f"its estimate of {show_duration(job.estimate_s)}"
-
-
-def _walltime_until(job: Job, facts: Mapping[str, Number], now_s: float) -> str:
-    """The longest walltime, as qsub takes it, with which the job would end by the time it would have to; empty where
-    no such time is known, or too little is left until then."""
-    before_s = facts.get("before_s", now_s)
-    if not isinstance(before_s, (int, float)) or before_s == UNLIMITED_S:
-        return ""
-    most_s = int(before_s - now_s + job.saved_s) if before_s > now_s else 0
-    return f"{show_walltime(most_s)}{_saved(job)}" if most_s >= 1 else ""
-
-
-def _saved(job: Job) -> str:
-    """What of a walltime is done already, where the job's work is saved."""
-    return f", of which {show_duration(job.saved_s)} are saved," if job.saved_s > 0 else ""
-
-
-def _walltimes_that_do(job: Job, facts: Mapping[str, Number]) -> str:
-    """The walltimes with which a job that is tested with a shrunk estimate would start, as the object of a sentence:
-    the longest, and where shorter ones are not shrunk those up to the reservation apart."""
-    most_s, above_s = facts.get("most_left_s"), facts.get("above_s")
-    at_most = f"a walltime of at most {facts['walltime']}" if facts["walltime"] else ""
-    if not isinstance(most_s, (int, float)):
-        return at_most
-    up_to = "" if most_s == UNLIMITED_S else f"at most {show_walltime(int(most_s + job.saved_s))}{_saved(job)}"
-    if not isinstance(above_s, (int, float)):
-        return f"a walltime of {up_to}" if up_to else "any walltime"
-    more = f"more than {show_walltime(int(above_s + job.saved_s))}" + (f" and {up_to}" if up_to else "")
-    return f"{at_most} or of {more}" if at_most else f"a walltime of {more}"
 
 
 def _class(number: Number) -> str:
@@ -149,6 +121,11 @@ def _idle_in_vain(facts: Facts) -> str:
     if _short(facts["cores"], facts["idle"]):
         return ""
     return f", but {facts['in_the_way']} is in the way" if "in_the_way" in facts else ", but not as it asks for them"
+
+
+def _ago(facts: Facts) -> str:
+    """How long ago at most a stripe started, where the sentence is read at once."""
+    return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
 def _begins(facts: Facts) -> str:
@@ -389,7 +366,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f" {_count(f['pieces'], 'piece')}"
     ),
     "staggered": lambda f: (
-        f"would fit now, but a stripe started on {f['vnode']} less than {show_duration(float(f['stagger_s']))} ago:"
+        f"would fit now, but a stripe started on {f['vnode']}{_ago(f)}:"
         f" jobs that share nodes start one after the other; it may start {f['at_s_in']}"
     ),
     "not-good-enough": show_shortfall,

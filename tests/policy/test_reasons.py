@@ -28,6 +28,17 @@ def codes_in_source() -> set[str]:
     return codes
 
 
+def test_a_dated_sentence_has_moments_and_no_spans() -> None:
+    """Whoever reads it later reads nothing that time alone has made untrue."""
+    numbers = (("vnode", "v1"), ("stagger_s", 60), ("at_s", 150.0))
+    told = Reason("staggered", numbers).sentence(job("1"), 100, moment=lambda at_s: f"at moment {at_s:g}")
+    assert told == (
+        "would fit now, but a stripe started on v1: jobs that share nodes start one after the other;"
+        " it may start at moment 150"
+    )
+    assert "less than 60 s ago" in Reason("staggered", numbers).sentence(job("1"), 100)
+
+
 def test_an_exclusive_job_is_told_that_it_needs_vnodes_without_other_jobs() -> None:
     exclusive = job("1", select="1", place="excl")
     assert Reason("fragmented", (("idle", 4),)).sentence(exclusive, 100) == (
