@@ -55,6 +55,7 @@ from hooks.sched_folders import make_folder, steps_to_make, steps_to_remove
 from hooks.schedulers import Switched
 from hooks.state import SCHEDULERS, SecondWriterError, State, StateError, state_folder
 from hooks.steps import Step, show_steps, steps_between
+from hooks.unfit import find_unfit
 from policy.settings import Settings
 
 HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
@@ -127,7 +128,7 @@ class Deployment:
         with self._alone():
             found = self.read()
             steps = self._steps_to_apply(found, settings, part)
-            self._demand_way(steps)
+            self._demand_way(steps, settings)
             self._carry_out(steps, found, say, may_stay=False)
         return steps
 
@@ -140,18 +141,22 @@ class Deployment:
             left = self._carry_out(steps, found, say, may_stay=True)
         return Removed([step for step in steps if step.line.split()[2:3] not in [[name] for name in left]], left)
 
-    def find_obstacle(self, steps: Sequence[Step]) -> str:
+    def find_obstacle(self, steps: Sequence[Step], settings: Settings | None = None) -> str:
         """What these steps would stop at before they change anything: PBS changes the partition of no vnode that has
-        jobs or a reservation, and jobs may still save. Empty where nothing is in the way. Raises :class:`DeployError`.
+        jobs or a reservation, jobs may still save, and the ``settings`` to apply may count what the server has not.
+        Empty where nothing is in the way. Raises :class:`DeployError`.
         """
+        unfit = find_unfit(self._qmgr, settings) if settings is not None else ""
+        if unfit:
+            return unfit
         saving = self._tell_savers() if any(step.line == _AT_ITS_END for step in steps) else ""
         return saving or find_busy_vnodes(self._qmgr, steps)
 
     def _tell_savers(self) -> str:
         return tell_savers(self._programs, self._pbs_exec) if self._programs is not None and self._pbs_exec else ""
 
-    def _demand_way(self, steps: Sequence[Step]) -> None:
-        obstacle = self.find_obstacle(steps)
+    def _demand_way(self, steps: Sequence[Step], settings: Settings | None = None) -> None:
+        obstacle = self.find_obstacle(steps, settings)
         if obstacle:
             raise DeployError(obstacle)
         demand_room(self._home, steps)

@@ -8,6 +8,7 @@ Quotas and priorities of a real cluster live in PBS, not here; :mod:`policy.queu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
@@ -29,6 +30,8 @@ CHECKPOINT_ACTION_S = 40
 USER_PRIORITIES = ("none", "within-user", "all")
 SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
 
+_RESOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""As PBS takes the name of a resource."""
 _MOST = 1e15
 """Far beyond every sensible number; what is larger, infinite or no number is refused."""
 
@@ -76,9 +79,11 @@ def _text(default: str, allowed: str) -> Any:
 def _names(value: Any) -> tuple[str, ...] | None:
     """One name or a list of them as a tuple; None for anything else."""
     names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+    if not isinstance(names, (list, tuple)):
         return None
-    return tuple(dict.fromkeys(names))
+    if not all(isinstance(name, str) and _RESOURCE_NAME.fullmatch(name) for name in names):
+        return None
+    return tuple(names) if len(set(names)) == len(names) else None
 
 
 def _is_number(value: Any) -> bool:
@@ -162,7 +167,7 @@ class QuotaSettings:
     """
 
     preempt: bool = _flag(True)
-    counted: tuple[str, ...] = _setting((), "the name of a consumable resource, or a list of names", _names)
+    counted: tuple[str, ...] = _setting((), "the name of a consumable resource, or a list of names, each once", _names)
     victim_order: str = _choice("smallest-sufficient", VICTIM_ORDERS)
     delay_s: float = _number(0, 0, unit="seconds")
     delay_per_core_s: float = _number(0, 0, unit="seconds per core")

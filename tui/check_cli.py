@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from policy import SettingsError
+from hooks.unfit import BUILT_IN, find_missing
+from policy import Settings, SettingsError
 from policy.settings import describe_settings
 from tui.core.lines import safe
 from tui.core.opening import read_settings
@@ -20,7 +22,8 @@ def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
     """Validate a policy file.
 
     Every problem is listed, with the key, the value, what is allowed and the file; the exit status is 1 where there is
-    any. --keys lists all keys instead.
+    any. A note names what this host has not, or only a server knows; pbsteer hooks plan asks it. --keys lists all keys
+    instead.
     """
     if keys:
         described = describe_settings()
@@ -31,11 +34,23 @@ def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
     if policy is None:
         raise click.UsageError("which file? pbsteer check POLICY.toml")
     try:
-        read_settings(policy)
+        settings = read_settings(policy)
     except SettingsError as error:
         for problem in error.problems:
             click.echo(safe(problem), err=True)
         count = len(error.problems)
         click.echo(f"{policy}: {count} problem{'' if count == 1 else 's'}", err=True)
         ctx.exit(1)
+    for sentence in (*_unknown(settings), *find_missing(settings)):
+        click.echo(safe(f"note: {sentence}"), err=True)
     click.echo(f"{policy}: good")
+
+
+def _unknown(settings: Settings) -> Iterator[str]:
+    """What no server has by itself, so that its own has to be asked."""
+    for name in settings.quota.counted:
+        if name not in BUILT_IN:
+            yield (
+                f"quota.counted = {name!r}: none of PBS's own consumables ({', '.join(sorted(BUILT_IN))});"
+                " pbsteer hooks plan asks the server whether it has it"
+            )

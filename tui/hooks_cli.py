@@ -24,6 +24,7 @@ from hooks.let_go import Programs
 from hooks.moms import SCRIPTS, install_scripts
 from hooks.part import Part
 from hooks.steps import Step, show_remark, show_steps
+from hooks.unfit import find_missing
 from policy.settings import Settings, SettingsError
 from tui.alert_cli import send_test
 from tui.core.opening import DEFAULT_POLICY, read_settings
@@ -101,10 +102,12 @@ def plan_command(
     deployment, _ = _open(pbs_conf)
     chosen = _choose(deployment, path, defaults=defaults)
     steps = _guard(lambda: deployment.plan_apply(chosen.settings, part))
-    obstacle = _guard(lambda: deployment.find_obstacle(steps))
+    obstacle = _guard(lambda: deployment.find_obstacle(steps, chosen.settings))
+    missing = list(find_missing(chosen.settings))
     if as_json:
-        _show_json(steps, settings=chosen.to_data(), obstacle=obstacle)
+        _show_json(steps, settings=chosen.to_data(), obstacle=obstacle, missing=missing)
     else:
+        _echo_lines(line for sentence in missing for line in show_remark(sentence))
         _echo_lines((*chosen.show(), *(show_steps(steps) if steps else (_AS_IT_SHOULD_BE,))))
         _echo_lines(_show_obstacle("apply", obstacle))
 
@@ -131,12 +134,14 @@ def apply_command(
     part = _read_part(partition, queues, vnodes)
     deployment, _ = _open(pbs_conf)
     chosen = _choose(deployment, path, defaults=defaults)
+    missing = list(find_missing(chosen.settings))
     if not as_json:
+        _echo_lines(line for sentence in missing for line in show_remark(sentence))
         _echo_lines(chosen.show())
     steps = _guard(lambda: deployment.apply(chosen.settings, _silent if as_json else click.echo, part))
     mode = chosen.settings.server.mode
     if as_json:
-        _show_json(steps, settings=chosen.to_data(), mode=mode)
+        _show_json(steps, settings=chosen.to_data(), mode=mode, missing=missing)
     elif steps:
         click.echo(f"done: hooks {source_digest()} are in the server; a queue that names no mode is in {mode}")
     else:

@@ -228,7 +228,7 @@ def test_a_bad_queue_is_named(queue: dict[str, object], said: str) -> None:
 
 @pytest.mark.parametrize(
     ("said", "counted"),
-    [("ngpus", ("ngpus",)), (["ncpus", "ngpus", "ncpus"], ("ncpus", "ngpus")), ([], ())],
+    [("ngpus", ("ngpus",)), (["ncpus", "ngpus"], ("ncpus", "ngpus")), ([], ())],
 )
 def test_one_resource_may_count_or_several(said: object, counted: tuple[str, ...]) -> None:
     settings = Settings.from_data({"quota": {"counted": said}, "queue": [{"name": "a", "quotas": "[u:x=1]"}]}, "test")
@@ -237,10 +237,10 @@ def test_one_resource_may_count_or_several(said: object, counted: tuple[str, ...
     assert Settings.from_data(settings.to_data(), "test") == settings
 
 
-@pytest.mark.parametrize("said", ["", [""], [1], 1, {"a": 1}])
+@pytest.mark.parametrize("said", ["", [""], [1], 1, {"a": 1}, "mem space", ["ncpus", "ncpus"]])
 def test_what_names_no_resource_is_refused(said: object) -> None:
     (problem,) = problems({"quota": {"counted": said}})
-    assert problem.endswith("allowed is the name of a consumable resource, or a list of names")
+    assert problem.endswith("allowed is the name of a consumable resource, or a list of names, each once")
 
 
 @pytest.mark.parametrize("data", [3, [], {"priorities": "[u:a=1]"}, {"name": "x"}, {"quotas": {"ngpus": "x"}}])

@@ -242,6 +242,30 @@ def test_check_survives_any_file(tmp_path: Path, content: bytes) -> None:
     assert run("check", str(tmp_path / "absent.toml")).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "counted", ['"mem space"', '["ncpus", "ncpus"]', '"1st"', '""', '["ncpus", ""]', '["ncpus\\n"]', "7"]
+)
+def test_check_refuses_counted_resources_that_cannot_be_meant(tmp_path: Path, counted: str) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(f"[quota]\ncounted = {counted}\n")
+    result = run("check", str(path))
+    assert (result.exit_code, "or a list of names, each once" in result.output) == (1, True), result.output
+
+
+def test_check_notes_what_it_cannot_know_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        '[quota]\ncounted = ["ncpus", "ncpu"]\n[server]\njournal_group = "no such group"\n'
+        '[alerts]\ncommand = ["/nofile/x"]\n'
+    )
+    result = run("check", str(path))
+    assert result.exit_code == 0, result.output
+    notes = [line for line in result.output.splitlines() if line.startswith("note: ")]
+    assert [note.split()[1] for note in notes] == ["quota.counted", "server.journal_group", "alerts.command:"]
+    assert "'ncpu'" in notes[0]
+    assert "good" in result.output
+
+
 def test_a_byte_order_mark_is_named(tmp_path: Path) -> None:
     path = tmp_path / "policy.toml"
     path.write_text("[quota]\ndelay_s = 1\n", encoding="utf-8-sig")
