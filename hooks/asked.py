@@ -45,7 +45,8 @@ def read_value(resources: Any, name: str) -> str | None:
 
 def read_lengths(resources: Any) -> dict[str, int]:
     """How long the text of each resource of a ``Resource_List`` is, chunks apart, which have bounds of their own."""
-    # PBS's object has no iterator.
+    # PBS's object lists nothing before one of it was read, and has no iterator.
+    read_value(resources, "ncpus")
     return {name: len(str(resources[name])) for name in resources.keys() if name not in _CHUNKS}  # noqa: SIM118
 
 

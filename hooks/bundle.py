@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-EVENTS = ("queuejob", "modifyjob", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
+EVENTS = ("queuejob", "modifyjob", "resvsub", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
 PREFIX = "pbsteer_"
 LOAD = "pbsteer_load"
 """In a bundle, the name under which an entry has the function that loads another module. PBS empties the namespace that

@@ -33,7 +33,7 @@ class Draft:
         self._ledger = scene.ledger
         self.now_s = scene.now_s
         self._world = world = scene.world
-        self._capacity = capacity = scene.capacity
+        self._capacity = scene.capacity
         self._undo: list[Op] = []
         self.waits: dict[Reason, list[Job]] = {}
         self._backfilled: dict[str, Backfilled] = {}
@@ -57,7 +57,7 @@ class Draft:
         self.first_behind = 0
         self.tried_in_vain = 0
         for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
-            region = Region(mask, capacity.idle(mask), total)
+            region = Region(mask, self._idle_in(mask), total)
             for queue in queues:
                 self.regions[queue] = region
         if scene.shrinks:
@@ -66,6 +66,12 @@ class Draft:
                 if job_id in world.jobs and world.jobs[job_id].queue in self.regions:
                     region = self.regions[world.jobs[job_id].queue]
                     region.promised_s = max(region.promised_s, at_s)
+
+    def _idle_in(self, vnodes: int) -> int:
+        """The idle cores that no reservation which runs keeps."""
+        windows = self._scene.windows
+        idle = self._capacity.idle(vnodes)
+        return idle if windows is None or not idle else windows.idle_now(self._capacity, vnodes, self.now_s)
 
     def start(self, job: Job, placement: Placement, backfilled: Backfilled | None = None) -> Job | None:
         """Plan a start and let the world show it; gives what is left of an array."""
@@ -109,7 +115,7 @@ class Draft:
         region = self.regions[job.queue]
         region.idle -= job.request.cores
         if job.request.exclusive or self._capacity.exclusive:
-            region.idle = self._capacity.idle(region.vnodes)
+            region.idle = self._idle_in(region.vnodes)
         return left
 
     def cancel_start(self, run: Run, beneficiary: Job) -> bool:
@@ -135,7 +141,7 @@ class Draft:
         self._scene.gates.take_back(run.job)
         self._scene.quotas.shift(run.job, 1, run.placement)
         region = self.regions[run.job.queue]
-        region.idle = self._capacity.idle(region.vnodes)
+        region.idle = self._idle_in(region.vnodes)
         promised_s = self._ledger.promises.get(run.id)
         if promised_s is not None:
             self.moved[run.id] = MovedPromise(run.id, promised_s, None, beneficiary.id)
@@ -161,7 +167,7 @@ class Draft:
         self.holds[job.id] = hold
         self._scene.quotas.shift(job, 1, placement)
         region = self.regions[job.queue]
-        region.idle = self._capacity.idle(region.vnodes)
+        region.idle = self._idle_in(region.vnodes)
         numbers: tuple[tuple[str, Number], ...] = (("victims", ", ".join(victims)),)
         if hold.rule == PROMISE and promised_s > self.now_s:
             numbers = (*numbers, ("at_s", promised_s))

@@ -24,6 +24,7 @@ PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 MODES = ("observe", "advise", "drive")
+RESERVATIONS = ("within-quota", "any")
 REFUSED_FROM = ("never", "drive", "advise")
 CHECKPOINT_ACTION_S = 40
 """How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
@@ -258,12 +259,14 @@ class SubmissionSettings:
     """What a submission or alteration is refused for: a ``select`` of more than ``select_length`` characters or
     ``select_kinds`` kinds of chunks, other resources of more than ``text_length`` characters together (0: no bound),
     in every mode; and, from the mode ``refuse_impossible`` on, a job
-    that no vnodes of the server could ever hold: in ``advise`` PBS's scheduler is in charge, and lets it wait."""
+    that no vnodes of the server could ever hold: in ``advise`` PBS's scheduler is in charge, and lets it wait.
+    ``reservations`` are those of users that are let through where a queue is in ``advise`` or ``drive``."""
 
     select_length: int = _whole(16_384, 0, 1_000_000_000)
     select_kinds: int = _whole(256, 0, 1_000_000_000)
     text_length: int = _whole(65_536, 0, 1_000_000_000)
     refuse_impossible: str = _choice("drive", REFUSED_FROM)
+    reservations: str = _choice("within-quota", RESERVATIONS)
 
     def refuses_impossible_in(self, mode: str) -> bool:
         """Whether a job that can never run is refused in a queue of this mode."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from policy.cluster import Finished, Job, Queue, Reading, Run, Server, Vnode
 from policy.limits import EntityKey
+from policy.windows import windows_of
 from policy.world import Op, World
 
 
@@ -144,9 +145,10 @@ class Snapshot:
         return dict(self.world().use_in(queue, counted))
 
     def idle_cores(self) -> int:
-        """Idle cores on the vnodes that take jobs."""
+        """Idle cores on the vnodes that take jobs, but for those that a reservation which runs keeps."""
         world = self.world()
-        return world.capacity.idle(-1)
+        windows = windows_of(world, self.time_s, 0.0)
+        return world.capacity.idle(-1) if windows is None else windows.idle_now(world.capacity, -1, self.time_s)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Snapshot):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Window
+from policy.masks import count_vnodes
 from policy.placement import Placement, Share
 from policy.reasons import Reason
 from policy.request import Amounts, Request
@@ -22,6 +23,7 @@ from policy.world import World
 
 _EVERYWHERE = -1
 _ALL_WINDOWS = 1 << 30
+_MOMENT_S = 1e-3
 
 
 class Closed(NamedTuple):
@@ -81,6 +83,7 @@ class Windows:
         self._ends = sorted(end_s for _, end_s in of_vnodes)
         self.changes_s = sorted({end_s for _, end_s in of_vnodes | of_queues if now_s < end_s < UNLIMITED_S})
         self._met: dict[tuple[int, int], _Meeting] = {}
+        self._now: tuple[float, _Meeting] | None = None
         self.last_s = max((end_s for _, end_s in of_vnodes | of_queues), default=now_s)
 
     def closed_to(self, job: Job, start_s: float, slack_s: float = 0.0) -> Closed:
@@ -104,6 +107,24 @@ class Windows:
         # Whoever is alone on a vnode shares it with no window either.
         vnodes = met.whole | met.partly
         return Closed(capacity.inventory.hosts_of(vnodes) if request.sharing == "exclhost" else vnodes, (), key)
+
+    def idle_now(self, capacity: Capacity, vnodes: int, now_s: float) -> int:
+        """Idle cores on these vnodes that no window keeps at this moment. What it keeps is used, or is kept from all
+        others, though no run of the world holds it."""
+        met = self._met_at(now_s)
+        left = vnodes & ~met.whole
+        idle = capacity.idle(left)
+        for share in met.shares:
+            kept = dict(share.amounts).get("ncpus", 0)
+            there = left & share.mask & capacity.usable & ~capacity.exclusive
+            for level, mask in capacity.levels.items():
+                idle -= max(0, min(kept, level)) * count_vnodes(mask & there)
+        return idle
+
+    def _met_at(self, now_s: float) -> _Meeting:
+        if self._now is None or self._now[0] != now_s:
+            self._now = (now_s, self._meeting(now_s, now_s + _MOMENT_S))
+        return self._now[1]
 
     def why(self, job: Job, start_s: float, placement: Placement) -> Reason | None:
         """Why the job may not start there, although it would fit: the first window that it would run into; None where

@@ -1,0 +1,125 @@
+"""A reservation is submitted: a user's must stay within the quotas that the user's jobs have, and may not be made of a
+job that pbsteer drives or advises.
+
+Everything in the server waits for this, but reservations are rare: it looks at the quotas and the reservations of this
+moment. Those of managers and operators are not looked at, nor is any where all queues are observed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import grp
+import pwd
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from hooks.asked import read_value
+from hooks.config import read_config
+from hooks.privileged import may_manage
+from hooks.queues import SOFT_LIMIT
+from hooks.summary import Summary, read_summary
+from hooks.users_reservations import FOREVER_S, Reserved, Table, refuse_beyond_quota
+
+_LONGEST_S = 1.0
+"""To look at reservations: some thousand of them."""
+
+
+def handle(pbs: Any) -> str | None:
+    """Judge the reservation of this event."""
+    if read_config(pbs.hook_config_filename).submission.reservations == "any":
+        return None
+    summary = read_summary(pbs.pbs_conf["PBS_HOME"])
+    managed = [name for name, queue in summary.queues.items() if queue.mode != "observe"]
+    if not managed or may_manage(pbs):
+        return None
+    event, server = pbs.event(), pbs.server()
+    resv = event.resv
+    job_id = str(resv.reserve_job or "")
+    if job_id:
+        return _refuse_job(server, job_id, summary)
+    tables = [*_read_tables("", server, summary.consumables)]
+    for name in managed:
+        tables += _read_tables(name, server.queue(name), summary.consumables)
+    if not tables:
+        return None
+    user, now_s = str(event.requestor), time.time()
+    others = _read_others(server, user)
+    if others is None:
+        return f"there are more reservations than can be looked at in {_LONGEST_S:g} s to judge that of a user"
+    largest: dict[str, int] = {}
+    for name in managed:
+        for resource, amount in summary.queues[name].largest.items():
+            largest[resource] = max(amount, largest.get(resource, 0))
+    return refuse_beyond_quota(
+        _read(resv, tables, now_s),
+        [_read(other, tables, now_s) for other in others],
+        tables,
+        user,
+        _group_of(user),
+        largest=largest,
+        consumables=summary.consumables,
+    )
+
+
+def _refuse_job(server: Any, job_id: str, summary: Summary) -> str | None:
+    """PBS itself lets nobody but the job's owner do it; it confirms the reservation without its scheduler."""
+    job = server.job(job_id)
+    queue = str(job.queue) if job is not None else ""
+    if job is not None and summary.mode(queue) == "observe":
+        return None
+    where = f"of queue {queue}, which is in {summary.mode(queue)}" if queue else "that is not known"
+    return (
+        f"job {job_id} {where}, is made a reservation by managers and operators only: no quota would reach it there"
+        " (submission.reservations)"
+    )
+
+
+def _read_tables(queue: str, owner: Any, consumables: frozenset[str]) -> Iterator[Table]:
+    """Asked for one by one: what PBS's object has is not listed before it is read."""
+    limits = getattr(owner, SOFT_LIMIT, None) if owner is not None else None
+    for resource in sorted(consumables) if limits is not None else ():
+        text = read_value(limits, resource)
+        if text:
+            yield Table(queue, resource, text)
+
+
+def _read_others(server: Any, user: str) -> list[Any] | None:
+    """The user's reservations that are there; None where there are too many reservations to look at."""
+    begun_s, found = time.monotonic(), []
+    for resv in server.resvs():
+        if time.monotonic() - begun_s > _LONGEST_S:
+            return None
+        if str(resv.Reserve_Owner or "").partition("@")[0] == user:
+            found.append(resv)
+    return found
+
+
+def _read(resv: Any, tables: list[Table], now_s: float) -> Reserved:
+    """A reservation that is there, or that is asked for: that has a start, an end or how long it lasts."""
+    resources = resv.Resource_List
+    begin_s = _seconds(resv.reserve_start) or now_s
+    length_s = _seconds(resv.reserve_duration) or _seconds(read_value(resources, "walltime"))
+    end_s = _seconds(resv.reserve_end) or (begin_s + length_s if length_s else FOREVER_S)
+    plain = {table.resource: read_value(resources, table.resource) or "" for table in tables}
+    select, place = read_value(resources, "select") or "", read_value(resources, "place") or ""
+    recurs = bool(resv.reserve_rrule)
+    return Reserved(select, place, plain, begin_s, FOREVER_S if recurs else end_s)
+
+
+def _seconds(value: Any) -> float:
+    """Seconds, as PBS has them in several types; 0 for nothing."""
+    text = "" if value is None else str(value)
+    if ":" in text:
+        total = 0
+        for part in text.split(":"):
+            total = 60 * total + int(part)
+        return float(total)
+    return float(text) if text.isdigit() else 0.0
+
+
+def _group_of(user: str) -> str:
+    """The group that PBS counts a user's jobs for where they do not say."""
+    with contextlib.suppress(KeyError):
+        return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
+    return ""
