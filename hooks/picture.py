@@ -21,6 +21,7 @@ SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
     "max_group_res", "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
+    "managers", "operators",
 )  # fmt: skip
 QUEUE_ATTRIBUTES: tuple[str, ...] = (
     "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",
@@ -46,7 +47,7 @@ SCHED_ATTRIBUTES: tuple[str, ...] = (
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",
     "reserve_standing", "reserve_rrule", "reserve_index", "reserve_count", "reserve_execvnodes", "reserve_timezone",
-    "partition", "reserve_retry",
+    "partition", "reserve_retry", "Reserve_Owner", "egroup",
 )  # fmt: skip
 
 LONGEST_TEXT = 1000

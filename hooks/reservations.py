@@ -81,7 +81,7 @@ def _read(name: str, texts: Attributes, picture: Picture, report: Report) -> Ite
         yield _Occurrence(0.0, UNLIMITED_S, placement)
         return
     # One that is over goes on until its jobs are gone.
-    yield _Occurrence(start_s, max(end_s, picture.time_s + _LINGERS_S) if _is_running(texts) else end_s, placement)
+    yield _Occurrence(start_s, max(end_s, picture.time_s + _LINGERS_S) if is_running(texts) else end_s, placement)
     if texts.get("reserve_standing", "") in ("1", "True"):
         yield from _read_later(name, texts, _Occurrence(start_s, end_s, placement), report)
 
@@ -147,7 +147,8 @@ def amounts_by_vnode(placement: Placement) -> dict[str, Amounts]:
     return {vnode: tuple(sorted(amounts.items())) for vnode, amounts in held.items()}
 
 
-def _is_running(texts: Attributes) -> bool:
+def is_running(texts: Attributes) -> bool:
+    """Whether the reservation's time is now."""
     return _RUNNING in (texts.get("reserve_state", ""), texts.get("reserve_substate", ""))
 
 
@@ -155,7 +156,7 @@ def _running(picture: Picture) -> dict[str, dict[str, int]]:
     """What the reservations that run keep, which is what the server counts for them."""
     found: dict[str, dict[str, int]] = {}
     for texts in picture.reservations.values():
-        if not _is_running(texts):
+        if not is_running(texts):
             continue
         try:
             held = amounts_by_vnode(parse_exec_vnode(texts.get("resv_nodes", "")))

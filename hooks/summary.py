@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.queues import read_consumables
+from hooks.queues import SOFT_LIMIT, read_consumables
 from hooks.resources import SAVE_ATTRIBUTE
 from hooks.resuming import find_kept
 from hooks.sched_files import read_sched_files
@@ -60,8 +60,8 @@ class Summary:
     """All managed queues, the queue of jobs that name none, the consumables, the names of all hosts and vnodes in lower
     case, the part of the ledger that estimates and layouts are made from, the jobs that the pass is starting,
     with whether they are stripes and, as ``planned``, what each start was decided on (:mod:`hooks.planned`), and the
-    hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that
-    are to be resumed need again, None for the whole vnode. Empty before the first pass. ``stripes`` remembers what was
+    hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that are to be resumed need again, None for
+    the whole vnode; ``quotas`` are soft quotas as texts. Empty before the first pass. ``stripes`` remembers what was
     worked out from it."""
 
     queues: Mapping[str, QueueSummary]
@@ -73,6 +73,7 @@ class Summary:
     planned: Mapping[str, str] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
     kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
+    quotas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def mode(self, queue: str) -> str:
@@ -113,7 +114,18 @@ def summarize(
         "starting": {start.id: _is_stripe(start) for start in plan.starts if start.job.queue in driven},
         "several": sorted(host for host, count in vnodes_of.items() if count > 1),
         "kept": _sum_kept(picture, modes),
+        "quotas": _read_quotas(picture, modes, consumables),
     }
+
+
+def _read_quotas(picture: Picture, modes: Mapping[str, str], consumables: frozenset[str]) -> dict[str, dict[str, str]]:
+    """The soft quotas of queues that are not only observed, and under "" those of the server, by resource, as texts."""
+    owners = {"": picture.server, **{name: picture.queues[name] for name, mode in modes.items() if mode != "observe"}}
+    found = {}
+    for name, texts in owners.items():
+        named = ((resource, texts.get(f"{SOFT_LIMIT}.{resource}", "")) for resource in sorted(consumables))
+        found[name] = {resource: text for resource, text in named if text}
+    return found
 
 
 def _sum_kept(picture: Picture, modes: Mapping[str, str]) -> dict[str, dict[str, int] | None]:
@@ -198,6 +210,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         data.get("planned", {}),
         frozenset(data["several"]),
         data.get("kept", {}),
+        data.get("quotas", {}),
     )
 
 

@@ -15,6 +15,7 @@ from hooks.alternatives import find_alternatives
 from hooks.dedicated import close_queue, is_dedicated, read_dedicated_time
 from hooks.job_wide import block_unmet
 from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
+from hooks.kept_by_users import find_kept_by_users
 from hooks.method import SAVING, SIGNAL
 from hooks.picture import NAME, Attributes, Picture
 from hooks.queues import (
@@ -155,6 +156,9 @@ def translate(
         read_vnode(name, texts, consumables, held, reservations, picture.time_s, report, measured, plenty)
         for name, texts in picture.vnodes.items()
     ]
+    kept_by_users = find_kept_by_users(picture, vnodes, queues)
+    if kept_by_users:
+        server = replace(server, kept=kept_by_users)
     queues = _with_dedicated_time(queues, picture, files)
     readings = read_readings(picture.vnodes, vnodes, picture.time_s, settings.ranking)
     problems += readings.problems

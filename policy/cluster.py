@@ -75,15 +75,26 @@ class HardLimits:
         return {"": self.max_run, **limits} if self.max_run else limits
 
 
+class Kept(NamedTuple):
+    """What a user's reservation keeps while it runs. It counts as what the user's jobs hold, of the server's quotas and
+    of those of ``queue``, "" for none."""
+
+    user: str
+    group: str
+    queue: str
+    amounts: Amounts
+
+
 @dataclass(frozen=True)
 class Server:
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
-    together, and job-wide consumables such as licences (what is left)."""
+    together, and job-wide consumables such as licences (what is left). ``kept`` is what reservations of users keep."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
     left: Mapping[str, int] = field(default_factory=dict)
     quotas: Mapping[str, Limits] = field(default_factory=dict)
+    kept: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True)

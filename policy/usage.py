@@ -62,6 +62,10 @@ class Usage:
             self._kept, self._has_alone = {}, False
             for run in world.runs.values():
                 self._count_kept(world, self._kept, run, 1)
+            for user, group, queue, amounts in world.server.kept:
+                for resource, amount in amounts:
+                    for scoped in {("", resource), (queue, resource)} & {*self._scopes}:
+                        _add(self._kept, scoped, (("u", user), ("g", group), ALL), amount)
         return self._kept.setdefault(scope, {})
 
     def count(self, world: World, run: Run, sign: int) -> None:
@@ -131,7 +135,7 @@ class Usage:
             scopes += [(job.queue, resource) for resource in (queue.hard.by_resource() if queue is not None else ())]
             self._asked_scopes[job.queue] = scopes
         for scope in scopes:
-            _add(counts, scope, job, sign * (job.amount(scope[1]) if scope[1] else 1))
+            _add(counts, scope, _entities(job), sign * (job.amount(scope[1]) if scope[1] else 1))
 
     def _count_kept(self, world: World, counts: _Counts, run: Run, sign: int) -> None:
         job = run.job
@@ -140,14 +144,19 @@ class Usage:
             scopes = self._kept_scopes[job.queue] = [scope for scope in self._scopes if scope[0] in ("", job.queue)]
         for scope in scopes:
             amount = self.kept_amount(world, run.placement, job.request, job.amount(scope[1]), scope[1])
-            _add(counts, scope, job, sign * amount)
+            _add(counts, scope, _entities(job), sign * amount)
 
 
-def _add(counts: _Counts, scope: Scope, job: Job, amount: int) -> None:
-    """Count an amount for everybody whose entry could count the job."""
+def _entities(job: Job) -> tuple[EntityKey, ...]:
+    """Everybody whose entry could count the job."""
+    return (("u", job.user), ("g", job.group), ("p", job.project), ALL)
+
+
+def _add(counts: _Counts, scope: Scope, entities: tuple[EntityKey, ...], amount: int) -> None:
+    """Count an amount for these."""
     if amount:
         of_scope = counts.setdefault(scope, {})
-        for entity in (("u", job.user), ("g", job.group), ("p", job.project), ALL):
+        for entity in entities:
             left = of_scope.get(entity, 0) + amount
             if left:
                 of_scope[entity] = left

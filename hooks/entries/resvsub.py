@@ -1,8 +1,8 @@
 """A reservation is submitted: a user's must stay within the quotas that the user's jobs have, and may not be made of a
 job that pbsteer drives or advises.
 
-Everything in the server waits for this, but reservations are rare: it looks at the quotas and the reservations of this
-moment. Those of managers and operators are not looked at, nor is any where all queues are observed.
+Everything in the server waits for this, but reservations are rare: it looks at those of this moment, and at the quotas
+as the last pass has read them. Those of managers and operators are let through, and all where all queues are observed.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import contextlib
 import grp
 import pwd
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from hooks.asked import read_value
 from hooks.config import read_config
 from hooks.privileged import may_manage
-from hooks.queues import SOFT_LIMIT
 from hooks.summary import Summary, read_summary
 from hooks.users_reservations import FOREVER_S, Reserved, Table, refuse_beyond_quota
 
@@ -38,9 +36,7 @@ def handle(pbs: Any) -> str | None:
     job_id = str(resv.reserve_job or "")
     if job_id:
         return _refuse_job(server, job_id, summary)
-    tables = [*_read_tables("", server, summary.consumables)]
-    for name in managed:
-        tables += _read_tables(name, server.queue(name), summary.consumables)
+    tables = [Table(name, *each) for name, quotas in summary.quotas.items() for each in quotas.items()]
     if not tables:
         return None
     user, now_s = str(event.requestor), time.time()
@@ -73,15 +69,6 @@ def _refuse_job(server: Any, job_id: str, summary: Summary) -> str | None:
         f"job {job_id} {where}, is made a reservation by managers and operators only: no quota would reach it there"
         " (submission.reservations)"
     )
-
-
-def _read_tables(queue: str, owner: Any, consumables: frozenset[str]) -> Iterator[Table]:
-    """Asked for one by one: what PBS's object has is not listed before it is read."""
-    limits = getattr(owner, SOFT_LIMIT, None) if owner is not None else None
-    for resource in sorted(consumables) if limits is not None else ():
-        text = read_value(limits, resource)
-        if text:
-            yield Table(queue, resource, text)
 
 
 def _read_others(server: Any, user: str) -> list[Any] | None:

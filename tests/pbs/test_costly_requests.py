@@ -145,7 +145,7 @@ def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: Pbs
     said = "what it asks for beside its select has 65,5"
     assert said in pbs.try_qsub("alice", options=["-l", f"software={'x' * 65_537}"]).stderr
     held = pbs.qsub("bob", select="1:ncpus=1", options=["-h", "-l", f"software={'x' * 40_000}"])
-    pbs.run(["qalter", "-l", f"pbsteer_app={'y' * 100}", held], user="bob").demand_success()
+    pbs.run(["qalter", "-l", f"pbsteer_app={'y' * 60}", held], user="bob").demand_success()
     for name, count in (("software", 65_537), ("pbsteer_app", 30_000)):
         done = pbs.run(["qalter", "-l", f"{name}={'x' * count}", held], user="bob")
         assert "allowed are 65,536 (submission.text_length)" in done.stderr

@@ -12,15 +12,16 @@ from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, wait_f
 from tests.pbs.cluster import PbsCluster
 
 
-def reserve(pbs: PbsCluster, user: str | None, cores: int, in_hours: int = 2, *more: str) -> Finished:
+def reserve(pbs: PbsCluster, user: str, cores: int, in_hours: int = 2, *more: str) -> Finished:
     begin = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 3600 * in_hours))[2:]
     return pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", f"select={cores}:ncpus=1", *more], user=user)
 
 
 def clear(pbs: PbsCluster) -> None:
-    names = [line.split()[0] for line in pbs.run(["pbs_rstat"]).stdout.splitlines() if line[:1] in "RS" and "." in line]
-    for name in names:
-        pbs.run(["pbs_rdel", name])
+    """Take all reservations away."""
+    lines = pbs.run(["pbs_rstat", "-f"]).demand_success().stdout.splitlines()
+    for name in [line.split()[-1] for line in lines if line.startswith("Resv ID:")]:
+        pbs.run(["pbs_rdel", name]).demand_success()
 
 
 def test_no_running_job_of_a_driven_queue_is_made_a_reservation_by_its_owner(pbs: PbsCluster) -> None:
@@ -42,6 +43,7 @@ def test_no_running_job_of_a_driven_queue_is_made_a_reservation_by_its_owner(pbs
 @pytest.mark.parametrize("mode", ["advise", "drive"])
 def test_users_reserve_within_their_quotas_and_managers_what_they_like(pbs: PbsCluster, mode: str) -> None:
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    pbs.qmgr("set server managers += dave@*")
     deploy(pbs, quick_settings())
     set_mode(pbs, mode)
     wait_for_pass(pbs)
@@ -53,7 +55,7 @@ def test_users_reserve_within_their_quotas_and_managers_what_they_like(pbs: PbsC
         assert "beside 6 in other reservations of alice at that time" in beside.stderr
         assert "is more than" in reserve(pbs, "alice", 2, 5, "-l", "place=scatter:excl").stderr
         reserve(pbs, "alice", 8, 6).demand_success()
-        reserve(pbs, None, 12, 8).demand_success()
+        reserve(pbs, "dave", 12, 8).demand_success()
         reserve(pbs, "carol", 12, 10).demand_success()
     finally:
         clear(pbs)
