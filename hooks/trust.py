@@ -22,17 +22,21 @@ MOST_UNFINISHED = 3
 _FIRST_PROOF = 10
 _LONGEST_PROOF = 640
 _FORGIVEN_AFTER = 10
+_MOST_UNANSWERED = 10
+"""Passes in a row for which the server had no answer that are forgiven: some minutes."""
 _LONGEST_SILENCE = 20
 """In intervals: when no pass has so much as begun for that long, nobody waits for one any more."""
 
 
 class Trust(NamedTuple):
     """``unfinished``: passes in a row that have not ended; ``setbacks``: how often three in a row had not;
-    ``good``: passes that ended well since the last bad one, as far as setbacks are remembered."""
+    ``good``: passes that ended well since the last bad one, as far as setbacks are remembered; ``unanswered``: passes
+    in a row that were cut off as the server did not answer."""
 
     unfinished: int = 0
     setbacks: int = 0
     good: int = 0
+    unanswered: int = 0
 
     @property
     def spent(self) -> bool:
@@ -103,6 +107,16 @@ def forget_pass(state: State) -> None:
     """Take off a pass that could not reach the server: without the server nothing waits for it."""
     trust = Trust.read(state)
     trust._replace(unfinished=max(0, trust.unfinished - 1)).write(state)
+
+
+def forget_unanswered(state: State) -> bool:
+    """Take off a pass that was cut off while the server did not answer; False where too many in a row were, so that
+    this one counts as failed."""
+    trust = Trust.read(state)
+    if trust.unanswered >= _MOST_UNANSWERED:
+        return False
+    trust._replace(unfinished=max(0, trust.unfinished - 1), unanswered=trust.unanswered + 1).write(state)
+    return True
 
 
 def _release_victims(pbs_ifl: Any) -> list[str]:

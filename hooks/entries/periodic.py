@@ -23,6 +23,7 @@ from hooks.advise import (
     write_priorities,
 )
 from hooks.alerts import FAILING, HANDED_BACK, Alerts
+from hooks.answers import Watched
 from hooks.carry import Budget, Effects, Powers, carry_out
 from hooks.config import is_removed, read_config
 from hooks.deadline import PassDeadline, Slow, tell_left_out, tell_unstarted, time_to_act_s, time_to_decide_s
@@ -43,7 +44,7 @@ from hooks.starting import digest_starts
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
 from hooks.summary import read_summary, summarize
 from hooks.translate import Translation, translate
-from hooks.trust import Trust, begin_pass, end_silence, forget_pass
+from hooks.trust import Trust, begin_pass, end_silence, forget_pass, forget_unanswered
 from hooks.vigil import Ahead, Passed, Vigil
 from policy.engine import decide
 from policy.ledger import Ledger
@@ -57,19 +58,20 @@ def handle(pbs: Any) -> str | None:
     """Run the pass that is due, and where it drives those that come ahead of their time."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    vigil = Vigil(pbs_ifl, pbs.hook_config_filename)
-    outcome = _handle_pass(pbs, pbs_ifl, vigil)
+    watched = Watched(pbs_ifl)
+    vigil = Vigil(watched, pbs.hook_config_filename)
+    outcome = _handle_pass(pbs, watched, vigil)
     while outcome is not None and outcome.may_be_followed:
         try:
             coming = vigil.wait(outcome.passed)
         except KeyboardInterrupt:
             # PBS's alarm came while the process only waited: nothing is cut off.
             return None
-        outcome = _handle_pass(pbs, pbs_ifl, vigil, coming.ahead) if coming is not None else None
+        outcome = _handle_pass(pbs, watched, vigil, coming.ahead) if coming is not None else None
     return None
 
 
-def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = None) -> Outcome | None:
+def _handle_pass(pbs: Any, pbs_ifl: Watched, vigil: Vigil, ahead: Ahead | None = None) -> Outcome | None:
     """One pass that is due, or one ``ahead`` of its time; None where it did not come to its end.
 
     A pass that another one is still busy with is left to that, and one whose hook is being removed ends without a
@@ -82,6 +84,7 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
     alerts = Alerts(state)
     sentences: list[str] = []
+    pbs_ifl.forget()
     try:
         with state.locked():
             if ahead is not None and vigil.is_over:
@@ -114,6 +117,11 @@ def _handle_pass(pbs: Any, pbs_ifl: Any, vigil: Vigil, ahead: Ahead | None = Non
         alerts.report(FAILING, f"a pass failed: {type(error).__name__}: {error}", time.time())
         sentences += _end_silence(pbs_ifl, state, settings, alerts)
         raise
+    except KeyboardInterrupt:
+        if pbs_ifl.longest_s < settings.schedule.budget_s / 2 or not forget_unanswered(state):
+            raise
+        waited = f"the server did not answer {pbs_ifl.longest} for {pbs_ifl.longest_s:.0f} s"
+        sentences.append(f"a pass was cut off by PBS's alarm: {waited}")
     finally:
         for sentence in [*sentences, *alerts.notes]:
             pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {printable(sentence)}")
