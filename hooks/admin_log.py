@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
+from io import BytesIO
 from typing import NamedTuple
 
 from hooks.ifl import OWN_SWITCHES
@@ -69,7 +70,8 @@ def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
                 found.append(current._replace(command=told[:_MOST_TEXT]))
 
     end = 0
-    for line in log.splitlines(keepends=True):
+    # A carriage return in somebody's text begins no line of PBS's.
+    for line in BytesIO(log):
         offset, end = end, end + len(line)
         matched = _LINE.match(line.rstrip(b"\r\n")) if any(hint in line for hint in _HINTS) else None
         parts = [part.decode("utf-8", "replace") for part in matched.groups()] if matched is not None else []

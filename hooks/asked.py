@@ -50,6 +50,13 @@ def read_lengths(resources: Any) -> dict[str, int]:
     return {name: len(str(resources[name])) for name in resources.keys() if name not in _CHUNKS}  # noqa: SIM118
 
 
+def refuse_name(name: Any) -> str:
+    """Why a job may not be called so; empty where it may, or where no name is given. PBS's own commands let no line
+    break through, but its server takes one, and writes the name into its log as it is: lines that nobody caused."""
+    text = "" if name is None else str(name)
+    return "its name has a line break" if "\n" in text or "\r" in text else ""
+
+
 def read_select(resources: Any) -> str:
     """The chunks asked for, as ``select`` or in the old form as ``nodes``; empty where none are named."""
     return read_value(resources, "select") or read_value(resources, "nodes") or ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from hooks.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
-from hooks.asked import change_asked, read_asked, read_lengths, read_select, without_empty
+from hooks.asked import change_asked, read_asked, read_lengths, read_select, refuse_name, without_empty
 from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
@@ -44,6 +44,7 @@ def handle(pbs: Any) -> str | None:
     changes = read_asked(event.job.Resource_List)
     settings = read_config(pbs.hook_config_filename)
     excess = find_excess(changes.get("select", "") or read_select(event.job.Resource_List), settings.submission)
+    excess = excess or refuse_name(getattr(event.job, "Job_Name", None))
     if excess:
         return excess
     longer = read_lengths(event.job.Resource_List)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.asked import change_asked, read_asked, read_lengths, read_select, read_value, without_empty
+from hooks.asked import change_asked, read_asked, read_lengths, read_select, read_value, refuse_name, without_empty
 from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
@@ -28,6 +28,7 @@ def handle(pbs: Any) -> str | None:
     job = event.job
     settings = read_config(pbs.hook_config_filename)
     excess = find_excess(read_select(job.Resource_List), settings.submission)
+    excess = excess or refuse_name(getattr(job, "Job_Name", None))
     excess = excess or find_long_texts(sum(read_lengths(job.Resource_List).values()), settings.submission)
     if excess:
         return excess

@@ -84,6 +84,18 @@ def test_in_every_mode_a_select_beyond_the_bounds_is_refused_at_submission_and_a
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_a_name_with_a_line_break_is_refused_at_submission_and_alteration(hook: Hook, mode: str) -> None:
+    """PBS writes the name into its log as it is, and the audit is read from there."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    names = ["good", "a\nb", "a\rb"]
+    submitted = [{**submit(select="1:ncpus=1"), "Job_Name": name} for name in names]
+    altered = [alter({"select": "1:ncpus=1"}, {}, Job_Name=name) for name in names]
+    for event, events in (("queuejob", submitted), ("modifyjob", altered)):
+        verdicts = hook.run(event, events=events)["verdicts"]
+        assert verdicts == [None, *["pbsteer: its name has a line break"] * 2]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_texts_beyond_the_bound_are_refused_at_submission_and_alteration(hook: Hook, mode: str) -> None:
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     half, rest = "x" * 40_000, "y" * 30_000

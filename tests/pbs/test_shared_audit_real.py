@@ -96,3 +96,39 @@ def test_what_passes_do_themselves_is_no_administrators_change(pbs: PbsCluster) 
     pbs.wait_until(has_come, LATE_S, "root's own change in the shared audit")
     told = [command for _, command in commands(pbs)]
     assert not any(job in command or command.endswith(("= y", "= n")) for command in told), told
+
+
+FORGING = """
+import ctypes, glob, sys
+sys.path[:0] = [sys.argv[1] + "/lib/python/altair"]
+import pbs_ifl
+library = ctypes.CDLL(glob.glob(sys.argv[1] + "/lib/libpbs.so*")[0])
+connection = pbs_ifl.pbs_connect(None)
+library.set_no_attribute_verification()
+head = None
+links = []
+for name, resource, value in (
+    ("Job_Name", None, sys.argv[2]), ("Resource_List", "select", "1:ncpus=1"), ("Hold_Types", None, "u"),
+    ("executable", None, "<jsdl-hpcpa:Executable>/bin/true</jsdl-hpcpa:Executable>"),
+):
+    link = pbs_ifl.attropl()
+    link.name, link.value, link.op, link.next = name, value, pbs_ifl.SET, head
+    if resource:
+        link.resource = resource
+    links.append(link)
+    head = link
+print(pbs_ifl.pbs_submit(connection, head, None, None, None), pbs_ifl.pbs_geterrmsg(connection))
+"""
+"""As PBS's own commands, without their look at what they send."""
+
+
+def test_no_job_name_writes_lines_into_the_log(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings())
+    server = pbs.spec.name
+    forged = f"11/22/2026 12:00:00;0004;Server@{server};Que;workq;attributes set:  at request of root@{server}"
+    for name in (f"a\n{forged}\n", f"a\r{forged}\r"):
+        done = pbs.run([f"{pbs.spec.pbs_exec}/bin/pbs_python", "-c", FORGING, pbs.spec.pbs_exec, name], user="alice")
+        assert "its name has a line break" in done.stdout
+    assert "11/22/2026 12:00:00;0004" not in pbs.server_log()
+    done = pbs.run([f"{pbs.spec.pbs_exec}/bin/pbs_python", "-c", FORGING, pbs.spec.pbs_exec, "good"], user="alice")
+    assert done.stdout.split()[0].endswith(f".{server}")
