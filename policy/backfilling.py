@@ -84,7 +84,7 @@ class Backfilling:
         if reason is not None:
             return Left(reason, final=True)
         if len(self._draft.starts) >= self._settings.schedule.max_starts:
-            return Left(Reason("limit-of-pass", (("limit", len(self._draft.starts)),)), final=True)
+            return Left(self._refusals.beyond_limit(), final=True)
         placement = self._places.place(job, allowed, closed)
         if placement is None:
             return Left(self._lacks(job, allowed, closed, region))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from policy.classes import Classes
 from policy.cluster import Job, Run
+from policy.quota_left import Lefts
 from policy.quotas import Quotas
 from policy.settings import Settings
 
@@ -21,6 +22,10 @@ class Claims:
         self._classes = classes
         self._rule_a = settings.quota.preempt
         self._rule_b = settings.priority.preempt
+        # What is left, the head that was compared last, and whether it was within quota then: many jobs ask in turn.
+        self._left: Lefts | None = None
+        self._head: Job | None = None
+        self._is_head_within = False
 
     def outranks(self, job: Job, head: Job) -> bool:
         """Whether the head gives way to the job."""
@@ -30,7 +35,12 @@ class Claims:
                 return False
             if self._rule_b and of_job > of_head:
                 return True
-        return self._rule_a and self.is_within(job) and not self.is_within(head)
+        if not self._rule_a:
+            return False
+        left = self._quotas.lefts(job.queue)
+        if left is not self._left or head is not self._head:
+            self._left, self._head, self._is_head_within = left, head, self.is_within(head)
+        return not self._is_head_within and left.first_exceeded(job) is None
 
     def outranks_by_class(self, job: Job, head: Job) -> bool:
         """Whether the head gives way to the job for its class alone."""
@@ -52,4 +62,4 @@ class Claims:
 
     def is_within(self, job: Job) -> bool:
         """Whether some quota counts the job, and it would stay within all that do."""
-        return bool(self._quotas.bounds(job)) and self._quotas.exceeded_by(job) is None
+        return self._quotas.lefts(job.queue).first_exceeded(job) is None

@@ -256,7 +256,7 @@ class _Pass:
                 if len(starts) < most_starts or job.id in promises:
                     self._attempts.in_turn(job, region)
                 else:
-                    refusals.beyond_limit(len(starts)).append(job)
+                    self._draft.leave(job, refusals.beyond_limit())
             elif backfills and entry[4] > region.idle and refusals.leave(job, region, refusals.too_few(region)):
                 continue
             elif collects:

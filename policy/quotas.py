@@ -12,12 +12,13 @@ limit, and where some entry of the group or the project was, some entry of it st
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
-from policy.cluster import Job, Queue
+from policy.cluster import Job
 from policy.fitting import fit
-from policy.limits import ALL, GENERIC, EntityKey, Limits, show_entity
+from policy.limits import EntityKey, Limits, show_entity
 from policy.placement import Placement
+from policy.quota_left import Lefts
 from policy.reasons import Number
 from policy.request import Request
 from policy.world import World
@@ -29,7 +30,6 @@ resources with entries that it takes some of."""
 Needs = Mapping[str, int]
 """How much a job keeps of each resource that has entries; what it takes nothing of is left out."""
 
-_NO_LIMIT = float("inf")
 _PLENTY = 1 << 60
 
 
@@ -58,8 +58,9 @@ class _Counted(NamedTuple):
     bounds: tuple[QuotaEntry, ...]
 
 
-_Kind = tuple[Request, str, str, str, str]
-"""The request, the user, the queue, the group and the project of a job: all that its entries depend on."""
+_Kind = tuple[Union[Request, int], str, str, str, str]
+"""The request (its cores where only these count), the user, the queue, the group and the project of a job: all that its
+entries depend on."""
 
 _MOST_KEPT = 1 << 16
 """Of so many kinds of jobs it is known how entries count them."""
@@ -69,11 +70,13 @@ class _ByLimits:
     """What follows from limits, quotas and priorities alone: pass after pass finds it here until one of these changes.
 
     ``of_shared`` is how entries count jobs that share their vnodes; what the others keep depends on the vnodes.
+    ``only_cores`` tells that no entry counts anything else.
     """
 
-    __slots__ = ("bounds", "of_shared", "resources", "tables", "wide")
+    __slots__ = ("bounds", "of_shared", "only_cores", "resources", "tables", "wide")
 
-    def __init__(self) -> None:
+    def __init__(self, *, only_cores: bool) -> None:
+        self.only_cores = only_cores
         self.bounds: dict[Owner, tuple[QuotaEntry, ...]] = {}
         self.tables: dict[str, tuple[QuotaTable, ...]] = {}
         self.resources: dict[str, tuple[str, ...]] = {}
@@ -107,12 +110,15 @@ class Quotas:
         key = tuple(counted)
         by_limits: _ByLimits | None = kept.get(key)
         if by_limits is None:
-            by_limits = kept[key] = _ByLimits()
+            by_limits = kept[key] = _ByLimits(only_cores=self._has_only_cores())
         self._bounds, self._tables = by_limits.bounds, by_limits.tables
         self._resources, self._wide = by_limits.resources, by_limits.wide
-        self._of_shared = by_limits.of_shared
+        self._of_shared, self._only_cores = by_limits.of_shared, by_limits.only_cores
         self._of_alone: dict[_Kind, _Counted] = {}
         self._lone = world.capacity.sharing.has_lone_vnodes
+        self._bookings = 0
+        self._lefts: dict[str, Lefts] = {}
+        self._lefts_at = -1
 
     def tables(self, queue: str) -> tuple[QuotaTable, ...]:
         """What binds the jobs of a queue: its own quotas, then those of the server; cores first."""
@@ -149,7 +155,8 @@ class Quotas:
         alone = self._lone or request.exclusive
         if job.job_wide or (alone and where is not None):
             return self._count(job, self._needs(job, where, alone=alone))
-        key = (request, job.user, job.queue, job.group, job.project)
+        asked = request.cores if self._only_cores and not alone else request
+        key = (asked, job.user, job.queue, job.group, job.project)
         kept = self._of_alone if alone else self._of_shared
         known = kept.get(key)
         if known is None:
@@ -191,9 +198,16 @@ class Quotas:
     def _where_if_idle(self, job: Job) -> Placement | None:
         return fit(self._world.all_idle.capacity, job.request, self._world.vnodes_of(job.queue))
 
-    def lefts(self, queue: Queue) -> Lefts:
-        """What everybody in the queue may still use now."""
-        return Lefts(self, queue, simple=not self._lone)
+    def lefts(self, queue: str) -> Lefts:
+        """What everybody in the queue may still use now: the same as before, until something changes."""
+        at = self._world.usage.changes + self._bookings
+        if at != self._lefts_at:
+            self._lefts_at = at
+            self._lefts.clear()
+        lefts = self._lefts.get(queue)
+        if lefts is None:
+            lefts = self._lefts[queue] = Lefts(self, queue, simple=not self._lone)
+        return lefts
 
     def entries_of(self, job: Job, entity: EntityKey) -> tuple[QuotaEntry, ...]:
         """The entries of the job's user or group, of all resources, whatever the job takes."""
@@ -206,7 +220,7 @@ class Quotas:
 
     def used(self, scope: str, entity: EntityKey, resource: str = "ncpus") -> int:
         """What an entity holds in a queue, or in the whole cluster where it is "", with what this pass has booked."""
-        held = self._world.use_in(scope, resource).get(entity, 0)
+        held = self._world.usage.kept(self._world, (scope, resource)).get(entity, 0)
         return held + self._shifts.get((scope, resource, entity), 0)
 
     def booked(self) -> Mapping[object, object]:
@@ -219,11 +233,17 @@ class Quotas:
             before.get(scope) == self._world.use_in(*scope) for scope in self._scopes()
         )
 
+    def _has_only_cores(self) -> bool:
+        """Whether all entries, of whatever queue, are for cores."""
+        there = [self._world.server.quotas, *(queue.quotas_by_resource() for queue in self._world.queues.values())]
+        return all(resource == "ncpus" for of_one in there for resource, limits in of_one.items() if limits)
+
     def _scopes(self) -> set[tuple[str, str]]:
         return {(table.scope, table.resource) for queue in self._world.queues for table in self.tables(queue)}
 
     def shift(self, job: Job, sign: int, where: Placement | None = None) -> None:
         """Book a job in (1) or out (-1)."""
+        self._bookings += 1
         _, needs, bounds = self._counted_as(job, where)
         for scope, resource, entity, _ in bounds:
             key = (scope, resource, entity)
@@ -259,17 +279,24 @@ class Quotas:
     def surplus(self, job: Job, where: Placement | None = None) -> Standing | None:
         """The entry by which a run of this job may be taken now; None where it may not."""
         _, needs, bounds = self._counted_as(job, where)
-        over: Standing | None = None
-        stays: dict[EntityKey, bool] = {}
+        for scope, resource, entity, limit in bounds:
+            used = self.used(scope, entity, resource)
+            if used - needs[resource] >= limit:
+                over = Standing(entity, limit, used, resource, scope)
+                return over if len(bounds) == 1 or self._none_falls_below(needs, bounds) else None
+        return None
+
+    def _none_falls_below(self, needs: Needs, bounds: Sequence[QuotaEntry]) -> bool:
+        """Whether some entry of everybody who is protected stays at or above its limit with so much less used."""
+        stays: set[EntityKey] = set()
         protected: set[EntityKey] = set()
         for scope, resource, entity, limit in bounds:
             used = self.used(scope, entity, resource)
             if used - needs[resource] >= limit:
-                stays[entity] = True
-                over = over or Standing(entity, limit, used, resource, scope)
+                stays.add(entity)
             elif entity[0] == "u" or used >= limit:
                 protected.add(entity)
-        return over if over is None or all(stays.get(entity) for entity in protected) else None
+        return protected <= stays
 
     def standing(self, job: Job) -> Standing:
         """How the first entry that counts the job stands; an entry-less job stands for its user, without a limit."""
@@ -303,84 +330,3 @@ class Quotas:
         if there is not None:
             kinds |= there.priorities.kinds
         return "g" in kinds, "p" in kinds
-
-
-NO_ENTRY: EntityKey = ("", "")
-"""Stands for the entry that a job without any would exceed."""
-
-
-class Lefts:
-    """What everybody in one queue may still use at one moment: for the many jobs of which only the first entry that
-    they would exceed matters."""
-
-    __slots__ = ("_entries", "_known", "_left", "_lone", "_of_all", "_queue", "_quotas", "_wide")
-
-    def __init__(self, quotas: Quotas, queue: Queue, *, simple: bool) -> None:
-        self._quotas = quotas
-        self._queue = queue.name
-        self._lone = not simple
-        self._known: dict[tuple[object, Request], object] = {}
-        tables = quotas.tables(queue.name)
-        # Where one table of cores is all there is, two look-ups tell.
-        only = tables[0] if simple and len(tables) == 1 and tables[0][:2] == (queue.name, "ncpus") else None
-        self._entries = None if only is None and tables else (only.limits.entries if only else {})
-        kinds = only.limits.kinds if only is not None else frozenset()
-        self._wide = ("g" in kinds, "p" in kinds)
-        self._left: dict[str, dict[str, float]] = {"u": {}, "g": {}, "p": {}}
-        has_all = self._entries is not None and ALL in self._entries
-        self._of_all = self._entries[ALL] - quotas.used(queue.name, ALL) if self._entries and has_all else _NO_LIMIT
-
-    def first_exceeded(self, job: Job) -> object:
-        """What tells the first entry that the job would exceed from others, :data:`NO_ENTRY` where none counts it; None
-        where it stays within all."""
-        request = job.request
-        need = request.cores
-        if self._entries is None or not need or request.exclusive:
-            return self._look_at_all(job)
-        left = self._left["u"].get(job.user)
-        if left is None:
-            left = self._look_up("u", job.user)
-        if need > left:
-            return ("u", job.user)
-        bound = left
-        for kind, name, is_there in (("g", job.group, self._wide[0]), ("p", job.project, self._wide[1])):
-            if is_there:
-                left = self._left[kind].get(name)
-                if left is None:
-                    left = self._look_up(kind, name)
-                if need > left:
-                    return (kind, name)
-                bound = min(bound, left)
-        if need > self._of_all:
-            return ALL
-        return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
-
-    def _look_at_all(self, job: Job) -> object:
-        """The same of any entries: the reason tells of one entry, and of what an exclusive job would keep of it."""
-        if job.job_wide:
-            return self._exceeded(job)
-        key = (self._quotas.owner(job), job.request)
-        if key not in self._known:
-            self._known[key] = self._exceeded(job)
-        return self._known[key]
-
-    def _exceeded(self, job: Job) -> object:
-        if not self._quotas.bounds(job):
-            return NO_ENTRY
-        over = self._quotas.exceeded_by(job)
-        if over is None:
-            return None
-        # Where the request does not tell what it needs, the numbers of the reason do.
-        kept, varies = 0, False
-        if self._lone or job.request.exclusive or job.job_wide:
-            kept, varies = self._quotas.needs(job)[over.resource], self._quotas.varies(job, over.resource)
-        return (over.scope, over.resource, over.entity, kept, varies)
-
-    def _look_up(self, kind: str, name: str) -> float:
-        entries = self._entries or {}
-        limit = entries.get((kind, name))
-        if limit is None:
-            limit = entries.get((kind, GENERIC))
-        left = _NO_LIMIT if limit is None else limit - self._quotas.used(self._queue, (kind, name))
-        self._left[kind][name] = left
-        return left

@@ -12,7 +12,7 @@ from policy.classes import BASE
 from policy.cluster import Job
 from policy.draft import Draft
 from policy.fitting import fits
-from policy.quotas import NO_ENTRY, Lefts
+from policy.quota_left import NO_ENTRY
 from policy.reasons import Reason
 from policy.regions import Region
 from policy.request import Request
@@ -38,10 +38,10 @@ class Refusals:
         self._preemption = scene.preemption
         self._moves = -1
         self._lists: dict[_Kind, list[Job] | None] = {}
-        self._lefts: dict[str, Lefts] = {}
         self._spent: Reason | None = None
         self._too_few = (-1, Reason("too-few-idle"))
         self._fragmented = (-1, Reason("fragmented"))
+        self._beyond_limit = (-1, Reason("limit-of-pass"))
         self._classed = None if scene.classes is None else scene.classes.of_jobs
         self._holdable: set[tuple[Request, str]] = set()
         # What is free only shrinks within a pass, unless a start is taken back.
@@ -69,9 +69,12 @@ class Refusals:
             self._fragmented = (region.idle, Reason("fragmented", (("idle", region.idle),)))
         return self._fragmented[1]
 
-    def beyond_limit(self, starts: int) -> list[Job]:
-        """The jobs not looked at any more, as the pass has started so many."""
-        return self._draft.waiting_for(Reason("limit-of-pass", (("limit", starts),)))
+    def beyond_limit(self) -> Reason:
+        """The reason of jobs that could start, or are not looked at any more, as the pass has started so many."""
+        starts = len(self._draft.starts)
+        if self._beyond_limit[0] != starts:
+            self._beyond_limit = (starts, Reason("limit-of-pass", (("limit", starts),)))
+        return self._beyond_limit[1]
 
     def is_holdable(self, job: Job) -> bool:
         """Whether the job's vnodes are known to hold it if all were idle."""
@@ -163,14 +166,8 @@ class Refusals:
         if self._moves != self._draft.moves:
             self._moves = self._draft.moves
             self._lists.clear()
-            self._lefts.clear()
             self._spent = preemption.spent()
-        quotas = self._scene.quotas
-        lefts = self._lefts.get(job.queue)
-        if lefts is None:
-            queue = self._scene.world.queues[job.queue]
-            lefts = self._lefts[job.queue] = quotas.lefts(queue)
-        exceeded = lefts.first_exceeded(job)
+        exceeded = self._scene.quotas.lefts(job.queue).first_exceeded(job)
         classed = self._classed
         kind = (
             job.queue,

@@ -68,7 +68,9 @@ class Request:
     the chunk with the most cores a piece, which tells soonest that a request does not fit.
     """
 
-    __slots__ = ("_hash", "chunks", "cores", "group", "hardest", "only_cores", "place", "sharing", "totals")
+    __slots__ = (
+        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "place", "sharing", "totals",
+    )  # fmt: skip
 
     def __init__(
         self, chunks: tuple[Chunk, ...], place: str = "free", sharing: str = "", group: str | None = None
@@ -81,6 +83,8 @@ class Request:
         for chunk in chunks:
             for name, amount in chunk.amounts:
                 sums[name] = sums.get(name, 0) + amount * chunk.pieces
+        # Whether the job asks for its vnodes alone.
+        self.exclusive = sharing in ("excl", "exclhost")
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
         self.hardest = max(chunks, key=_cores_of_piece) if len(chunks) > 1 else chunks[0] if chunks else _NOTHING_ASKED
@@ -104,11 +108,6 @@ class Request:
         if resource == "ncpus":
             return self.cores
         return next((amount for name, amount in self.totals if name == resource), 0)
-
-    @property
-    def exclusive(self) -> bool:
-        """True where the job asks for its vnodes alone."""
-        return self.sharing in ("excl", "exclhost")
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -12,7 +12,6 @@ from typing import Callable
 from policy.capacity import Capacity
 from policy.cluster import Run
 from policy.quotas import Quotas
-from policy.victims import Size
 
 
 class Line:
@@ -56,7 +55,8 @@ class Standstill:
         self._free: Capacity | None = None
         self._failed: set[object] = set()
         self.lines: dict[object, Line] = {}
-        self.singles: dict[object, list[tuple[Size, Run]] | None] = {}
+        # Whether each run of a pool, by its place there, is offered where no other is gone.
+        self.singles: dict[object, dict[int, bool]] = {}
 
     def renew(self, picked: int, promised: int) -> None:
         """Forget all if use has changed, or so many victims and promised starts are not those of before."""

@@ -6,6 +6,8 @@ docs/policies.md, "Together, in one pass".
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from policy.backfilling import Backfilling, Placed
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
@@ -42,30 +44,21 @@ class Turns:
         self._places = StartPlaces(scene)
         self._cuts = PromisedCuts(scene, draft, self._places)
         self.heads = Heads(scene, draft, self._cuts)
-        self._made_holds: Holds | None = None
-        self._made_refusals: Refusals | None = None
-        self._made_backfilling: Backfilling | None = None
 
-    @property
+    @cached_property
     def holds(self) -> Holds:
         """The beneficiaries, made when somebody is one."""
-        if self._made_holds is None:
-            self._made_holds = Holds(self._scene, self._draft)
-        return self._made_holds
+        return Holds(self._scene, self._draft)
 
-    @property
+    @cached_property
     def refusals(self) -> Refusals:
         """What was refused, made when somebody is."""
-        if self._made_refusals is None:
-            self._made_refusals = Refusals(self._scene, self._draft)
-        return self._made_refusals
+        return Refusals(self._scene, self._draft)
 
-    @property
+    @cached_property
     def backfilling(self) -> Backfilling:
         """The starts behind heads, made when a job is tested for one."""
-        if self._made_backfilling is None:
-            self._made_backfilling = Backfilling(self._scene, self._draft, self._places, self.refusals)
-        return self._made_backfilling
+        return Backfilling(self._scene, self._draft, self._places, self.refusals)
 
     def honour_holds(self) -> None:
         """Start the beneficiaries of earlier passes that can, and keep what the others wait for."""
@@ -81,7 +74,7 @@ class Turns:
         while left is not None:
             job = left
             if len(draft.starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
-                draft.leave(job, Reason("limit-of-pass", (("limit", len(draft.starts)),)))
+                draft.leave(job, self.refusals.beyond_limit())
                 return
             if job.request.only_cores and job.request.cores > region.idle:
                 break
@@ -137,14 +130,11 @@ class Turns:
         left: Job | None = job
         while left is not None:
             job = left
-            if not self.heads.gives_way(job, region):
-                self.behind(job, region)
-                return
             if job.request.cores > region.idle:
                 self._preempt_or_leave(job, region, self.refusals.too_few(region))
                 return
             if len(draft.starts) >= self._settings.schedule.max_starts and job.id not in self._ledger.promises:
-                draft.leave(job, Reason("limit-of-pass", (("limit", len(draft.starts)),)))
+                draft.leave(job, self.refusals.beyond_limit())
                 return
             placement = self._places.place_beside(job, allowed, closed, region)
             if isinstance(placement, Reason):
@@ -159,6 +149,9 @@ class Turns:
             reason = self._scene.gates.shut(left) if left is not None else None
             if left is not None and reason is not None:
                 draft.leave(left, reason)
+                return
+            if left is not None and not self.heads.gives_way(left, region):
+                self.behind(left, region)
                 return
 
     def _cut_at_promise(self, job: Job, allowed: int) -> bool:

@@ -27,10 +27,10 @@ class Usage:
     """The counts of one world, which hands itself to them: counts that held it would keep it from going.
 
     ``by_limits`` is what else was worked out from limits, quotas and priorities alone, for :mod:`policy.quotas`: it is
-    forgotten with the counts when these change.
+    forgotten with the counts when these change. ``changes`` grows with all that may change a count.
     """
 
-    __slots__ = ("_asked", "_asked_scopes", "_has_alone", "_kept", "_kept_scopes", "_scopes", "by_limits")
+    __slots__ = ("_asked", "_asked_scopes", "_has_alone", "_kept", "_kept_scopes", "_scopes", "by_limits", "changes")
 
     def __init__(self) -> None:
         self._scopes: list[Scope] = []
@@ -40,6 +40,7 @@ class Usage:
         self._kept_scopes: dict[str, list[Scope]] = {}
         self._has_alone = False
         self.by_limits: dict[object, Any] = {}
+        self.changes = 0
 
     def asked(self, world: World, scope: Scope) -> dict[EntityKey, int]:
         """What runs asked for, by entity, where a hard limit counts it."""
@@ -70,6 +71,7 @@ class Usage:
 
     def count(self, world: World, run: Run, sign: int) -> None:
         """A run takes its resources (1) or gives them back (-1)."""
+        self.changes += 1
         if self._asked is not None:
             self._count_asked(world, self._asked, run, sign)
         if self._kept is not None:
@@ -77,6 +79,7 @@ class Usage:
 
     def forget(self) -> None:
         """Limits or quotas have changed."""
+        self.changes += 1
         self._asked = self._kept = None
         self._asked_scopes.clear()
         self._kept_scopes.clear()
@@ -84,6 +87,7 @@ class Usage:
 
     def vnode_changed(self, old: Vnode | None, new: Vnode | None) -> None:
         """A vnode has other amounts, or gives itself to jobs in another way."""
+        self.changes += 1
         if self._has_alone or (old and old.sharing) != (new and new.sharing):
             self._kept = None
 

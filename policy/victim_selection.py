@@ -17,7 +17,7 @@ from policy.offers import Rights
 from policy.placement import Placement
 from policy.quotas import Quotas, Standing
 from policy.standstill import Line, Standstill
-from policy.victims import Room, Search, Size
+from policy.victims import Room, Search
 from policy.world import World
 
 
@@ -122,31 +122,23 @@ class VictimSelection:
         piece = min(chunk.cores for chunk in job.request.chunks)
         is_offered = self._asks(job, rights, search)
         key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
-        singles, known = self._still.singles, key in self._still.singles
-        sizes = singles.get(key)
-        if known and sizes is None:
-            sizes = singles[key] = [sized for sized in self._sizes_of_over(pool, 0) if is_offered(sized[1])]
-        singles.setdefault(key, None)
-        for size, run in self._sizes_of_over(pool, search.short) if sizes is None else sizes:
-            cores, vnodes, most = size
-            if cores < search.short or most < piece or cores + vnodes * (piece - 1) < lacking * piece:
+        known = self._still.singles.setdefault(key, {})
+        sizes, ordered, owners, spares = pool.sizes, pool.ordered, pool.owners, pool.spares
+        for index in range(bisect_left(sizes, ((search.short,), -1)), len(sizes)):
+            (cores, vnodes, most), place = sizes[index]
+            if most < piece or cores + vnodes * (piece - 1) < lacking * piece:
                 continue
             if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
                 break
-            if sizes is not None or is_offered(run):
-                room = search.alone(run)
+            offered = known.get(place)
+            if offered is None:
+                run = ordered[place]
+                offered = known[place] = spares.get(owners[run.id], 0) > 0 and is_offered(run)
+            if offered:
+                room = search.alone(ordered[place])
                 if room is not None:
                     return room
         return None
-
-    def _sizes_of_over(self, pool: Pool, short: int) -> Iterator[tuple[Size, Run]]:
-        """The runs of at least so many cores whose owners are over quota, smallest first."""
-        sizes, spares = pool.sizes, pool.spares
-        for index in range(bisect_left(sizes, ((short,), -1)), len(sizes)):
-            size, place = sizes[index]
-            run = pool.ordered[place]
-            if spares.get(pool.owners[run.id], 0) > 0:
-                yield size, run
 
     def _line(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Line:
         """The runs offered to the job in order."""
@@ -189,6 +181,8 @@ class VictimSelection:
 
     def _asks(self, job: Job, rights: Rights, search: Search) -> Callable[[Run], bool]:
         """Tells of a run whether it may be taken for this job, as use stands when it is asked."""
+        if not search.closed:
+            return lambda run: self._offer(run, job, rights) is not None
         return lambda run: search.may_use(run) and self._offer(run, job, rights) is not None
 
     def _offer(self, run: Run, job: Job, rights: Rights) -> Victim | None:

@@ -89,3 +89,26 @@ def test_a_quota_that_changes_counts_from_the_next_pass_on() -> None:
     of_server = before.apply(Changes(20, server=Server(quotas={"ncpus": parse_limits("[u:alice=7]", "test")})))
     assert Quotas(of_server.world()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6)
     assert Quotas(before.world()).exceeded_by(asked) is None
+
+
+def test_what_is_left_is_looked_up_once_and_again_when_something_has_changed() -> None:
+    snapshot = cluster([vnode("v1", 99)], runs=[run("1", "alice", "v1=6")], queues=[queue("[u:alice=8]")])
+    world = snapshot.world()
+    of, asked = Quotas(world), job("9", "alice", "2")
+    left = of.lefts("workq")
+    assert left.first_exceeded(asked) is None
+    assert of.lefts("workq") is left
+    of.shift(job("2", "alice", "1"), 1)
+    assert of.lefts("workq").first_exceeded(asked) == ("u", "alice")
+    of.shift(job("2", "alice", "1"), -1)
+    assert of.lefts("workq").first_exceeded(asked) is None
+    world.set_run("3", run("3", "alice", "v1=1"))
+    assert of.lefts("workq").first_exceeded(asked) == ("u", "alice")
+
+
+def test_jobs_of_as_many_cores_count_by_what_else_they_ask_for() -> None:
+    limits = {"ncpus": parse_limits("[u:alice=8]", "test"), "ngpus": parse_limits("[u:alice=1]", "test")}
+    snapshot = cluster([vnode("v1", 9, has={"ngpus": 2})], queues=[queue()])
+    of = Quotas(snapshot.apply(Changes(20, server=Server(quotas=limits))).world())
+    assert of.needs(job("1", "alice", "1:ncpus=4")) == {"ncpus": 4}
+    assert of.needs(job("2", "alice", "1:ncpus=4:ngpus=1")) == {"ncpus": 4, "ngpus": 1}
