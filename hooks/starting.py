@@ -78,18 +78,14 @@ class Starter:
 
 
 def digest_starts(starts: Collection[Start], picture: Picture, queues: Collection[str]) -> dict[str, str]:
-    """By job and subjob: what the starts in these queues were decided on (:mod:`hooks.planned`)."""
+    """By job: what the starts in these queues were decided on (:mod:`hooks.planned`). Subjobs are left out: the hook of
+    starts does not see all of the array's attributes at theirs, and PBS lets no array be one that is not rerunable."""
     sizes = read_sizes(picture.resources)
-    known: dict[str, str] = {}
     found = {}
     for start in starts:
-        job_id = start.job.id
-        if start.job.queue not in queues or job_id not in picture.jobs:
-            continue
-        if job_id not in known:
-            texts = picture.jobs[job_id]
-            known[job_id] = digest_of_plan(texts, find_changes(start, texts, sizes))
-        found[start.id] = known[job_id]
+        texts = picture.jobs.get(start.id)
+        if texts is not None and start.subjob is None and start.job.queue in queues:
+            found[start.id] = digest_of_plan(texts, find_changes(start, texts, sizes))
     return found
 
 

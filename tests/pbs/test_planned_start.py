@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from hooks.planned import digest_of_plan
 from hooks.state import SUMMARY, SecondWriterError, State
@@ -55,3 +56,24 @@ def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsC
     # The next pass decides on the jobs as they are now.
     waiting = [job for job, change in jobs.items() if change]
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in waiting), 120.0, "the altered jobs run")
+
+
+def test_jobs_of_all_kinds_start_as_they_were_planned(pbs: PbsCluster) -> None:
+    """What PBS and the pass make of a job before it starts is none of its owner's alterations."""
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    plain: dict[str, Any] = {"select": None, "walltime": None}
+    wide = ("-l", "pbsteer_layout=stripe", "-l", "pbsteer_width=3")
+    jobs = [
+        pbs.qsub("alice", **plain),
+        pbs.qsub("alice", options=("-l", "ncpus=2", "-l", "walltime=600"), **plain),
+        pbs.qsub("alice", options=("-l", "nodes=2:ppn=1"), **plain),
+        pbs.qsub("alice", options=("-l", "min_walltime=00:01:00,max_walltime=00:10:00"), select="1", walltime=None),
+        pbs.qsub("alice", options=wide, select="1:ncpus=3:mpiprocs=3"),
+        pbs.qsub("alice", options=("-l", "place=scatter:shared", "-c", "c=10", "-r", "y"), select="2:ncpus=1:mem=1gb"),
+        pbs.qsub("alice", options=("-r", "n", "-P", "p1", "-l", "pbsteer_save=signal"), walltime="1:00"),
+    ]
+    array = pbs.qsub("alice", options=("-J", "1-3"))
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "all run")
+    pbs.wait_until(lambda: pbs.job_state(array) == "B", 120.0, "the array has begun")
+    assert "altered after this start" not in pbs.server_log()
