@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 from hooks.ifl import Connection, IflError
 from policy.settings import PassSettings
 
-_REST = 9
-"""Times as long as the last pass read and decided, no other comes ahead of its time."""
+_SHARE = 10
+"""A pass ahead of its time begins no sooner after the last one began than so many times what that one read and decided:
+the time in which it carried out its plan counts."""
 
 _SHORTEST_PASS_S = 0.5
 """None comes ahead of its time with less time than this."""
@@ -127,7 +128,7 @@ class Vigil:
         if now_s > self._due_s - _LEAVES_S:
             return self._stay(now_s)
         has_more = passed.has_started or passed.is_unsettled
-        rested_s = now_s + max(_REST * passed.spent_s, _UNSETTLED_S if passed.is_unsettled else 0.0)
+        rested_s = max(self._pass_s + _SHARE * passed.spent_s, now_s + (_UNSETTLED_S if passed.is_unsettled else 0.0))
         last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
         if rested_s >= last_s:
             return None

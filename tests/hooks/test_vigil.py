@@ -121,6 +121,12 @@ def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, co
     assert left_s == pytest.approx(15 - waited_s)
 
 
+def test_what_a_pass_took_to_start_jobs_counts_as_rest(clock: Clock, config: Path) -> None:
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=1.0, spent_s=0.1, started=True)
+    assert waited_s == pytest.approx(1.1)
+    assert left_s == pytest.approx(15 - waited_s)
+
+
 @pytest.mark.parametrize("after_s", [12.8, 13.4, 14.0, 14.45, 14.6])
 def test_none_comes_that_would_reach_into_the_next_interval(clock: Clock, config: Path, after_s: float) -> None:
     clock.at[clock.now_s + after_s] = count(MORE)
