@@ -3,9 +3,9 @@
 PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays for a while. It
 looks at how many jobs the server counts in each state, and in which state each reservation is: two small requests.
 There is something to do where that is not what it was before the last pass read the server, and after each pass that
-has started jobs: as many may have ended meanwhile, and subjobs that wait are not counted. Reading for passes ahead of
-time takes a tenth of the time at most. The process ends before the next pass is due, and at once where it is not the
-server's any more or the hook has changed.
+has started jobs: as many may have ended meanwhile, and subjobs that wait are not counted. Passes ahead of time read and
+decide for a tenth of a core's time at most. The process ends before the next pass is due, and at once where it is not
+the server's any more or the hook has changed.
 
 A job that a pass of this process has started, or tried to start, and that waits again, is left to the pass that is due:
 its starts may fail at once, and PBS holds a job for ever after twenty.
@@ -24,8 +24,9 @@ from hooks.ifl import Connection, IflError
 from policy.settings import PassSettings
 
 _SHARE = 10
-"""A pass ahead of its time begins no sooner after the last one began than so many times what that one read and decided:
-the time in which it carried out its plan counts."""
+"""A pass ahead of its time begins no sooner after the last one began than so many times the processor time in which
+that one read and decided. Waiting for a busy server costs nothing, and an answer costs the server no more than the pass
+that reads it."""
 
 _SHORTEST_PASS_S = 0.5
 """None comes ahead of its time with less time than this."""
@@ -50,10 +51,12 @@ _Stamp = list[tuple[int, int]]
 
 
 class Passed(NamedTuple):
-    """What a pass has come to. It read and decided for ``spent_s``, ``tried`` to start these, and ``has_started`` some.
-    ``is_unsettled`` says that a scheduler is just being switched: the next pass has to go on with that."""
+    """What a pass has come to. It read and decided for ``spent_s``, of which ``cpu_s`` were its own processor time,
+    ``tried`` to start these, and ``has_started`` some. ``is_unsettled`` says that a scheduler is just being switched:
+    the next pass has to go on with that."""
 
     spent_s: float
+    cpu_s: float
     tried: Sequence[str] = ()
     has_started: bool = False
     is_unsettled: bool = False
@@ -128,7 +131,7 @@ class Vigil:
         if now_s > self._due_s - _LEAVES_S:
             return self._stay(now_s)
         has_more = passed.has_started or passed.is_unsettled
-        rested_s = max(self._pass_s + _SHARE * passed.spent_s, now_s + (_UNSETTLED_S if passed.is_unsettled else 0.0))
+        rested_s = max(self._pass_s + _SHARE * passed.cpu_s, now_s + (_UNSETTLED_S if passed.is_unsettled else 0.0))
         last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
         if rested_s >= last_s:
             return None

@@ -187,15 +187,16 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead
     if ahead is not None:
         schedule = replace(schedule, budget_s=min(schedule.budget_s, ahead.left_s), max_comments=0)
     budget = Budget(schedule.budget_s)
-    begun_s = time.monotonic()
+    begun_s, begun_cpu_s = time.monotonic(), time.process_time()
     with Connection(pbs_ifl) as connection:
         sight = _read(connection, settings, state)
         read_s = time.monotonic() - begun_s
         acting = replace(settings, schedule=schedule)
         decision = _decide(sight, acting, state, trust, budget)
         decide_s = time.monotonic() - begun_s - read_s
+        cpu_s = time.process_time() - begun_cpu_s
         if ahead is not None and budget.left_s() <= 0:
-            return Outcome(decision.warnings, Passed(read_s + decide_s), may_be_followed=False)
+            return Outcome(decision.warnings, Passed(read_s + decide_s, cpu_s), may_be_followed=False)
         not_again = ahead.tried if ahead is not None else frozenset()
         least_s = time_to_act_s(schedule.budget_s) if ahead is None else 0.0
         effects = _act(decision, sight, acting, state, pbs_ifl, connection, budget, least_s, not_again)
@@ -206,7 +207,7 @@ def run_pass(pbs_ifl: Any, settings: Settings, state: State, trust: Trust, ahead
     is_unsettled = bool(decision.duties.passing)
     may_be_followed = (is_unsettled or bool(decision.powers.start)) and not decision.plan.preempts
     tried = [*effects.started, *effects.refused]
-    passed = Passed(read_s + decide_s, tried, bool(effects.started), is_unsettled)
+    passed = Passed(read_s + decide_s, cpu_s, tried, bool(effects.started), is_unsettled)
     return Outcome([*decision.warnings, *effects.failures], passed, may_be_followed, "".join(unstarted))
 
 

@@ -73,17 +73,20 @@ def keep_vigil(
     schedule: PassSettings,
     took_s: float = PASS_S,
     spent_s: float | None = None,
+    cpu_s: float | None = None,
     *,
     started: bool = False,
     unsettled: bool = False,
 ) -> tuple[float, float]:
-    """After a pass of so many seconds, ``spent_s`` of them reading and deciding: when another may come, counted from
-    when this one began, and the seconds it may take; 0 where none may."""
+    """After a pass of so many seconds, ``spent_s`` of them reading and deciding, with ``cpu_s`` of
+    processor time, as many where None: when another may come, counted from when this one began, and the seconds it may
+    take; 0 where none may."""
     begun_s = clock.now_s
     vigil = Vigil(pbs_ifl, str(config))
     vigil.begin_pass(schedule)
     clock.sleep(took_s)
-    coming = vigil.wait(Passed(PASS_S if spent_s is None else spent_s, (), started, unsettled))
+    spent_s = PASS_S if spent_s is None else spent_s
+    coming = vigil.wait(Passed(spent_s, spent_s if cpu_s is None else cpu_s, (), started, unsettled))
     return clock.now_s - begun_s, coming.ahead.left_s if coming is not None and coming.ahead is not None else 0.0
 
 
@@ -119,6 +122,13 @@ def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, co
     waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=10, spent_s=0.05)
     assert waited_s <= 10.5
     assert left_s == pytest.approx(15 - waited_s)
+
+
+def test_waiting_for_a_busy_server_is_no_reason_to_rest(clock: Clock, config: Path) -> None:
+    clock.at[clock.now_s + 0.8] = count(MORE)
+    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=0.5, spent_s=0.4, cpu_s=0.01)
+    assert waited_s <= 0.8 + 0.5
+    assert left_s > 0
 
 
 def test_what_a_pass_took_to_start_jobs_counts_as_rest(clock: Clock, config: Path) -> None:
@@ -164,16 +174,16 @@ def test_a_process_that_is_late_makes_the_pass_that_is_due_itself_once(clock: Cl
     clock.sleep(13.0)
     vigil.begin_pass(PassSettings(interval_s=15))
     clock.sleep(1.8)
-    assert vigil.wait(Passed(0.1, ["1.s"], has_started=True)) == Next()
+    assert vigil.wait(Passed(0.1, 0.1, ["1.s"], has_started=True)) == Next()
     assert clock.now_s == begun_s + 15
     vigil.begin_pass(PassSettings(interval_s=15))
     clock.sleep(0.5)
-    coming = vigil.wait(Passed(0.01, has_started=True))
+    coming = vigil.wait(Passed(0.01, 0.01, has_started=True))
     assert coming is not None
     assert coming.ahead is not None
     assert not coming.ahead.tried, "what the pass before tried to start was another interval's"
     clock.sleep(14.4)
-    assert vigil.wait(Passed(0.01, has_started=True)) is None
+    assert vigil.wait(Passed(0.01, 0.01, has_started=True)) is None
 
 
 def test_a_pass_as_long_as_an_interval_is_followed_by_none(clock: Clock, config: Path) -> None:
@@ -189,7 +199,7 @@ def test_the_alarm_that_ends_the_waiting_is_no_error(
     vigil = Vigil(pbs_ifl, str(config))
     vigil.begin_pass(PassSettings(interval_s=15))
     monkeypatch.setattr(clock, "sleep", ring)
-    assert vigil.wait(Passed(0.1)) is None
+    assert vigil.wait(Passed(0.1, 0.1)) is None
 
 
 def test_pbss_alarm_leaves_a_process_the_time_that_it_may_be_there() -> None:
@@ -204,7 +214,7 @@ def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_aga
     for round_, tried in enumerate((["1.s", "8[3].s"], ["2.s"])):
         vigil.begin_pass(PassSettings(interval_s=15))
         count(f"Queued:{round_}")()
-        coming = vigil.wait(Passed(PASS_S, tried))
+        coming = vigil.wait(Passed(PASS_S, PASS_S, tried))
     assert coming is not None
     assert coming.ahead is not None
     assert coming.ahead.tried == {"1.s", "8[3].s", "2.s"}
@@ -275,7 +285,7 @@ def test_the_alarm_of_a_process_that_only_waits_cuts_nothing_off(monkeypatch: py
         def wait(self, passed: Passed) -> Next | None:
             raise KeyboardInterrupt
 
-    done = periodic.Outcome([], Passed(0.1), may_be_followed=True)
+    done = periodic.Outcome([], Passed(0.1, 0.1), may_be_followed=True)
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
     monkeypatch.setattr(periodic, "Vigil", Waiting)
     monkeypatch.setattr(periodic, "_handle_pass", lambda *_: done)
