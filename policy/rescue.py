@@ -68,6 +68,8 @@ class Rescue:
         self._now_s = now_s
         self._managed = {queue.name for queue in world.queues.values() if queue.managed}
         self.next_s = UNLIMITED_S
+        self._idle: list[int] = []
+        self._sizes: dict[str, Size] = {}
 
     def short(self, waiting: Iterable[Job]) -> list[Job]:
         """The short ones among the waiting jobs, shortest first, whether or not they have waited long enough."""
@@ -91,8 +93,8 @@ class Rescue:
         self.next_s = min(self.next_s, until_s)
         return False
 
-    def victims(self, free: Capacity, spared: Container[str]) -> list[tuple[Run, Size]]:
-        """The runs that may be cut, without those spared, each with its size, those with the fewest cores first."""
+    def victims(self, spared: Container[str]) -> list[Run]:
+        """The runs that may be cut, without those spared, those with the fewest cores first."""
         settings = self._settings
         able = [run for run in self._world.runs.values() if run.id not in spared and self._may_cut(run, settings)]
         found: list[Run] = []
@@ -104,11 +106,7 @@ class Rescue:
             else:
                 self.next_s = min(self.next_s, until_s)
         found.sort(key=lambda run: (run.job.cores, -run.end_s, run.id))
-        usable, directory = free.usable, free.directory
-        idle = free.idle_of_each(usable)
-        return [
-            (run, size_of(run, run.placement.cores_on(usable, directory), usable, directory, idle)) for run in found
-        ]
+        return found
 
     def _may_cut(self, run: Run, settings: RescueSettings) -> bool:
         return (
@@ -125,7 +123,7 @@ class Rescue:
         self,
         job: Job,
         allowed: int,
-        victims: Iterable[tuple[Run, Size]],
+        victims: Iterable[Run],
         guard: Guard | None,
         closed: Closed,
         free: Capacity,
@@ -133,12 +131,23 @@ class Rescue:
         """The first of the runs whose cores, with those that will be free, hold the job, and where, or None; and
         whether only the reserved job was in the way of some."""
         search = Search(self._world, job, allowed, guard, closed, free)
-        for run, size in victims:
-            if search.may_gain_enough(size) and not self._is_spared_by(job, run):
+        for run in victims:
+            enough = run.placement.cores >= search.short and search.may_gain_enough(self._size_of(run, free))
+            if enough and not self._is_spared_by(job, run):
                 room = search.alone(run)
                 if room is not None:
                     return (run, room.placement), False
         return None, search.blocked_by_head > 0
+
+    def _size_of(self, run: Run, free: Capacity) -> Size:
+        """How much the run could free of the vnodes that are usable, looked up once in a pass."""
+        size = self._sizes.get(run.id)
+        if size is None:
+            usable, directory = free.usable, free.directory
+            self._idle = self._idle or free.idle_of_each(usable)
+            cores = run.placement.cores_on(usable, directory)
+            size = self._sizes[run.id] = size_of(run, cores, usable, directory, self._idle)
+        return size
 
     def _is_spared_by(self, job: Job, run: Run) -> bool:
         """Whether the run is not cut for this job, though perhaps for others: it is a subjob of the same array, it has
@@ -170,7 +179,7 @@ def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
     # run that starts in this pass is not cut in it.
     free = once_victims_end(world, draft.pending) if draft.pending else world.capacity
     spared = {*(preempt.id for preempt in draft.preempts), *(start.id for start in draft.starts)}
-    victims = chance.victims(free, spared) if eligible else []
+    victims = chance.victims(spared) if eligible else []
     draft.next_s = min(draft.next_s, chance.next_s)
     hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
     for job in eligible if victims else ():

@@ -6,8 +6,6 @@ docs/policies.md, "Together, in one pass".
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from policy.backfilling import Backfilling, Placed
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
@@ -44,21 +42,30 @@ class Turns:
         self._places = StartPlaces(scene)
         self._cuts = PromisedCuts(scene, draft, self._places)
         self.heads = Heads(scene, draft, self._cuts)
+        self._made_holds: Holds | None = None
+        self._made_refusals: Refusals | None = None
+        self._made_backfilling: Backfilling | None = None
 
-    @cached_property
+    @property
     def holds(self) -> Holds:
         """The beneficiaries, made when somebody is one."""
-        return Holds(self._scene, self._draft)
+        if self._made_holds is None:
+            self._made_holds = Holds(self._scene, self._draft)
+        return self._made_holds
 
-    @cached_property
+    @property
     def refusals(self) -> Refusals:
         """What was refused, made when somebody is."""
-        return Refusals(self._scene, self._draft)
+        if self._made_refusals is None:
+            self._made_refusals = Refusals(self._scene, self._draft)
+        return self._made_refusals
 
-    @cached_property
+    @property
     def backfilling(self) -> Backfilling:
         """The starts behind heads, made when a job is tested for one."""
-        return Backfilling(self._scene, self._draft, self._places, self.refusals)
+        if self._made_backfilling is None:
+            self._made_backfilling = Backfilling(self._scene, self._draft, self._places, self.refusals)
+        return self._made_backfilling
 
     def honour_holds(self) -> None:
         """Start the beneficiaries of earlier passes that can, and keep what the others wait for."""

@@ -56,11 +56,19 @@ class Size(NamedTuple):
     most: int
 
 
+def _cores_in(amounts: Amounts) -> int:
+    """The cores among these amounts."""
+    for name, amount in amounts:
+        if name == "ncpus":
+            return amount
+    return 0
+
+
 def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Sequence[int]) -> Size:
     """The size of a run with so many cores on the usable vnodes, of each of which ``idle`` has the idle cores."""
     everywhere = most = 0
     for mask, amounts, chunks, _ in run.placement.shares(directory):
-        held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
+        held = chunks * _cores_in(amounts)
         everywhere |= mask
         here = mask & usable
         while here:
@@ -73,7 +81,7 @@ def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Seque
 def add_idle(idle: list[int], run: Run, usable: int, directory: Directory) -> None:
     """Count the cores of a run as idle on its vnodes."""
     for mask, amounts, chunks, _ in run.placement.shares(directory):
-        held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
+        held = chunks * _cores_in(amounts)
         here = mask & usable
         while here:
             index = here.bit_length() - 1
@@ -262,7 +270,7 @@ class Search:
         """Whether the run holds cores on a vnode that would then hold a piece of the job; no if certainly not."""
         capacity = self._capacity
         for mask, amounts, chunks, _ in run.placement.shares(capacity.directory):
-            held = chunks * next((amount for name, amount in amounts if name == "ncpus"), 0)
+            held = chunks * _cores_in(amounts)
             if capacity.reaches(mask & self.allowed, self._smallest - held):
                 return True
         return False

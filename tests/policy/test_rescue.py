@@ -73,7 +73,7 @@ def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSetti
 
 
 def may_go(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> list[str]:
-    return [each.id for each, _ in chance(snapshot, ledger, rescue).victims(snapshot.world().capacity, ())]
+    return [each.id for each in chance(snapshot, ledger, rescue).victims(())]
 
 
 def test_the_shortest_first_and_only_the_short() -> None:
