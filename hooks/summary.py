@@ -59,10 +59,10 @@ class QueueSummary(NamedTuple):
 class Summary:
     """All managed queues, the queue of jobs that name none, the consumables, the names of all hosts and vnodes in lower
     case, the part of the ledger that estimates and layouts are made from, the jobs that the pass is starting,
-    with whether they are stripes and, as ``planned``, what each start was decided on (:mod:`hooks.planned`), and the
-    hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that are to be resumed need again, None for
-    the whole vnode; ``quotas`` are soft quotas as texts. Empty before the first pass. ``stripes`` remembers what was
-    worked out from it."""
+    with whether they are stripes and, as ``planned``, what each start was decided on (:mod:`hooks.planned`), read at
+    ``planned_s``, and the hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that are to be
+    resumed need again, None for the whole vnode; ``quotas`` are soft quotas as texts. Empty before the first pass.
+    ``stripes`` remembers what was worked out from it."""
 
     queues: Mapping[str, QueueSummary]
     default_queue: str
@@ -71,6 +71,7 @@ class Summary:
     past: Ledger = field(default_factory=Ledger)
     starting: Mapping[str, bool] = field(default_factory=dict)
     planned: Mapping[str, str] = field(default_factory=dict)
+    planned_s: float = 0.0
     several: frozenset[str] = frozenset()
     kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
     quotas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -208,6 +209,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         Ledger.from_data(data["past"]),
         data["starting"],
         data.get("planned", {}),
+        data.get("planned_s", 0.0),
         frozenset(data["several"]),
         data.get("kept", {}),
         data.get("quotas", {}),

@@ -243,8 +243,8 @@ def _decide(sight: Sight, settings: Settings, state: State, trust: Trust, budget
     slowest = deadline.slowest()
     state.save_ledger(plan.ledger, ledger_name)
     summary = summarize(translation.snapshot, translation.modes, picture, plan, powers.start)
-    planned = digest_starts(plan.starts, picture, powers.start)
-    state.publish(SUMMARY, {**summary, "planned": planned}, shared=False)
+    planned = {"planned": digest_starts(plan.starts, picture, powers.start), "planned_s": picture.time_s}
+    state.publish(SUMMARY, {**summary, **planned}, shared=False)
     advice = find_advice(plan, translation, sight.shown, sight.priorities, powers.preempt - powers.start)
     if advice.memory != sight.priorities:
         write_priorities(state, advice.memory)

@@ -81,12 +81,13 @@ def handle(pbs: Any) -> str | None:
 
 def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
     """Refuse a start that a pass has planned where the job was altered since. What other hooks of the server make of
-    the job at its start is not the owner's alteration, so the server's own job has to differ too."""
+    the job at its start is not the owner's alteration, so the server's own job has to differ too; and so that no job is
+    kept from starting for ever by what only looks different, it has to have been altered since the pass read it."""
     planned = summary.planned.get(str(job.id), "")
     if not planned or digest_of_job(job) == planned:
         return None
     own = server.job(str(job.id))
-    if own is None or digest_of_job(own) == planned:
+    if own is None or digest_of_job(own) == planned or int(own.mtime or 0) < int(summary.planned_s):
         return None
     return "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
 

@@ -15,6 +15,8 @@ from policy.settings import Settings
 from tests.hooks.bundled import SUMMARY_DATA, Hook
 from tests.hooks.pictures import job, picture, snapshot_of
 
+READ_S = 1000.5
+"""When the pass has read the job."""
 TEXTS = {
     "queue": "workq",
     "project": "_pbs_project_default",
@@ -29,6 +31,7 @@ AS_PLANNED: dict[str, Any] = {
     "project": "_pbs_project_default",
     "Rerunable": 1,
     "Checkpoint": "u",
+    "mtime": int(READ_S) + 1,
     "Resource_List": {"select": "1:ncpus=1", "place": "pack", "walltime": "36000"},
 }
 VNODES = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}}
@@ -43,7 +46,12 @@ def altered(**changes: Any) -> dict[str, Any]:
 
 def judge(hook: Hook, at_start: dict[str, Any], in_server: dict[str, Any], requestor: str) -> str | None:
     """What the hook says to the start of the job, which other hooks may have changed since the server gave it."""
-    data = {**SUMMARY_DATA, "starting": {"1.s": False}, "planned": {"1.s": digest_of_plan(TEXTS, {})}}
+    data = {
+        **SUMMARY_DATA,
+        "starting": {"1.s": False},
+        "planned": {"1.s": digest_of_plan(TEXTS, {})},
+        "planned_s": READ_S,
+    }
     hook.state.publish(SUMMARY, data, shared=False)
     event = {**at_start, "id": "1.s", "exec_vnode": "(v1:ncpus=1)", "requestor": requestor}
     verdict: str | None = hook.run("runjob", events=[event], vnodes=VNODES, jobs={"1.s": in_server})["verdicts"][0]
@@ -72,6 +80,12 @@ def test_a_start_planned_for_another_request_is_refused_and_the_schedulers_own_a
 def test_what_another_hook_makes_of_the_job_at_its_start_refuses_nothing(hook: Hook) -> None:
     assert judge(hook, altered(walltime="3600"), AS_PLANNED, "root") is None
     assert judge(hook, AS_PLANNED, AS_PLANNED, "root") is None
+
+
+@pytest.mark.parametrize(("mtime", "is_refused"), [(999, False), (1000, True), (1001, True)])
+def test_a_job_that_only_looks_different_starts(hook: Hook, mtime: int, is_refused: bool) -> None:
+    now = altered(place="free", mtime=mtime)
+    assert bool(judge(hook, now, now, "root")) == is_refused
 
 
 def test_what_the_pass_itself_alters_before_the_start_counts_as_planned() -> None:
