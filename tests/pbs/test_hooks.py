@@ -16,6 +16,7 @@ from hooks.reader import __file__ as reader_file
 from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.test_users_reservations import clear, reserve
 from tui.core.assembly import Assembly
 
 ROOT = Path(__file__).parents[2]
@@ -244,6 +245,8 @@ def test_hooks_that_raise_hold_up_neither_submissions_nor_starts(pbs: PbsCluster
     pbs.run(["qalter", "-l", "walltime=00:09:00", by_hand], user="alice").demand_success()
     pbs.run(["qrls", by_hand]).demand_success()
     assert pbs.wait_for_state(by_hand, "F")["Exit_status"] == 0
+    reserve(pbs, "alice", 1).demand_success()
+    clear(pbs)
     pbs.wait_until(lambda: "the periodic hook failed" in pbs.server_log()[before:], 120.0, "a pass that raised")
     for event in EVENTS:
         wait_for_complaint(pbs, event)
