@@ -41,6 +41,10 @@ _SHORTEST_S, _LONGEST_S = 0.1, 1.0
 """Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end.
 After a pass that has started jobs another one needs no look, and comes after the shorter of these."""
 
+_BUSY_S = 2.0
+"""For so long after a pass that has started jobs each look comes after the shortest time: jobs that end at once leave
+their cores idle until one sees it."""
+
 _UNSETTLED_S = 1.0
 """After a pass that has switched a scheduler, or waits for the end of its cycle, the next one comes so much later."""
 
@@ -95,6 +99,7 @@ class Vigil:
         self._look_s = 0.0
         self._seen = Look()
         self._tried: set[str] = set()
+        self._busy_until_s = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -136,9 +141,11 @@ class Vigil:
         if rested_s >= last_s:
             return None
         longest_s = min(max(self._look_s, _SHORTEST_S), _LONGEST_S)
-        pause_s = _SHORTEST_S if has_more else longest_s
+        if passed.has_started:
+            self._busy_until_s = now_s + _BUSY_S
         with Connection(self._ifl) as connection:
             while True:
+                pause_s = _SHORTEST_S if has_more or now_s < self._busy_until_s else longest_s
                 time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, last_s - now_s)))
                 now_s = time.monotonic()
                 if now_s >= last_s or self.is_over:

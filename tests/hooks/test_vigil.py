@@ -124,6 +124,23 @@ def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, co
     assert left_s == pytest.approx(15 - waited_s)
 
 
+def test_for_some_time_after_starts_what_has_ended_is_seen_at_once(clock: Clock, config: Path) -> None:
+    vigil = Vigil(pbs_ifl, str(config))
+    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    assert vigil.wait(Passed(0.01, 0.01, (), has_started=True)) is not None
+    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    begun_s = clock.now_s
+    clock.at[begun_s + 0.72] = count(MORE)
+    assert vigil.wait(Passed(0.01, 0.01)) is not None
+    assert 0.72 <= clock.now_s - begun_s <= 0.83
+    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    clock.sleep(3.0)
+    begun_s = clock.now_s
+    clock.at[begun_s + 0.12] = count(QUIET)
+    assert vigil.wait(Passed(0.01, 0.01)) is not None
+    assert clock.now_s - begun_s == pytest.approx(0.5)
+
+
 def test_waiting_for_a_busy_server_is_no_reason_to_rest(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 0.8] = count(MORE)
     waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=0.5, spent_s=0.4, cpu_s=0.01)
