@@ -97,8 +97,10 @@ def test_status_and_explain_agree_on_what_waits(pbs: PbsCluster) -> None:
     explained = {each: json.loads(pbsteer(pbs, "explain", each, "--json")) for each in (job, huge)}
     assert status["jobs"] == {"Q": 2}
     assert status["cores"] == {"used": 0, "total": 24}
-    assert status["plan"]["starts"] == [each for each in (job, huge) if explained[each]["state"] == "starting"]
-    assert explained[huge]["state"] == "waiting"
+    assert status["plan"]["starts"] == [job]
+    # It would start: nothing drives its queue.
+    assert (explained[job]["state"], explained[job]["reason"]["code"]) == ("waiting", "left-undone")
+    assert (explained[huge]["state"], explained[huge]["reason"]["code"]) == ("waiting", "never-fits")
     assert explained[huge]["reason"]["sentence"] in " ".join(pbsteer(pbs, "explain", huge).split())
 
 
