@@ -67,13 +67,14 @@ def test_jobs_keep_clear_of_reservations(pbs: PbsCluster) -> None:
     for job_id in (short, anywhere, beside):
         pbs.wait_for_state(job_id, "RF")
     assert pbs.job(anywhere)["exec_vnode"] == f"({third}:ncpus={cores})"
-    wait_for_comment(pbs, too_much, f"would run into reservation {part.split('.')[0]}, which begins in")
+    wait_for_comment(pbs, too_much, f"would run into reservation {part.split('.')[0]}, which begins at")
 
     inside = pbs.qsub("alice", ("/bin/sleep", "3"), select="1:ncpus=1", walltime="00:00:05", queue=whole.split(".")[0])
     pbs.wait_until(lambda: "= 5" in state_of(pbs, whole), AHEAD_S + 10.0, "the reservation runs")
     wait_for_pass(pbs)
     assert pbs.job_state(long) + pbs.job_state(too_much) == "QQ"
-    wait_for_comment(pbs, too_much, "which has begun")
+    # What a reservation that runs keeps is not idle.
+    wait_for_comment(pbs, too_much, "needs 1 core: 0 are idle")
     pbs.wait_for_state(long, "R", LASTS_S + 30.0)
     pbs.wait_for_state(too_much, "R")
     assert time.time() >= begins_s + LASTS_S
