@@ -78,13 +78,13 @@ class Starter:
 
 
 def digest_starts(starts: Collection[Start], picture: Picture, queues: Collection[str]) -> dict[str, str]:
-    """By job: what the starts in these queues were decided on (:mod:`hooks.planned`). Subjobs are left out: the hook of
-    starts does not see all of the array's attributes at theirs, and PBS lets no array be one that is not rerunable."""
+    """By job: what the starts in these queues were decided on (:mod:`hooks.planned`). For a subjob it is that of its
+    array, whose request is the one that an owner can alter."""
     sizes = read_sizes(picture.resources)
     found = {}
     for start in starts:
-        texts = picture.jobs.get(start.id)
-        if texts is not None and start.subjob is None and start.job.queue in queues:
+        texts = picture.jobs.get(start.job.id)
+        if texts is not None and start.job.queue in queues:
             found[start.id] = digest_of_plan(texts, find_changes(start, texts, sizes))
     return found
 

@@ -13,6 +13,7 @@ from tui.confirming import demand_confirmation
 from tui.core.audit import Actor, AuditLog, addressed, audit_path
 from tui.core.change import ChangeError, make
 from tui.core.deeds import Deed
+from tui.core.lines import safe
 from tui.core.site_alert import teller_of
 from tui.core.source import Source
 from tui.core.world import World
@@ -55,5 +56,5 @@ def change_one(
     finally:
         source.close()
     if not outcome.ok:
-        raise click.ClickException(outcome.text)
-    click.echo(outcome.text)
+        raise click.ClickException(safe(outcome.text))
+    click.echo(safe(outcome.text))

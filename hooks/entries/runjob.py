@@ -17,6 +17,7 @@ from typing import Any
 from hooks.asked import read_asked, without_empty
 from hooks.config import read_config
 from hooks.guard import Room, refuse_kept, refuse_overcommit, refuse_unavailable
+from hooks.jobs import is_subjob, parent_of
 from hooks.method import find_untold, read_wish
 from hooks.planned import digest_of_job
 from hooks.queues import is_reservation_queue
@@ -80,13 +81,15 @@ def handle(pbs: Any) -> str | None:
 
 
 def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
-    """Refuse a start that a pass has planned where the job was altered since. What other hooks of the server make of
-    the job at its start is not the owner's alteration, so the server's own job has to differ too; and so that no job is
-    kept from starting for ever by what only looks different, it has to have been altered since the pass read it."""
-    planned = summary.planned.get(str(job.id), "")
-    if not planned or digest_of_job(job) == planned:
+    """Refuse a start that a pass has planned where the job was altered since, a subjob's where its array was: the event
+    of a subjob shows only some attributes of the array. What other hooks of the server make of the job at its start is
+    not the owner's alteration, so the server's own job has to differ too; and so that no job is kept from starting for
+    ever by what only looks different, it has to have been altered since the pass read it."""
+    job_id = str(job.id)
+    planned = summary.planned.get(job_id, "")
+    if not planned or (not is_subjob(job_id) and digest_of_job(job) == planned):
         return None
-    own = server.job(str(job.id))
+    own = server.job(parent_of(job_id))
     if own is None or digest_of_job(own) == planned or int(own.mtime or 0) < int(summary.planned_s):
         return None
     return "the job was altered after this start of it had been planned: the next pass decides on it as it is now"

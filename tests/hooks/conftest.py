@@ -5,6 +5,7 @@ These are this Python, the host's own, and a Python 3.9 where the host has one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hooks.deploy import Deployment
 from hooks.state import State
 from tests.hooks.bundled import Hook, find_pythons
 from tests.hooks.fake_qmgr import FakeQmgr
+from tests.hooks.stand_in import pbs_ifl
 
 
 @pytest.fixture
@@ -37,3 +39,12 @@ def state(tmp_path: Path) -> State:
     with made.locked():
         pass
     return made
+
+
+@pytest.fixture
+def state_of_pass(state: State) -> Iterator[State]:
+    """The same, locked as a pass locks it, beside a server that nothing was asked of yet."""
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
+        log.clear()
+    with state.locked():
+        yield state

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
@@ -16,57 +15,48 @@ from tests.hooks.pictures import job, picture, queue, running
 from tests.hooks.stand_in import pbs_ifl
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
-        log.clear()
-    made = State(tmp_path / "pbsteer")
-    with made.locked():
-        yield made
-
-
-def run(state: State, jobs: Mapping[str, Mapping[str, str]], ahead: Ahead | None = None) -> Outcome:
+def run(state_of_pass: State, jobs: Mapping[str, Mapping[str, str]], ahead: Ahead | None = None) -> Outcome:
     """A pass that drives."""
     pbs_ifl.WORLD.update(picture(jobs, queues={"workq": queue("drive")}).to_data())
-    return run_pass(pbs_ifl, Settings(), state, Trust(), ahead)
+    return run_pass(pbs_ifl, Settings(), state_of_pass, Trust(), ahead)
 
 
 def started() -> list[str]:
     return [call[1] for call in pbs_ifl.CALLS if call[0] == "start"]
 
 
-def test_it_starts_jobs_and_the_journal_says_so(state: State) -> None:
-    outcome = run(state, {"1.s": job()}, Ahead(10))
+def test_it_starts_jobs_and_the_journal_says_so(state_of_pass: State) -> None:
+    outcome = run(state_of_pass, {"1.s": job()}, Ahead(10))
     assert (started(), outcome.passed.tried, outcome.may_be_followed) == (["1.s"], ["1.s"], True)
-    assert [entry["started"] for entry in state.read_journal(9)] == [["1.s"]]
+    assert [entry["started"] for entry in state_of_pass.read_journal(9)] == [["1.s"]]
 
 
-def test_whoever_waits_again_after_a_start_is_left_to_the_pass_that_is_due(state: State) -> None:
+def test_whoever_waits_again_after_a_start_is_left_to_the_pass_that_is_due(state_of_pass: State) -> None:
     """PBS puts a job whose starts fail at once into its queue again, and holds it after the twentieth."""
     array = job("B", array_indices_remaining="1-2", array="True")
     jobs = {"1.s": job(run_count="1"), "2.s": job(), "8[].s": array}
-    run(state, jobs, Ahead(10, frozenset({"1.s", "8[2].s"})))
+    run(state_of_pass, jobs, Ahead(10, frozenset({"1.s", "8[2].s"})))
     assert started() == ["2.s", "8[1].s"]
     pbs_ifl.CALLS.clear()
-    run(state, {"1.s": job(run_count="1")})
+    run(state_of_pass, {"1.s": job(run_count="1")})
     assert started() == ["1.s"]
 
 
-def test_a_start_that_is_refused_counts_as_tried(state: State) -> None:
+def test_a_start_that_is_refused_counts_as_tried(state_of_pass: State) -> None:
     pbs_ifl.REFUSALS["1.s"] = "the vnode is too hot"
-    outcome = run(state, {"1.s": job(), "2.s": job()})
+    outcome = run(state_of_pass, {"1.s": job(), "2.s": job()})
     assert sorted(outcome.passed.tried) == ["1.s", "2.s"]
 
 
-def test_one_whose_time_is_over_once_it_has_decided_does_nothing(state: State) -> None:
-    outcome = run(state, {"1.s": job()}, Ahead(0))
-    assert (started(), outcome.may_be_followed, state.read_journal(9)) == ([], False, [])
+def test_one_whose_time_is_over_once_it_has_decided_does_nothing(state_of_pass: State) -> None:
+    outcome = run(state_of_pass, {"1.s": job()}, Ahead(0))
+    assert (started(), outcome.may_be_followed, state_of_pass.read_journal(9)) == ([], False, [])
 
 
 @pytest.mark.parametrize("ahead", [None, Ahead(10)], ids=["due", "ahead"])
 def test_the_journal_has_no_line_of_one_that_did_nothing_and_the_console_sees_it_all_the_same(
-    state: State, ahead: Ahead | None
+    state_of_pass: State, ahead: Ahead | None
 ) -> None:
-    run(state, {"1.s": running()}, ahead)
-    assert len(state.read_journal(9)) == (ahead is None)
-    assert state.read_published(LAST_PASS)["running"] == 1
+    run(state_of_pass, {"1.s": running()}, ahead)
+    assert len(state_of_pass.read_journal(9)) == (ahead is None)
+    assert state_of_pass.read_published(LAST_PASS)["running"] == 1

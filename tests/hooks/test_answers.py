@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable
 
@@ -22,14 +21,6 @@ from tests.hooks.stand_in import pbs_ifl
 
 BUDGET_S = 0.2
 Cut = Callable[[float], list[str]]
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> State:
-    made = State(tmp_path / "pbsteer")
-    with made.locked():
-        pass
-    return made
 
 
 @pytest.fixture

@@ -88,6 +88,19 @@ def test_a_job_that_only_looks_different_starts(hook: Hook, mtime: int, is_refus
     assert bool(judge(hook, now, now, "root")) == is_refused
 
 
+def test_a_subjobs_start_is_judged_by_its_array_as_its_own_event_shows_little(hook: Hook) -> None:
+    planned = {"planned": {"8[2].s": digest_of_plan(TEXTS, {})}, "planned_s": READ_S, "starting": {"8[2].s": False}}
+    hook.state.publish(SUMMARY, {**SUMMARY_DATA, **planned}, shared=False)
+    event = {"queue": "workq", "Resource_List": {}, "exec_vnode": "(v1:ncpus=1)", "requestor": "root", "id": "8[2].s"}
+
+    def judge_beside(array: dict[str, Any]) -> str | None:
+        verdict: str | None = hook.run("runjob", events=[event], vnodes=VNODES, jobs={"8[].s": array})["verdicts"][0]
+        return verdict
+
+    assert judge_beside(AS_PLANNED) is None
+    assert "was altered after this start of it had been planned" in (judge_beside(altered(Rerunable=0)) or "")
+
+
 def test_what_the_pass_itself_alters_before_the_start_counts_as_planned() -> None:
     texts = {**job(Resource_List__select="1:ncpus=1", Resource_List__max_walltime="02:00:00")}
     texts.pop("Resource_List.walltime", None)
@@ -96,3 +109,11 @@ def test_what_the_pass_itself_alters_before_the_start_counts_as_planned() -> Non
     with_walltime = digest_of_plan({**texts, "Resource_List.walltime": "7200"}, {})
     assert digest_starts([start], seen, {"workq"}) == {"1.s": with_walltime}
     assert digest_starts([start], seen, set()) == {}
+
+
+def test_a_subjobs_start_is_noted_with_what_its_array_asks_for() -> None:
+    texts = job(Resource_List__select="1:ncpus=1", array="True", array_indices_remaining="1-3")
+    seen = picture({"8[].s": texts})
+    array = snapshot_of(seen, Settings()).jobs["8[].s"]
+    start = Start("8[2].s", array, parse_exec_vnode("(v1:ncpus=1)"), subjob=2)
+    assert digest_starts([start], seen, {"workq"}) == {"8[2].s": digest_of_plan(texts, {})}

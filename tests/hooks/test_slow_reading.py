@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,15 +19,6 @@ BUDGET_S = 0.4
 SLOW = Settings(schedule=PassSettings(budget_s=BUDGET_S))
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
-        log.clear()
-    made = State(tmp_path / "pbsteer")
-    with made.locked():
-        yield made
-
-
 def answer_after(monkeypatch: pytest.MonkeyPatch, call: str, seconds: float) -> None:
     """Let the server take so long for each such request."""
     real = getattr(pbs_ifl, call)
@@ -41,36 +30,36 @@ def answer_after(monkeypatch: pytest.MonkeyPatch, call: str, seconds: float) -> 
     monkeypatch.setattr(pbs_ifl, call, slow)
 
 
-def test_a_pass_starts_jobs_however_long_it_has_read(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_starts_jobs_however_long_it_has_read(state_of_pass: State, monkeypatch: pytest.MonkeyPatch) -> None:
     pbs_ifl.WORLD.update(picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data())
     answer_after(monkeypatch, "pbs_statque", 2 * BUDGET_S)
-    outcome = run_pass(pbs_ifl, SLOW, state, Trust())
+    outcome = run_pass(pbs_ifl, SLOW, state_of_pass, Trust())
     assert [call[1] for call in pbs_ifl.CALLS if call[0] == "start"] == ["1.s"]
     assert outcome.unstarted == ""
 
 
 def test_starts_that_there_was_no_time_for_are_noted_with_what_reading_took(
-    state: State, monkeypatch: pytest.MonkeyPatch
+    state_of_pass: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = {f"{number}.s": job(cores=1) for number in range(1, 4)}
     pbs_ifl.WORLD.update(picture(jobs, queues={"workq": queue("drive")}).to_data())
     answer_after(monkeypatch, "pbs_statque", 2 * BUDGET_S)
     answer_after(monkeypatch, "pbs_asyrunjob", BUDGET_S)
-    outcome = run_pass(pbs_ifl, SLOW, state, Trust())
+    outcome = run_pass(pbs_ifl, SLOW, state_of_pass, Trust())
     assert [call[1] for call in pbs_ifl.CALLS if call[0] == "start"] == ["1.s"]
-    entry = state.read_published(LAST_PASS)
+    entry = state_of_pass.read_published(LAST_PASS)
     assert (entry["unstarted"], entry["notes"]) == (["2.s", "3.s"], [outcome.unstarted])
     assert outcome.unstarted.startswith("2 starts put off to the next pass, as the time of this one was up: reading")
     assert "of the 0.4 s that a pass has (schedule.budget_s)" in outcome.unstarted
 
 
-def test_starts_put_off_by_three_passes_in_a_row_are_an_alert_that_ends(state: State) -> None:
+def test_starts_put_off_by_three_passes_in_a_row_are_an_alert_that_ends(state_of_pass: State) -> None:
     told: list[str] = []
     for now_s, text in ((1, "x"), (2, ""), (3, "a"), (4, "b"), (5, "2 starts put off"), (400, ""), (401, "")):
-        alerts = Alerts(state)
+        alerts = Alerts(state_of_pass)
         alerts.note_unstarted(text, now_s)
         alerts.note_pass(0, now_s)
-        told.append(describe_alerts(state).get("text", ""))
+        told.append(describe_alerts(state_of_pass).get("text", ""))
     assert told[:4] == [""] * 4
     assert told[4] == "3 passes in a row had no time for all starts: 2 starts put off"
     assert told[5:] == ["passes have time for all starts again: none was put off for 395 s"] * 2

@@ -58,6 +58,27 @@ def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsC
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in waiting), 120.0, "the altered jobs run")
 
 
+def test_a_planned_start_of_a_subjob_is_refused_once_its_array_was_altered(pbs: PbsCluster) -> None:
+    """PBS itself lets an array that waits be made one whose subjobs cannot run again."""
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    changes: tuple[tuple[str, ...], ...] = ((), ("-r", "n"), ("-l", "walltime=00:20:00"))
+    arrays = {pbs.qsub("alice", options=("-h", "-J", "1-2"), select="1:ncpus=1"): change for change in changes}
+    state = state_of(pbs)
+    with between_passes(state):
+        digests = {array.replace("[]", "[1]"): digest_of_plan(read_texts(pbs, array), {}) for array in arrays}
+        summary = state.read_published(SUMMARY)
+        said = {**summary, "starting": dict.fromkeys(digests, False), "planned": digests}
+        state.publish(SUMMARY, said, shared=False)
+        for (array, change), subjob in zip(arrays.items(), digests):
+            if change:
+                pbs.run(["qalter", *change, array], user="alice").demand_success()
+            pbs.run(["qrls", array], user="alice").demand_success()
+            done = pbs.run(["qrun", "-H", f"({pbs.mom_names[0]}:ncpus=1)", subjob])
+            assert (done.status == 0) == (not change), (change, done.stderr)
+            assert not change or "was altered after this start of it had been planned" in done.stderr
+
+
 def test_jobs_of_all_kinds_start_as_they_were_planned(pbs: PbsCluster) -> None:
     """What PBS and the pass make of a job before it starts is none of its owner's alterations."""
     deploy(pbs, quick_settings())
