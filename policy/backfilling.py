@@ -57,8 +57,8 @@ class Backfilling:
         closed = self._places.closed_to(job)
         if self._settings.backfill.kind == "none":
             behind = Reason("behind-head", (("head", reservation.head.id),))
-            lacks = self._scene.preemption is not None and not fits(self._world.capacity, job.request, allowed)
-            return Left(behind, final=not lacks)
+            may_preempt = self._scene.preemption is not None
+            return Left(behind, final=may_preempt and fits(self._world.capacity, job.request, allowed))
         if self._refusals.lacks_room(job, allowed):
             return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
         in_the_way = self._refusals.window_in_the_way(job, closed)

@@ -1,6 +1,7 @@
-"""A job's place in line, counted on demand: how many that wait for room have their turn before it.
+"""A job's place in line, counted on demand: how many jobs that wait for room have their turn before it, and which
+reservations keep vnodes from all of them.
 
-A pass keeps one reason for many jobs, so the place is no part of the reason: it is counted from the plan, once for all
+A pass keeps one reason for many jobs, so neither is part of the reason: they are found from the plan, once for all
 of its jobs. Jobs that may not start whatever is free (held, at a limit, too large) and jobs for which cores are kept
 already are ahead of none.
 """
@@ -15,6 +16,8 @@ from policy.plan import Plan
 from policy.reasons import Number
 from policy.regions import parts_with_one_head
 from policy.settings import Settings
+from policy.windows import windows_of
+from policy.world import World
 
 IN_LINE = frozenset(
     {
@@ -32,16 +35,15 @@ class InLine:
         self._plan = plan
         self._shortest_first = settings.backfill.kind != "none" and settings.backfill.order == "shortest-first"
         self._rule_b = settings.priority.preempt
-        self._ahead: dict[str, int] | None = None
+        self._numbers: dict[str, dict[str, Number]] | None = None
 
     def numbers(self, job_id: str) -> Mapping[str, Number]:
         """What :meth:`policy.reasons.Reason.sentence` takes of it: nothing where the job is in no line."""
-        if self._ahead is None:
-            self._ahead = self._count()
-        ahead = self._ahead.get(job_id)
-        return {} if ahead is None else {"ahead": ahead}
+        if self._numbers is None:
+            self._numbers = self._count()
+        return self._numbers.get(job_id, {})
 
-    def _count(self) -> dict[str, int]:
+    def _count(self) -> dict[str, dict[str, Number]]:
         plan = self._plan
         world, promises, classes = plan.started.world(), plan.ledger.promises, plan.classes or {}
         heads = {estimate.id for estimate in plan.estimates}
@@ -60,10 +62,20 @@ class InLine:
         )
         parts = parts_with_one_head(world, promises)
         part_of = {queue: index for index, (_, queues, _) in enumerate(parts) for queue in queues}
+        kept = [_kept_of(world, vnodes, plan.time_s) for vnodes, _, _ in parts]
         counts = [0] * len(parts)
-        ahead: dict[str, int] = {}
+        numbers: dict[str, dict[str, Number]] = {}
         for job in line:
             part = part_of[job.queue]
-            ahead[job.id] = counts[part]
+            numbers[job.id] = {"ahead": counts[part], **kept[part]}
             counts[part] += 1
-        return ahead
+        return numbers
+
+
+def _kept_of(world: World, vnodes: int, now_s: float) -> dict[str, Number]:
+    """Which of the windows that keep some of these vnodes now ends first, when, and how many more there are."""
+    windows = windows_of(world, now_s, 0.0)
+    begun = windows.begun_on(vnodes, now_s) if windows is not None else []
+    if not begun:
+        return {}
+    return {"kept_by": begun[0].name, "kept_more": len(begun) - 1, "kept_until_s": begun[0].end_s}

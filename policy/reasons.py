@@ -70,7 +70,7 @@ class Reason(NamedTuple):
 
 _BASE = -1
 
-_TIMES = frozenset({"at_s", "until_s", "enough_s"})
+_TIMES = frozenset({"at_s", "until_s", "enough_s", "kept_until_s"})
 _JOBS = frozenset({"beneficiary", "head", "victims"})
 
 
@@ -177,6 +177,16 @@ def _ahead(facts: Facts) -> str:
     return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
 
 
+def _kept(facts: Facts) -> str:
+    """Which reservation or other window keeps vnodes of the job's queue at this moment."""
+    if "kept_by" not in facts:
+        return ""
+    more = facts["kept_more"]
+    what = f"{facts['kept_by']} and {more} more keep" if more else f"{facts['kept_by']} keeps"
+    over = "" if facts["kept_until_s"] == UNLIMITED_S else f", and is over {facts['kept_until_s_in']}"
+    return f"; {what} some vnodes of its queue{'' if more else over}"
+
+
 def _lets_start(facts: Facts) -> str:
     """What a job that passes a reservation could ask for instead, to start now."""
     beside = facts.get("fewer", 0)
@@ -268,12 +278,13 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{_ahead(f)}; a start time is set for the first in line only"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{_kept(f)}{_ahead(f)}; a start time is set for the first in"
+        " line only"
     ),
     "fragmented": lambda f: (
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
         f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
-        f"{_ahead(f)}"
+        f"{_kept(f)}{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"

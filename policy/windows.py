@@ -121,6 +121,13 @@ class Windows:
                 idle -= max(0, min(kept, level)) * count_vnodes(mask & there)
         return idle
 
+    def begun_on(self, vnodes: int, now_s: float) -> list[Window]:
+        """The windows that keep something of these vnodes at this moment; the one that ends first comes first."""
+        end_s = now_s + _MOMENT_S
+        near = {window for windows, mask in self._kinds if mask & vnodes for window in windows}
+        begun = [window for window in near if window.meets(now_s, end_s)]
+        return sorted(begun, key=lambda window: (window.end_s, window.name))
+
     def _met_at(self, now_s: float) -> _Meeting:
         if self._now is None or self._now[0] != now_s:
             self._now = (now_s, self._meeting(now_s, now_s + _MOMENT_S))

@@ -74,7 +74,7 @@ def test_jobs_keep_clear_of_reservations(pbs: PbsCluster) -> None:
     wait_for_pass(pbs)
     assert pbs.job_state(long) + pbs.job_state(too_much) == "QQ"
     # What a reservation that runs keeps is not idle.
-    wait_for_comment(pbs, too_much, "needs 1 core: 0 are idle")
+    wait_for_comment(pbs, too_much, "0 are idle; reservation ")
     pbs.wait_for_state(long, "R", LASTS_S + 30.0)
     pbs.wait_for_state(too_much, "R")
     assert time.time() >= begins_s + LASTS_S

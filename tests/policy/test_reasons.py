@@ -148,6 +148,16 @@ SOON: dict[str, Number] = {"at_s": 200}
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
         ("too-few-idle", {"idle": 1}, "needs 4 cores: 1 is idle; a start time is set for the first in line only"),
         ("too-few-idle", {"idle": 1, "ahead": 1200}, "needs 4 cores: 1 is idle; jobs ahead of it: 1,200; a start"),
+        (
+            "too-few-idle",
+            {"idle": 0, "ahead": 1, "kept_by": "reservation R1", "kept_more": 0, "kept_until_s": 200},
+            "0 are idle; reservation R1 keeps some vnodes of its queue, and is over in 100 s; jobs ahead",
+        ),
+        (
+            "fragmented",
+            {"idle": 5, "ahead": 1, "kept_by": "reservation R1", "kept_more": 2, "kept_until_s": 70},
+            "in the shape it asks for; reservation R1 and 2 more keep some vnodes of its queue; jobs ahead",
+        ),
         ("fragmented", {"idle": 5, "ahead": 0}, "but not on vnodes in the shape it asks for; jobs ahead of it: 0"),
         (
             "no-victims",

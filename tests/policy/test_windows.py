@@ -6,8 +6,10 @@ import math
 
 from policy import Settings, Vnode
 from policy.cluster import Window
+from policy.in_line import InLine
 from policy.request import parse_request
 from policy.settings import PassSettings
+from policy.snapshot import Changes
 from policy.windows import NOTHING_CLOSED, windows_of
 from tests.policy.clusters import QUEUE, cluster, job, plan_for, queue, run, vnode
 
@@ -86,3 +88,17 @@ def test_an_endless_window_is_waited_for_by_nobody_at_the_head() -> None:
     plan = plan_for(there)
     assert [start.id for start in plan.starts] == ["2"]
     assert [wait.reason.code for wait in plan.waits] == ["into-window"]
+
+
+def test_a_job_is_told_which_window_keeps_vnodes_of_its_queue_now() -> None:
+    """One window of the two on v1 has begun; the queue beside it has a vnode of its own."""
+    there = cluster(
+        [vnode("v1", 4, closed=(R1._replace(amounts=None), R3)), vnode("v2", 4)],
+        [job("1", select="4"), job("2", select="4"), job("3", select="4")],
+        [run("9", "bob", "v2=4", 0, 1000)],
+        now_s=150,
+    )
+    told = InLine(plan_for(there), Settings()).numbers("2")
+    assert told == {"ahead": 1, "kept_by": "reservation R1", "kept_more": 0, "kept_until_s": 200}
+    over = InLine(plan_for(there.apply(Changes(300))), Settings()).numbers("2")
+    assert "kept_by" not in over
