@@ -61,8 +61,9 @@ def attributes_of(event: str, settings: Settings) -> dict[str, str]:
     if event == "periodic":
         schedule = settings.schedule
         freq_s = schedule.interval_s
-        # The process of a pass may be there for two intervals (hooks/vigil.py). Where reading took all of its budget,
-        # it still decides and acts (hooks/deadline.py), and needs a little more for what it began.
+        # A process that is late for the end of its interval makes the next pass itself (hooks/vigil.py). Where reading
+        # took all of the budget, a pass still decides and acts (hooks/deadline.py), and needs a little more for what it
+        # began.
         alarm_s = max(2 * freq_s - 1, math.ceil(1.75 * schedule.budget_s) + 5)
     elif event == "exechost_periodic":
         freq_s = min(math.ceil(settings.ranking.interval_s), _LONGEST_FREQ_S)

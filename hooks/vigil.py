@@ -5,7 +5,8 @@ looks at how many jobs the server counts in each state, and in which state each 
 There is something to do where that is not what it was before the last pass read the server, and after each pass that
 has started jobs: as many may have ended meanwhile, and subjobs that wait are not counted. Passes ahead of time read and
 decide for a tenth of a core's time at most. The process ends before the next pass is due, and at once where it is not
-the server's any more or the hook has changed.
+the server's any more or the hook has changed. While it starts jobs it stays, and makes the passes that are due itself:
+PBS takes a second or two of a busy host to make another process, and a whole interval where this one ends too late.
 
 A job that a pass of this process has started, or tried to start, and that waits again, is left to the pass that is due:
 its starts may fail at once, and PBS holds a job for ever after twenty.
@@ -14,6 +15,7 @@ its starts may fail at once, and PBS holds a job for ever after twenty.
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,12 +36,15 @@ _SHORTEST_PASS_S = 0.5
 _LEAVES_S = 0.4
 """The end of a process takes so long until PBS has seen it: with less time, it stays for the pass that is due."""
 
-_INTERVALS = 2
-"""For so many intervals a process is there at most. PBS's alarm is set to it (:mod:`hooks.events`)."""
+_STAYS_S = 900.0
+"""A process makes no pass that is due later than so long after it began: PBS clears away the files of a hook's process
+in ``hooks/tmp`` after 20 minutes."""
 
 _SHORTEST_S, _LONGEST_S = 0.1, 1.0
-"""Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end.
-After a pass that has started jobs another one needs no look, and comes after the shorter of these."""
+"""Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end."""
+
+_BREATH_S = 0.02
+"""After a pass that has started jobs another one needs no look, and comes after this time at least."""
 
 _BUSY_S = 2.0
 """For so long after a pass that has started jobs each look comes after the shortest time: jobs that end at once leave
@@ -94,9 +99,11 @@ class Vigil:
         # PBS counts in whole seconds when it runs the hook again, from when it made this process.
         age_s = _read_age_s()
         self._begun_s = time.monotonic() - age_s - (time.time() - age_s) % 1
-        self._due_s = self._ends_s = self._pass_s = self._begun_s
+        self._due_s = self._pass_s = self._begun_s
         self._intervals = 1
-        self._look_s = 0.0
+        # PBS interrupts this process by the timer of alarm(2), which shows what PBS gave it.
+        self._alarm_s = signal.getitimer(signal.ITIMER_REAL)[0]
+        self._schedule = PassSettings()
         self._seen = Look()
         self._tried: set[str] = set()
         self._busy_until_s = 0.0
@@ -110,10 +117,9 @@ class Vigil:
         """Note what the server counts before the pass reads it."""
         self._pass_s = time.monotonic()
         self._due_s = self._begun_s + self._intervals * schedule.interval_s
-        self._ends_s = self._begun_s + _INTERVALS * schedule.interval_s
-        self._look_s = schedule.look_s
+        self._schedule = schedule
         self._seen = Look()
-        if self._look_s and time.monotonic() < self._due_s and hasattr(self._ifl, "_pbs_ifl"):
+        if schedule.look_s and time.monotonic() < self._due_s and hasattr(self._ifl, "_pbs_ifl"):
             try:
                 with Connection(self._ifl) as connection:
                     self._seen = Look.read(connection)
@@ -133,35 +139,41 @@ class Vigil:
         now_s = time.monotonic()
         if not self._seen.counts:
             return None
-        if now_s > self._due_s - _LEAVES_S:
-            return self._stay(now_s)
+        if passed.has_started:
+            self._busy_until_s = now_s + _BUSY_S
+        took_s = now_s - self._pass_s
         has_more = passed.has_started or passed.is_unsettled
         rested_s = max(self._pass_s + _SHARE * passed.cpu_s, now_s + (_UNSETTLED_S if passed.is_unsettled else 0.0))
         last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
         if rested_s >= last_s:
-            return None
-        longest_s = min(max(self._look_s, _SHORTEST_S), _LONGEST_S)
-        if passed.has_started:
-            self._busy_until_s = now_s + _BUSY_S
+            return self._stay(now_s, rested_s, took_s)
+        longest_s = min(max(self._schedule.look_s, _SHORTEST_S), _LONGEST_S)
         with Connection(self._ifl) as connection:
             while True:
-                pause_s = _SHORTEST_S if has_more or now_s < self._busy_until_s else longest_s
+                pause_s = _BREATH_S if has_more else _SHORTEST_S if now_s < self._busy_until_s else longest_s
                 time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, last_s - now_s)))
                 now_s = time.monotonic()
-                if now_s >= last_s or self.is_over:
+                if self.is_over:
                     return None
+                if now_s >= last_s:
+                    return self._stay(now_s, rested_s, took_s)
                 if now_s >= rested_s and (has_more or Look.read(connection) != self._seen):
                     return Next(Ahead(self._due_s - now_s, frozenset(self._tried)))
 
-    def _stay(self, now_s: float) -> Next | None:
-        """The pass that is due, made here, since PBS makes no other process for it; none where another one as long as
-        the last could reach into the end of the time that a process has."""
-        leaves_s = self._ends_s - max(_LEAVES_S, _SHORTEST_PASS_S)
-        if self._due_s >= self._ends_s or now_s + 2 * (now_s - self._pass_s) > leaves_s:
+    def _stay(self, now_s: float, rested_s: float, took_s: float) -> Next | None:
+        """The pass that is due, made here: while jobs are being started, once the last pass has been rested from, and
+        where it is too late to end, since PBS makes no other process for it then. None at the end of the time that a
+        process has, and after a pass that took half an interval. PBS's alarm is set anew, as in another process; one
+        that has none makes no further pass."""
+        is_busy, is_late = now_s < self._busy_until_s, now_s > self._due_s - _LEAVES_S
+        is_slow = 2 * took_s > self._schedule.interval_s
+        if not (is_busy or is_late) or is_slow or self._due_s > self._begun_s + _STAYS_S or not self._alarm_s:
             return None
-        time.sleep(max(0.0, self._due_s - now_s))
+        begins_s = min(rested_s, self._due_s) if is_busy else self._due_s
+        time.sleep(max(0.0, begins_s - now_s))
         if self.is_over:
             return None
+        signal.setitimer(signal.ITIMER_REAL, self._alarm_s)
         self._intervals += 1
         self._tried.clear()
         return Next()

@@ -13,6 +13,7 @@ from tests.hooks.deployed import deploy, last_pass, make_deployment, state_of
 from tests.pbs.cluster import PbsCluster
 
 INTERVAL_S = 20
+SHORT_S = 5
 ATTEMPTS = 5
 
 
@@ -85,3 +86,47 @@ def test_a_job_whose_starts_fail_at_once_is_started_by_the_passes_that_are_due_a
     entries = [entry for entry in state_of(pbs).read_journal(1000) if entry["time_s"] > since_s]
     assert len(entries) <= 3 + 1, "the journal is silent about passes that do nothing"
     assert 1 <= pbs.job(job)["run_count"] - begun <= 3
+
+
+def test_while_jobs_start_one_process_makes_the_passes_of_many_intervals(pbs: PbsCluster) -> None:
+    """PBS needs a second or more to make another process, in which cores would be idle."""
+    deploy(pbs, Settings(schedule=PassSettings(interval_s=SHORT_S, budget_s=2)))
+    pbs.qmgr("set queue workq resources_available.pbsteer_mode = drive")
+    pbs.wait_until(lambda: last_pass(pbs).get("acted") == ["workq"], 120.0, "a pass that drives")
+    pbs.qsub("alice", ("/bin/true",), select="1:ncpus=1", options=("-J", "1-3000"))
+
+    def read_ages_s() -> list[int]:
+        """How long each process has been there that is the server's child."""
+        servers = set(pbs.run(["pgrep", "-x", "pbs_server.bin"]).stdout.split())
+        lines = pbs.run(["ps", "-eo", "ppid=,etimes=,comm="]).stdout.splitlines()
+        found = [line.split() for line in lines if line.endswith("pbs_server.bin")]
+        return [int(age_s) for parent, age_s, _ in found if parent in servers]
+
+    pbs.wait_until(lambda: max(read_ages_s(), default=0) >= 4 * SHORT_S, 240.0, "a process of four intervals")
+
+
+ENDLESS = """
+import signal, time
+import pbs
+left_s, _ = signal.getitimer(signal.ITIMER_REAL)
+if not 50 < left_s <= 60:
+    pbs.event().reject("PBS's alarm is another timer: %r" % left_s)
+signal.setitimer(signal.ITIMER_REAL, 1.0)
+ends_s = time.time() + 30
+while time.time() < ends_s:
+    pass
+pbs.event().reject("it was not interrupted")
+"""
+
+
+def test_pbss_alarm_is_the_timer_that_a_process_sets_anew(pbs: PbsCluster) -> None:
+    path = pbs.server_home / "endless.py"
+    path.write_text(ENDLESS, encoding="ascii")
+    pbs.qmgr(
+        "create hook endless event=queuejob",
+        f"import hook endless application/x-python default {path}",
+        "set hook endless alarm = 60",
+    )
+    done = pbs.try_qsub("alice")
+    assert done.status != 0
+    assert "alarm call while running" in done.stderr
