@@ -23,7 +23,7 @@ from policy.striping import cut, total_pieces
 from policy.units import SIZES
 from policy.world import World
 
-_UNHEARD = 15
+_UNHEARD = 30
 """Starts in a row that are not waited for: some tenths of a second of a server that runs hooks for each."""
 
 _WAITING = "QHW"

@@ -18,6 +18,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -104,8 +105,9 @@ class Vigil:
         # PBS interrupts this process by the timer of alarm(2), which shows what PBS gave it.
         self._alarm_s = signal.getitimer(signal.ITIMER_REAL)[0]
         self._schedule = PassSettings()
-        self._seen = Look()
+        self._seen: Look | None = Look()
         self._tried: set[str] = set()
+        self._follows_starts = False
         self._busy_until_s = 0.0
 
     @property
@@ -114,10 +116,14 @@ class Vigil:
         return os.getppid() != self._server or _stamp(self._config) != self._stamp
 
     def begin_pass(self, schedule: PassSettings) -> None:
-        """Note what the server counts before the pass reads it."""
+        """Note what the server counts before the pass reads it: not after a pass that has started jobs, as this one
+        starts others, as a rule, and is then followed whatever the server counts."""
         self._pass_s = time.monotonic()
         self._due_s = self._begun_s + self._intervals * schedule.interval_s
         self._schedule = schedule
+        if self._follows_starts:
+            self._seen = None
+            return
         self._seen = Look()
         if schedule.look_s and time.monotonic() < self._due_s and hasattr(self._ifl, "_pbs_ifl"):
             try:
@@ -137,8 +143,9 @@ class Vigil:
     def _wait(self, passed: Passed) -> Next | None:
         self._tried.update(passed.tried)
         now_s = time.monotonic()
-        if not self._seen.counts:
+        if self._seen is not None and not self._seen.counts:
             return None
+        self._follows_starts = passed.has_started
         if passed.has_started:
             self._busy_until_s = now_s + _BUSY_S
         took_s = now_s - self._pass_s
@@ -147,17 +154,19 @@ class Vigil:
         last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
         if rested_s >= last_s:
             return self._stay(now_s, rested_s, took_s)
+        looks = not has_more and self._seen is not None
         longest_s = min(max(self._schedule.look_s, _SHORTEST_S), _LONGEST_S)
-        with Connection(self._ifl) as connection:
+        with Connection(self._ifl) if looks else nullcontext() as connection:
             while True:
-                pause_s = _BREATH_S if has_more else _SHORTEST_S if now_s < self._busy_until_s else longest_s
+                is_soon = not looks or now_s < self._busy_until_s
+                pause_s = _BREATH_S if has_more else _SHORTEST_S if is_soon else longest_s
                 time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, last_s - now_s)))
                 now_s = time.monotonic()
                 if self.is_over:
                     return None
                 if now_s >= last_s:
                     return self._stay(now_s, rested_s, took_s)
-                if now_s >= rested_s and (has_more or Look.read(connection) != self._seen):
+                if now_s >= rested_s and (connection is None or Look.read(connection) != self._seen):
                     return Next(Ahead(self._due_s - now_s, frozenset(self._tried)))
 
     def _stay(self, now_s: float, rested_s: float, took_s: float) -> Next | None:
