@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hooks.state import CHANGES, LAST_PASS, State
-from tui.core.history import HOUR_S, HOURS
+from tui.core.history import HOUR_S, HOURS, Sample, spans
 
 KEPT = 240
 """So many passes are kept to step through: an hour at the usual interval."""
@@ -66,11 +65,11 @@ class Pass(NamedTuple):
 
 class Passes(NamedTuple):
     """The last passes, oldest first; where there are none, why. ``idle`` has the mean of the idle cores by clock hour,
-    over a day, with the number of passes that each mean is of."""
+    over a day, with the seconds that each mean is of."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
-    idle: Mapping[int, tuple[int, float]] = {}
+    idle: Mapping[int, tuple[float, float]] = {}
 
     @property
     def last(self) -> Pass | None:
@@ -94,7 +93,9 @@ class JournalReader:
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
-        self._idle: dict[int, list[float]] = defaultdict(list)
+        # By clock hour: the seconds that are known of, and the idle cores times these.
+        self._idle: dict[int, tuple[float, float]] = {}
+        self._sample: Sample | None = None
 
     def read(self) -> Passes:
         """The passes up to now. Never raises: what stands in the way is the ``problem``."""
@@ -105,8 +106,9 @@ class JournalReader:
             self._take(self._fresh_lines())
         except OSError as error:
             return Passes(tuple(self._entries), f"the journal in {self._folder}: {error.strerror}")
-        means = {hour: (len(cores), sum(cores) / len(cores)) for hour, cores in self._idle.items()}
-        return Passes(tuple(self._entries), "" if self._entries else f"no pass is in {self._folder} yet", means)
+        problem = "" if self._entries else f"no pass is in {self._folder} yet"
+        means = {hour: (seconds, idle / seconds) for hour, (seconds, idle) in self._idle.items()}
+        return Passes(tuple(self._entries), problem, means)
 
     def about(self, job_id: str) -> list[Pass]:
         """All passes still on disk that name this job, oldest first, in a bounded piece of the journal."""
@@ -145,6 +147,7 @@ class JournalReader:
         if self._at is None or self._at[0] not in files:
             self._entries.clear()
             self._idle.clear()
+            self._sample = None
             chosen, left = [], _FIRST_BYTES
             for path in reversed(files):
                 chosen.append((path, max(0, path.stat().st_size - left)))
@@ -165,12 +168,24 @@ class JournalReader:
     def _take(self, lines: Sequence[bytes]) -> None:
         for entry in _understood(lines):
             self._entries.append(entry)
-            self._idle[int(entry.time_s // HOUR_S)].append(entry.number("idle_cores"))
+            sample = _sample(entry)
+            for hour, seconds, idle in spans(self._sample, sample):
+                known_s, known = self._idle.get(hour, (0.0, 0.0))
+                self._idle[hour] = known_s + seconds, known + seconds * idle
+            self._sample = sample
         del self._entries[:-KEPT]
         if self._entries:
             oldest = int(self._entries[-1].time_s // HOUR_S) - HOURS
             for hour in [hour for hour in self._idle if hour <= oldest]:
                 del self._idle[hour]
+
+
+def _sample(entry: Pass) -> Sample:
+    """The idle cores that a pass found, and those that its starts left."""
+    found, started = entry.number("idle_cores"), set(entry.texts("started"))
+    cores = [part.get("cores") for part in entry.parts("starts") if part.get("job") in started]
+    taken = sum(number for number in cores if isinstance(number, int))
+    return Sample(entry.time_s, found, max(0.0, found - taken))
 
 
 def _understood(lines: Iterator[bytes] | Sequence[bytes]) -> Iterator[Pass]:

@@ -73,10 +73,13 @@ def test_only_the_last_passes_are_kept_and_a_bounded_end_of_a_long_journal_read(
     assert few[-1].time_s == NOON_S - 10_000 + KEPT + 19
 
 
-def test_the_idle_cores_are_means_by_the_hour(folder: Path) -> None:
-    write_journal(folder, a_pass(7200, idle_cores=1), a_pass(7190, idle_cores=3), a_pass(0, idle_cores=8))
+def test_the_idle_cores_are_means_by_the_hour_and_what_a_pass_starts_is_not_idle(folder: Path) -> None:
+    """One sample alone counts as a second; ten seconds later jobs have left 7 idle, and 2 of these are taken."""
+    later = a_pass(7190, idle_cores=7, starts=[a_start("1.s", cores=2), a_start("2.s", cores=4)], started=["1.s"])
+    write_journal(folder, a_pass(7200, idle_cores=1), later, a_pass(7180, idle_cores=5), a_pass(0, idle_cores=8))
+    hour, last = int((NOON_S - 7200) // 3600), int(NOON_S // 3600)
     idle = JournalReader(folder).read().idle
-    assert idle == {int((NOON_S - 7200) // 3600): (2, 2.0), int(NOON_S // 3600): (1, 8.0)}
+    assert idle == {hour: (21.0, pytest.approx((1 + 10 * 4 + 10 * 5) / 21)), last: (1.0, 8.0)}
 
 
 def test_all_passes_that_name_a_job_are_found_and_no_others(folder: Path) -> None:
