@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.written import write_changes
+from tests.tui.written import a_pass, write_changes, write_journal
 from tui.cli import main
 from tui.core.opening import open_demo, open_real
 
@@ -91,6 +91,16 @@ def test_the_shared_file_of_this_host_is_that_of_its_own_server_alone(
     qstat.write_text(_QSTAT.replace("hpc1", "hpc2"))
     assert open_real(os.environ, "hpc2", None).shared_audit() is None
     assert servers("--server", "hpc2") == []
+
+
+def test_the_passes_on_this_host_are_told_of_its_own_server_alone(state: Path) -> None:
+    folder = state.parents[1] / "home" / "pbsteer"
+    write_journal(folder, a_pass(60))
+    assert len(open_real(os.environ, "", None).journal.read().entries) == 1
+    other = open_real(os.environ, "hpc2", None).journal
+    assert (other.read().entries, other.about("1.s")) == ((), [])
+    home = open_real(os.environ, "", None).name
+    assert other.problem == f"the passes on this host are those of {home}: hpc2 has its own on its host"
 
 
 def test_a_server_that_does_not_answer_goes_by_the_name_that_was_asked_for(state: Path) -> None:

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from hooks.state import CHANGES, LAST_PASS, State
 from tui.core.history import HOUR_S, HOURS, Sample, spans
@@ -82,10 +82,12 @@ NO_PASSES = Passes()
 
 
 class JournalReader:
-    """Reads the journal in one folder. Not safe for two threads at once, but for :meth:`about`."""
+    """Reads the journal in one folder. Not safe for two threads at once, but for :meth:`about`. ``why_not`` says why
+    the folder is not to be read, where that is so."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, why_not: Callable[[], str] = str) -> None:
         self._folder = folder
+        self._why_not = why_not
         self.changes = folder / CHANGES
         """The audit that all administrators of the server share (:mod:`hooks.shared_audit`)."""
         self.last_pass = folder / LAST_PASS
@@ -139,7 +141,7 @@ class JournalReader:
             return f"no pass has been made on this host yet: {self._folder} is not there"
         if not os.access(self._folder, os.R_OK | os.X_OK):
             return f"{self._folder} may be read by root and by the group of the setting server.journal_group only"
-        return ""
+        return self._why_not()
 
     def _fresh_lines(self) -> list[bytes]:
         """The whole lines that were not seen before; what the last file ends with half a line of comes next time."""

@@ -66,7 +66,8 @@ class RealSource:
         self._environment = {"PBS_SERVER": place.server} if place.server else {}
         self._reader: Reader | None = Reader(place)
         self._names: tuple[str, ...] = ()
-        self.journal = JournalReader(state_folder(str(place.home)))
+        self._own: bool | None = None
+        self.journal = JournalReader(state_folder(str(place.home)), self._find_other)
         self.spool = place.home / "spool"
 
     @property
@@ -87,10 +88,24 @@ class RealSource:
 
     def shared_audit(self) -> Path | None:
         """In PBS_HOME, which is that of this host's own server, whichever one is asked."""
-        own = self._place.home_server
-        is_own = not own or is_same(own, self._place.server)
-        is_own = is_own or any(goes_by(self.names(), name) for name in (own, socket.gethostname()))
-        return self.journal.changes if is_own else None
+        return self.journal.changes if self._is_own() else None
+
+    def _is_own(self) -> bool:
+        """Whether the server is the one whose state is in this host's PBS_HOME; asked for once it has answered."""
+        if self._own is None:
+            own, asked = self._place.home_server, self._place.server
+            is_own = not own or is_same(own, asked)
+            is_own = is_own or any(goes_by(self.names(), name) for name in (own, socket.gethostname()))
+            if not is_own and not self._names:
+                return False
+            self._own = is_own
+        return self._own
+
+    def _find_other(self) -> str:
+        """Why the passes on this host are not those of the server; empty where they are."""
+        if self._is_own():
+            return ""
+        return f"the passes on this host are those of {self._place.home_server}: {self.name} has its own on its host"
 
     def poll(self) -> Picture:
         """One picture; from the reader as long as that can be used at all."""
