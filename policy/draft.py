@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
 from policy.core_lists import NO_CORES, Cores
+from policy.idle_left import with_idle_left
 from policy.kept_for_next import array_of, asked_by, moved_so_far
 from policy.ledger import PROMISE, Backfilled, Cut, Hold, Ledger, Moved
 from policy.placement import Placement
@@ -290,7 +291,7 @@ class Draft:
         if self._undo:
             self._undo.reverse()
             started = started.after(self._undo)
-        waits = Waits(self.waits)
+        waits = Waits(with_idle_left(self.waits, self.regions) if self.starts or self.holds else self.waits)
         starts, preempts = tuple(self.starts), tuple(self.preempts)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
         classes = self._scene.classes.of_jobs if self._scene.classes is not None else None

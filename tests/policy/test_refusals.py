@@ -45,13 +45,20 @@ def test_what_they_need_of_the_quota_counts() -> None:
     assert [tried.code for tried in reason(plan, "4").tried] == ["preempt-delays-head"]
 
 
-def test_a_refusal_does_not_outlive_what_changed_it() -> None:
-    """carol's 4 starts between bob's two jobs: each is told what was idle in its turn."""
+def test_all_are_told_what_the_pass_has_left_idle() -> None:
+    """carol's 4 starts between bob's two jobs, of which the first had its turn when 4 cores were idle."""
     waiting = [job("2", "zoe", "8"), job("3", "bob", "5"), job("4", "carol", "2", 10), job("5", "bob", "5")]
     snapshot = cluster([vnode("v1", 8)], waiting, [run("1", "a", "v1=4", 0, 100)], queues=[queue("[u:zoe=1]")])
     plan = plan_for(snapshot)
-    assert reason(plan, "3").number("idle") == 4
-    assert reason(plan, "5").number("idle") == 2
+    assert [reason(plan, each).number("idle") for each in ("3", "5")] == [2, 2]
+
+
+def test_what_is_too_little_by_the_end_of_a_pass_is_not_called_fragmented() -> None:
+    """3 has its turn while 4 cores are idle, two on each vnode; 4 takes two of them."""
+    waiting = [job("2", "zoe", "16"), job("3", "bob", "1:ncpus=3"), job("4", "carol", "1:ncpus=2", 10)]
+    runs = [run("1", "a", "v1=6", 0, 100), run("5", "a", "v2=6", 0, 100)]
+    plan = plan_for(cluster([vnode("v1", 8), vnode("v2", 8)], waiting, runs))
+    assert (reason(plan, "3").code, reason(plan, "3").number("idle")) == ("too-few-idle", 2)
 
 
 def test_a_job_that_waits_for_its_delay_is_told_its_own_time() -> None:
