@@ -12,7 +12,6 @@ from typing import Callable, NamedTuple
 from policy.cluster import Job
 from policy.draft import Draft
 from policy.estimates import Tested
-from policy.fitting import fits
 from policy.ledger import Backfilled
 from policy.placement import Placement
 from policy.reasons import Reason
@@ -21,7 +20,7 @@ from policy.regions import Region
 from policy.reservation import Reservation
 from policy.scene import Scene
 from policy.start_places import StartPlaces
-from policy.windows import Closed
+from policy.windows import NOTHING_CLOSED, Closed
 
 
 class Placed(NamedTuple):
@@ -54,11 +53,11 @@ class Backfilling:
     def start(self, job: Job, region: Region, reservation: Reservation) -> Placed | Left:
         """Start the job beside the head or inside its window; else why not."""
         allowed = self._world.vnodes_of(job.queue)
-        closed = self._places.closed_to(job)
         if self._settings.backfill.kind == "none":
-            behind = Reason("behind-head", (("head", reservation.head.id),))
-            may_preempt = self._scene.preemption is not None
-            return Left(behind, final=may_preempt and fits(self._world.capacity, job.request, allowed))
+            if not self._refusals.fits_now(job, allowed, NOTHING_CLOSED, region):
+                return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
+            return Left(Reason("behind-head", (("head", reservation.head.id),)), final=True)
+        closed = self._places.closed_to(job)
         if self._refusals.lacks_room(job, allowed):
             return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
         in_the_way = self._refusals.window_in_the_way(job, closed)

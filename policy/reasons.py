@@ -123,6 +123,11 @@ def _idle_in_vain(facts: Facts) -> str:
     return f", but {facts['in_the_way']} is in the way" if "in_the_way" in facts else ", but not as it asks for them"
 
 
+def _is_to_come(facts: Facts) -> bool:
+    """Whether the time is later than now."""
+    return facts["at_s_in"] != "now"
+
+
 def _ago(facts: Facts) -> str:
     """How long ago at most a stripe started, where the sentence is read at once."""
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
@@ -258,17 +263,18 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['pieces'], 'piece')}, and the vnodes open to queue {f['queue']} could"
-        f" hold {_count(f['possible'], 'piece')} of that kind even if all were idle: it waits for more vnodes, or for"
-        " another request"
+        f" hold {_count(f['possible'], 'piece')} of that kind even if all were idle"
+        + (f" ({f['with_away']:,} with those that take no jobs now)" if "with_away" in f else "")
+        + ": it waits for more vnodes, or for another request"
     ),
     "never-arranged": lambda f: (
         f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
         " in the arrangement it asks for; it waits for more vnodes, or for another select or place"
     ),
     "reserved": lambda f: (
-        (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] else "first in line: ")
+        (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
         + f"needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
-        + (" it starts " if f["dated"] else f" reserved to start {f['at_s_in']}, ")
+        + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
         + (f"when {f['over']} is over" if "over" in f else "when enough running jobs have ended")
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),

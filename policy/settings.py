@@ -387,7 +387,7 @@ def find_conflicts(settings: Settings) -> Iterator[str]:
     backfill, quota, checkpoint = settings.backfill, settings.quota, settings.checkpoint
     if settings.rescue.enabled and backfill.kind == "none":
         yield (
-            "rescue.enabled = True with backfill.kind = 'none', where jobs start strictly in order;"
+            "rescue.enabled = True with backfill.kind = 'none', where no job is let in beside the first;"
             " allowed is backfill.kind easy or checkpoint"
         )
     if checkpoint.grace_s >= quota.give_up_s:

@@ -197,7 +197,7 @@ class Turns:
         while left is not None:
             job = left
             main: Reason | None
-            if job.request.cores > region.idle and self._settings.backfill.kind != "none":
+            if job.request.cores > region.idle:
                 main = self.refusals.too_few(region)
             else:
                 started = self.backfilling.start(job, region, reservation)
@@ -240,7 +240,9 @@ class Turns:
                 return Reason("pinned", (*why_pinned(job).numbers, ("gone", chunk.pieces - possible)))
             if possible < chunk.pieces:
                 numbers = (("pieces", chunk.pieces), ("possible", possible), ("queue", job.queue))
-                return Reason("never-fits", numbers)
+                with_away = ever_holds(capacity, chunk, allowed, request.place)
+                back = (("with_away", with_away),) if with_away >= chunk.pieces else ()
+                return Reason("never-fits", (*numbers, *back))
         if not self._world.all_idle.arranges(request, allowed, capacity.check_time):
             if job.pinned:
                 gone = sum(chunk.pieces for chunk in request.chunks)

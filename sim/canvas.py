@@ -69,5 +69,5 @@ def _figure_class() -> type[Figure]:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to load
     except ImportError as error:
-        raise PlotError(f"no matplotlib ({error}): install the extra 'plots', pip install 'pbsteer[plots]'") from error
+        raise PlotError(f"no matplotlib ({error}): install pbsteer's extra 'plots' (docs/simulate.md)") from error
     return Figure

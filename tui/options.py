@@ -31,7 +31,7 @@ def source_options(command: F) -> F:
     for option in (
         settings_option,
         click.option("--server", metavar="HOST", default="", help="Ask this PBS server instead of the host's own."),
-        click.option("--demo", is_flag=True, help="Look at a simulated cluster, a day into its work."),
+        click.option("--demo", is_flag=True, help="Look at a simulated cluster, five hours into its work."),
     ):
         command = option(command)
     return command

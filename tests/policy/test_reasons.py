@@ -58,7 +58,13 @@ def test_times_are_told_from_now(at_s: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at_s", "when"), [(50, "now"), (100, "now"), (101, "in 1 s"), (UNLIMITED_S, "at a time nobody can tell")]
+    ("at_s", "when"),
+    [
+        (50, "it starts when enough"),
+        (100, "it starts when enough"),
+        (101, "in 1 s"),
+        (UNLIMITED_S, "at a time nobody can tell"),
+    ],
 )
 def test_times_that_are_over_or_unknown(at_s: float, when: str) -> None:
     assert when in Reason("reserved", (("idle", 0), ("at_s", at_s))).sentence(job("1"), 100)
@@ -170,6 +176,7 @@ SOON: dict[str, Number] = {"at_s": 200}
         ("preempt-delays-head", {"before_s": 200}, "line; with a walltime of at most 00:01:40 it would not"),
         ("preempt-delays-head", {"before_s": 90}, "would delay the job first in line"),
         ("reserved", {"idle": 1, **SOON}, "needs 4 cores, 1 is idle; reserved to start in 100 s"),
+        ("reserved", {"idle": 1, "at_s": 90}, "1 is idle; it starts when enough running jobs have ended"),
         ("reserved", {"idle": 5, **SOON}, "5 are idle, but not as it asks for them; reserved to start in 100 s"),
     ],
 )

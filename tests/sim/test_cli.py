@@ -211,7 +211,7 @@ def test_names_in_errors_cannot_steer_the_terminal(tmp_path: Path) -> None:
 def test_a_missing_matplotlib_is_said_before_the_replay(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, module, None)
-    assert "pip install 'pbsteer[plots]'" in refused(trace, "--plot", "story.svg")
+    assert "install pbsteer's extra 'plots' (docs/simulate.md)" in refused(trace, "--plot", "story.svg")
 
 
 RESERVED = '[[reservation]]\nnodes = "1-2"\nstart = 20\nduration = 100\n'

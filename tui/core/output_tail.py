@@ -36,7 +36,7 @@ def tail_of(job_id: str, attributes: Attributes, spool: Path | None) -> Tail:
         return Tail("", problem="the server does not say where its output is (to this user)")
     state = attributes.get("job_state", "")
     if state not in RUNNING_STATES and state not in ("F", "X"):
-        return Tail(path, problem="it has not begun to run")
+        return Tail(path, problem="it does not run now")
     spooled = spool / (job_id + _SUFFIXES["Output_Path"])
     candidates = [Path(path)] if state in ("F", "X") else [spooled, Path(path)]
     problems = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policy.cluster import Job
 from policy.plan import Wait
 from tui.core.durations import clock_time, short_span
 from tui.core.facts import short_id, some_of
@@ -38,7 +39,7 @@ def plan_lines(world: World) -> list[Line]:
         ("starts" if starts else "would start", _starts(decision, world.now_s)),
         ("preempts" if preempts else "would preempt", _preempts(decision, world.now_s)),
         ("reserves", _estimates(decision, world.now_s)),
-        ("leaves alone", _waits(decision, world.now_s)),
+        ("leaves alone", waiting_lines(decision, world.now_s)),
         ("cannot read", [((safe(problem), "warn"),) for problem in decision.problems]),
     ):
         if part or title != "cannot read":
@@ -83,21 +84,25 @@ def _estimates(decision: Decision, now_s: float) -> list[Line]:
     return lines
 
 
-def _waits(decision: Decision, now_s: float) -> list[Line]:
+def waiting_lines(decision: Decision, now_s: float) -> list[Line]:
+    """For each reason its first jobs, and what is said of all of them, or of the one that is named."""
     lines: list[Line] = []
     for wait in decision.plan.waits:
-        ids = " ".join(safe(short_id(job.id)) for job in wait.jobs[:_MOST_JOBS])
-        more = len(wait.jobs) - _MOST_JOBS
+        shown, more = wait.jobs[:_MOST_JOBS], len(wait.jobs) - _MOST_JOBS
+        ids = [safe(short_id(job.id)) for job in shown]
+        told = [_sentence(decision, wait, job, now_s) for job in shown]
+        of_all = more <= 0 and len(set(told)) == 1
+        which = "" if of_all else f", of which {ids[0]}"
         lines.append(
             (
-                (f"{ids}{f' and {more:,} more' if more > 0 else ''}: ", "bold"),
-                (safe(_sentence(decision, wait, now_s)), ""),
+                (f"{' '.join(ids)}{f' and {more:,} more' if more > 0 else ''}{which}: ", "bold"),
+                (safe(told[0]), ""),
             )
         )
     return lines
 
 
-def _sentence(decision: Decision, wait: Wait, now_s: float) -> str:
-    """The reason for the first of its jobs."""
-    job, longest = wait.jobs[0], decision.longest
+def _sentence(decision: Decision, wait: Wait, job: Job, now_s: float) -> str:
+    """The reason for one of its jobs. Their cores, users and estimates differ, and so may what is said of them."""
+    longest = decision.longest
     return wait.reason.sentence(job, now_s, {} if longest is None else longest.numbers(job, wait.reason))

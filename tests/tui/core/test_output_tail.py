@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_said_with_its_path(spool: Path, tmp_path: Path) 
     tail = tail_of("11.hpc1", running("alice", 1, "v1", Output_Path=f"v1:{tmp_path}/none"), spool)
     assert f"{spool}/11.hpc1.OU: No such file" in tail.problem
     assert f"{tmp_path}/none: No such file" in tail.problem
-    assert "has not begun" in tail_of("1.hpc1", a_job("bob", 1, Output_Path="v1:/x"), spool).problem
+    assert "does not run now" in tail_of("1.hpc1", a_job("bob", 1, Output_Path="v1:/x"), spool).problem
     assert "does not say" in tail_of("1.hpc1", a_job("bob", 1), spool).problem
     assert "simulated" in tail_of("1.hpc1", a_job("bob", 1), None).problem
 
