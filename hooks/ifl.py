@@ -33,6 +33,8 @@ _GONE = (15001, 15139)
 """What is said of a job that nobody knows, and of one that has ended."""
 _UNKNOWN_ATTRIBUTE = 15002
 _NO_VNODES = (15062, 15064)
+_ENDED = 15031
+"""The server ended the connection in the middle of its answer (``PBSE_PROTOCOL``), as it does when it is stopped."""
 """What is said where no vnode matches, and where the server has none at all."""
 HOLDING_STATES = "RES"
 """The states in which a job, or a subjob, holds vnodes."""
@@ -56,7 +58,7 @@ class IflError(Exception):
 
 
 class ServerAwayError(IflError):
-    """The server takes no connection: it is down, or about to be."""
+    """The server takes no connection, or has ended it: it is down, or about to be."""
 
 
 class Connection:
@@ -244,7 +246,8 @@ class Connection:
         if not answer and attributes and self._errno() == _UNKNOWN_ATTRIBUTE:
             answer = ask(None)
         if not answer and self._errno() not in (0, *_NO_VNODES):
-            raise IflError(f"cannot read the {what}: {self._complaint()}", self._errno())
+            kind = ServerAwayError if self._errno() == _ENDED else IflError
+            raise kind(f"cannot read the {what}: {self._complaint()}", self._errno())
         try:
             for status in _walk(answer):
                 yield _clean(status.name), _texts_of(status)

@@ -133,9 +133,21 @@ def _ago(facts: Facts) -> str:
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
-def _begins(facts: Facts) -> str:
-    """When a window that is in the way begins."""
-    return "which has begun" if facts["at_s_in"] == "now" else f"which begins {facts['at_s_in']}"
+def _windows(facts: Facts) -> str:
+    """The windows that keep all room: the first that began, and how many more."""
+    return f"{facts['window']} and {facts['others']} more keep" if facts["others"] else f"{facts['window']} keeps"
+
+
+def _over(facts: Facts) -> str:
+    """When the window that is in the way ends."""
+    return "" if facts["until_s"] == UNLIMITED_S else f"; that is over {facts['until_s_in']}"
+
+
+def _over_at(facts: Facts) -> str:
+    """What has to be over, or to have ended, for the head to start."""
+    if "over" not in facts:
+        return "when enough running jobs have ended"
+    return f"when {facts['over']} {'are' if ' and ' in str(facts['over']) else 'is'} over"
 
 
 def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
@@ -244,9 +256,12 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         + ("" if f["at_s"] == UNLIMITED_S else f"; it does again {f['at_s_in']}")
     ),
     "into-window": lambda f: (
-        f"would fit now, but {f['estimate']} would run into {f['window']}, {_begins(f)}, on all vnodes with room for it"
+        f"no vnodes have room for it but those that {_windows(f)}{'' if f['others'] else _over(f)}"
+        if f["at_s_in"] == "now"
+        else f"would fit now, but {f['estimate']} would run into {f['window']}, which begins {f['at_s_in']}, on all"
+        " vnodes with room for it"
         + (f": a walltime of at most {f['walltime']} would end before it" if f["walltime"] else "")
-        + ("" if f["until_s"] == UNLIMITED_S else f"; that is over {f['until_s_in']}")
+        + _over(f)
     ),
     "pinned": lambda f: (
         f"goes back to where it was checkpointed, {f['vnodes']}, and waits until there is room for it there"
@@ -275,7 +290,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
         + f"needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
         + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
-        + (f"when {f['over']} is over" if "over" in f else "when enough running jobs have ended")
+        + _over_at(f)
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),
     "promise-moved": lambda f: (

@@ -147,13 +147,15 @@ class Windows:
         if not met:
             return None
         first = min(met, key=lambda window: window[:3])
-        numbers = (("window", first.name), ("at_s", first.start_s), ("until_s", first.end_s))
+        others = len({window.name for window in met}) - 1
+        numbers = (("window", first.name), ("others", others), ("at_s", first.start_s), ("until_s", first.end_s))
         return Reason("into-window", (*numbers, ("before_s", first.start_s)))
 
     def ending_at(self, at_s: float) -> str | None:
-        """What the window that ends then is called; None where none does."""
+        """What the windows that end then are called; None where none does."""
         near = [windows for windows, _ in self._kinds] + [*self._of_queues.values()]
-        return min((window.name for windows in near for window in windows if window.end_s == at_s), default=None)
+        names = sorted({window.name for windows in near for window in windows if window.end_s == at_s})
+        return " and ".join(names[:2] if len(names) < 3 else [names[0], f"{len(names) - 1} more"]) or None
 
     def _meeting(self, start_s: float, end_s: float) -> _Meeting:
         whole = partly = 0

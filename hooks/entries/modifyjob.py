@@ -62,9 +62,9 @@ def handle(pbs: Any) -> str | None:
     if summary.mode(queue) == "observe":
         return None
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
-    # Of an array that has begun, subjobs run.
+    waits = int(before.job_state) in waiting[:3] and not _has_running_subjobs(before)
     confines = settings.quota.confine_unpreemptible
-    if confines and fixing is not None and int(before.job_state) not in waiting[:3] and not may_manage(pbs):
+    if confines and fixing is not None and not waits and not may_manage(pbs):
         refusal = refuse_fixing(fixing)
         if refusal:
             return refusal
@@ -88,3 +88,9 @@ def handle(pbs: Any) -> str | None:
         return refusal
     change_asked(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))
     return None
+
+
+def _has_running_subjobs(job: Any) -> bool:
+    """Whether subjobs run: those of an array that has begun go on where it is held."""
+    counts = str(getattr(job, "array_state_count", None) or "").split()
+    return any(count.startswith("Running:") and count != "Running:0" for count in counts)

@@ -246,6 +246,18 @@ def test_a_pass_that_finds_its_server_gone_says_so_in_one_line_and_does_not_coun
     assert Trust.read(hook.state).unfinished == 0
 
 
+def test_a_server_that_stops_in_the_middle_of_an_answer_is_gone_too_unless_it_does_so_again_and_again(
+    hook: Hook,
+) -> None:
+    world = {**picture({"1.s": job()}).to_data(), "ends": True}
+    for _ in range(10):
+        (line,) = hook.run("periodic", world=world)["logged"]
+        assert line.startswith("no pass of pbsteer: cannot read the")
+    assert Trust.read(hook.state).unfinished == 0
+    hook.run("periodic", world=world)
+    assert Trust.read(hook.state).unfinished == 1
+
+
 def test_what_a_user_writes_reaches_the_log_and_the_comments_in_printable_form(hook: Hook) -> None:
     """The job's operating system is told in the comment, why its start was refused in the log."""
     wish = {"Resource_List__select": "1:ncpus=1:aoe=a\x1b]0;OWNED\x07"}

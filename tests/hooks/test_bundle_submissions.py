@@ -222,7 +222,9 @@ def test_queuejob_does_nothing_before_the_first_pass_and_in_observe(hook: Hook) 
         assert "soft_walltime" not in answer["events"][0]["resources"]
 
 
-QUEUED, RUNNING, BEGUN = 1, 4, 7
+QUEUED, HELD, RUNNING, BEGUN = 1, 2, 4, 7
+SUBJOBS_RUN = {"array_state_count": "Queued:3 Running:2 Exiting:0 Expired:1 "}
+NONE_RUN = {"array_state_count": "Queued:3 Running:0 Exiting:0 Expired:1 "}
 
 
 @pytest.mark.parametrize(
@@ -230,6 +232,7 @@ QUEUED, RUNNING, BEGUN = 1, 4, 7
     [
         ({"Rerunable": 0}, RUNNING, {}, {}),
         ({"Rerunable": 0}, BEGUN, {}, {}),
+        ({"Rerunable": 0}, HELD, SUBJOBS_RUN, {}),
         ({"Checkpoint": "n"}, RUNNING, {}, {}),
         ({"Rerunable": 0}, RUNNING, {"Checkpoint": "n"}, {"Resource_List": {"walltime": "1:00:00"}}),
     ],
@@ -252,6 +255,8 @@ def test_modifyjob_refuses_users_to_keep_a_running_job_from_being_preempted(
     ("change", "state", "had"),
     [
         ({"Rerunable": 0}, QUEUED, {}),
+        ({"Rerunable": 0}, HELD, {}),
+        ({"Rerunable": 0}, HELD, NONE_RUN),
         ({"Rerunable": 1}, RUNNING, {"Rerunable": 0}),
         ({"Rerunable": 0}, RUNNING, {"Rerunable": 0}),
         ({"Checkpoint": "u"}, RUNNING, {}),

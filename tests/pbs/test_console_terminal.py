@@ -299,6 +299,7 @@ def test_a_terminal_as_small_as_it_gets_and_back(pbs: PbsCluster, state: Path) -
     with console(pbs, state) as terminal:
         terminal.press("5")
         terminal.wait_for(f"{short(job)} alice workq Q")
+        terminal.wait_for("jobs · 1")
         before = without_header(terminal.screen())
         terminal.resize(20, 5)
         terminal.wait_until(lambda shown: "READ-ONLY" in shown, "the lock, in 20 cells")

@@ -67,6 +67,21 @@ def test_a_planned_start_keeps_clear_by_a_pass_interval() -> None:
         assert [estimate.at_s for estimate in plan.estimates] == [at_s]
 
 
+def test_where_windows_that_have_begun_keep_all_room_the_first_is_named_and_how_many_more_there_are() -> None:
+    """3 needs both vnodes; each is kept by a reservation of its own, and nothing of 2 fits now."""
+    windows = [Window(0, end_s, f"reservation R{end_s}") for end_s in (70, 90)]
+    vnodes = [vnode(f"v{number}", 4, closed=(window,)) for number, window in enumerate(windows, start=1)]
+    plan = plan_for(cluster(vnodes, [job("3", select="2:ncpus=4", place="scatter")]))
+    (wait,) = plan.waits
+    (tried,) = (each for each in wait.reason.tried if each.code == "into-window")
+    told = "no vnodes have room for it but those that reservation R70 and 1 more keep"
+    assert tried.sentence(wait.jobs[0], 10) == told
+    both = [window._replace(end_s=90) for window in windows]
+    vnodes = [vnode(f"v{number}", 4, closed=(window,)) for number, window in enumerate(both, start=1)]
+    (wait,) = plan_for(cluster(vnodes, [job("3", select="2:ncpus=4", place="scatter")])).waits
+    assert "when reservation R70 and reservation R90 are over" in wait.reason.sentence(wait.jobs[0], 10)
+
+
 def test_a_pass_asks_for_the_next_when_a_window_ends() -> None:
     there = cluster([vnode("v1", closed=(Window(0, 77, "reservation R1"),))], [job("1")])
     assert plan_for(there).next_s == 77

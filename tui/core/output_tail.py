@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from tui.core.facts import RUNNING_STATES, Attributes
+from tui.core.facts import RUNNING_STATES, Attributes, is_array
 
 TAIL_BYTES = 16 << 10
 TAIL_LINES = 40
@@ -34,6 +34,8 @@ def tail_of(job_id: str, attributes: Attributes, spool: Path | None) -> Tail:
     path = attributes.get("Output_Path", "").partition(":")[2]
     if not path:
         return Tail("", problem="the server does not say where its output is (to this user)")
+    if is_array(job_id):
+        return Tail(path, problem="each subjob writes its own")
     state = attributes.get("job_state", "")
     if state not in RUNNING_STATES and state not in ("F", "X"):
         return Tail(path, problem="it does not run now")

@@ -181,6 +181,9 @@ def _answer(objects: Mapping[str, Mapping[str, str]], names: Any) -> Any:
     while names is not None:
         wanted.add(names.name)
         names = names.next
+    if WORLD.get("ends"):
+        _error[:] = [15031, "Premature end of message"]
+        return None
     if wanted & UNKNOWN_ATTRIBUTES:
         _error[:] = [15002, "Undefined attribute"]
         return None
