@@ -19,7 +19,7 @@ def test_an_unknown_ending_is_refused(name: str) -> None:
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(PlotError, match=r"no matplotlib .*extra 'plots', pip install 'pbsteer\[plots\]'"):
+    with pytest.raises(PlotError, match=r"no matplotlib .*install pbsteer's extra 'plots'"):
         check_plot(Path("picture.svg"))
 
 

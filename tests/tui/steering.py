@@ -16,7 +16,7 @@ from tui.app import Console
 from tui.core.audit import Actor
 from tui.screen import MainScreen
 
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 """So long may the screen stand still before what is waited for counts as not coming."""
 LONGEST_S = 120.0
 
