@@ -71,7 +71,7 @@ class Heads:
         reservation.until_s = min(reservation.at_s, promised_s)
         region.reservation, region.moved_for = reservation, None
         numbers: tuple[tuple[str, Number], ...] = (("idle", region.idle), ("at_s", reservation.at_s))
-        over = None if windows is None else windows.ending_at(reservation.at_s)
+        over = None if windows is None else windows.ending_at(reservation.at_s, job, allowed)
         if over is not None:
             numbers = (*numbers, ("over", over))
         if in_the_way is not None:

@@ -151,9 +151,13 @@ class Windows:
         numbers = (("window", first.name), ("others", others), ("at_s", first.start_s), ("until_s", first.end_s))
         return Reason("into-window", (*numbers, ("before_s", first.start_s)))
 
-    def ending_at(self, at_s: float) -> str | None:
-        """What the windows that end then are called; None where none does."""
-        near = [windows for windows, _ in self._kinds] + [*self._of_queues.values()]
+    def ending_at(self, at_s: float, job: Job, allowed: int) -> str | None:
+        """What the windows that end then are called, of those on the job's queue and on the vnodes that are of the kind
+        it asks for; None where none does."""
+        vnodes = 0
+        for chunk in job.request.chunks:
+            vnodes |= allowed & self._capacity.inventory.matching(chunk)
+        near = [windows for windows, mask in self._kinds if mask & vnodes] + [self._of_queues.get(job.queue, ())]
         names = sorted({window.name for windows in near for window in windows if window.end_s == at_s})
         return " and ".join(names[:2] if len(names) < 3 else [names[0], f"{len(names) - 1} more"]) or None
 
