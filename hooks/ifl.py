@@ -33,9 +33,9 @@ _GONE = (15001, 15139)
 """What is said of a job that nobody knows, and of one that has ended."""
 _UNKNOWN_ATTRIBUTE = 15002
 _NO_VNODES = (15062, 15064)
+"""What is said where no vnode matches, and where the server has none at all."""
 _ENDED = 15031
 """The server ended the connection in the middle of its answer (``PBSE_PROTOCOL``), as it does when it is stopped."""
-"""What is said where no vnode matches, and where the server has none at all."""
 HOLDING_STATES = "RES"
 """The states in which a job, or a subjob, holds vnodes."""
 _ENDED_STATES = "F"

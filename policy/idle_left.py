@@ -30,11 +30,12 @@ def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Regi
             idle = regions[job.queue].idle
             key = (min(idle, told), reason.code == "fragmented" and job.request.cores > idle)
             if key not in lists:
-                lists[key] = left.setdefault(_with(reason, *key), [])
+                code = "too-few-idle" if key[1] else reason.code
+                lists[key] = left.setdefault(with_idle(reason, key[0])._replace(code=code), [])
             lists[key].append(job)
     return left
 
 
-def _with(reason: Reason, idle: int, is_short: bool) -> Reason:
-    numbers = tuple((name, idle if name == "idle" else number) for name, number in reason.numbers)
-    return reason._replace(code="too-few-idle" if is_short else reason.code, numbers=numbers)
+def with_idle(reason: Reason, idle: int) -> Reason:
+    """The same reason with so many idle cores, where it tells any."""
+    return reason._replace(numbers=tuple((name, idle if name == "idle" else number) for name, number in reason.numbers))

@@ -16,6 +16,7 @@ from policy.cluster import UNLIMITED_S, Job
 from policy.shortfall import show_shortfall
 from policy.units import show_count, show_duration, show_job
 from policy.walltimes import walltime_until, walltimes_that_do
+from policy.window_words import show_into_window, show_kept, show_what_is_over
 
 Number = Union[int, float, str]
 
@@ -133,23 +134,6 @@ def _ago(facts: Facts) -> str:
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
-def _windows(facts: Facts) -> str:
-    """The windows that keep all room: the first that began, and how many more."""
-    return f"{facts['window']} and {facts['others']} more keep" if facts["others"] else f"{facts['window']} keeps"
-
-
-def _over(facts: Facts) -> str:
-    """When the window that is in the way ends."""
-    return "" if facts["until_s"] == UNLIMITED_S else f"; that is over {facts['until_s_in']}"
-
-
-def _over_at(facts: Facts) -> str:
-    """What has to be over, or to have ended, for the head to start."""
-    if "over" not in facts:
-        return "when enough running jobs have ended"
-    return f"when {facts['over']} {'are' if ' and ' in str(facts['over']) else 'is'} over"
-
-
 def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
     """A quota as the object of a sentence: of what, unless it is of cores, and where, unless it is this queue's."""
     of = "" if resource == "ncpus" else f" {resource}"
@@ -192,16 +176,6 @@ def _in_class(facts: Facts) -> str:
 def _ahead(facts: Facts) -> str:
     """How many have their turn before the job, where somebody has counted them."""
     return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
-
-
-def _kept(facts: Facts) -> str:
-    """Which reservation or other window keeps vnodes of the job's queue at this moment."""
-    if "kept_by" not in facts:
-        return ""
-    more = facts["kept_more"]
-    what = f"{facts['kept_by']} and {more} more keep" if more else f"{facts['kept_by']} keeps"
-    over = "" if facts["kept_until_s"] == UNLIMITED_S else f", and is over {facts['kept_until_s_in']}"
-    return f"; {what} some vnodes of its queue{'' if more else over}"
 
 
 def _lets_start(facts: Facts) -> str:
@@ -255,14 +229,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"queue {f['queue']} starts no jobs now, in {f['window']}"
         + ("" if f["at_s"] == UNLIMITED_S else f"; it does again {f['at_s_in']}")
     ),
-    "into-window": lambda f: (
-        f"no vnodes have room for it but those that {_windows(f)}{'' if f['others'] else _over(f)}"
-        if f["at_s_in"] == "now"
-        else f"would fit now, but {f['estimate']} would run into {f['window']}, which begins {f['at_s_in']}, on all"
-        " vnodes with room for it"
-        + (f": a walltime of at most {f['walltime']} would end before it" if f["walltime"] else "")
-        + _over(f)
-    ),
+    "into-window": show_into_window,
     "pinned": lambda f: (
         f"goes back to where it was checkpointed, {f['vnodes']}, and waits until there is room for it there"
         + (", which there would not be now even if all were idle" if "gone" in f else "")
@@ -290,7 +257,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
         + f"needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
         + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
-        + _over_at(f)
+        + show_what_is_over(f)
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),
     "promise-moved": lambda f: (
@@ -299,13 +266,13 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{_kept(f)}{_ahead(f)}; a start time is set for the first in"
-        " line only"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{show_kept(f)}{_ahead(f)};"
+        " a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
         f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
-        f"{_kept(f)}{_ahead(f)}"
+        f"{show_kept(f)}{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from policy.backfilling import idle_cores_tell
 from policy.cluster import UNLIMITED_S, Job
 from policy.draft import Draft
+from policy.idle_left import with_idle
 from policy.ledger import Ledger
 from policy.plan import Plan, Waits
 from policy.reasons import Reason
@@ -80,8 +81,7 @@ def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: b
             for job in jobs:
                 left.setdefault(too_few if job.request.cores > region.idle else not_beside, []).append(job)
             continue
-        numbers = tuple((name, region.idle if name == "idle" else value) for name, value in reason.numbers)
-        left.setdefault(reason._replace(numbers=numbers), []).extend(jobs)
+        left.setdefault(with_idle(reason, region.idle), []).extend(jobs)
     return Waits(left)
 
 

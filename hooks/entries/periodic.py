@@ -104,13 +104,13 @@ def _handle_pass(pbs: Any, pbs_ifl: Watched, vigil: Vigil, ahead: Ahead | None =
             alerts.note_pass(trust.missing, time.time())
             return outcome
     except ServerAwayError as error:
-        # The server that began this pass is being shut down, as a rule. One that is there, and ends each answer in the
-        # middle, is no such thing.
-        if error.code and not forget_unanswered(state):
-            raise
-        pbs.logmsg(pbs.LOG_DEBUG, f"no pass of pbsteer: {printable(str(error))}")
+        # The server that began this pass is being shut down, as a rule. A server that ends its answers in the middle
+        # again and again is not.
         if not error.code:
             forget_pass(state)
+        elif not forget_unanswered(state):
+            raise
+        pbs.logmsg(pbs.LOG_DEBUG, f"no pass of pbsteer: {printable(str(error))}")
     except SecondWriterError as error:
         if not is_removed(config) and ahead is None:
             sentences.append(f"no pass: {error}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -34,25 +34,31 @@ def read_texts(pbs: PbsCluster, job_id: str) -> dict[str, str]:
     return dict(line.strip().split(" = ", 1) for line in lines if " = " in line)
 
 
+def start_as_planned(pbs: PbsCluster, changes: Mapping[str, Sequence[str]], subjob: str = "") -> None:
+    """Ask for the start of each held job as its pass would, which no pass can meanwhile: as it was planned, after its
+    owner has altered it so. The job is an array where its ``subjob`` of that index is to start."""
+    state = state_of(pbs)
+    starts = {job: job.replace("[]", f"[{subjob}]") for job in changes}
+    with between_passes(state):
+        planned = {start: digest_of_plan(read_texts(pbs, job), {}) for job, start in starts.items()}
+        summary = state.read_published(SUMMARY)
+        said = {**summary, "starting": dict.fromkeys(planned, False), "planned": planned}
+        state.publish(SUMMARY, said, shared=False)
+        for job, change in changes.items():
+            if change:
+                pbs.run(["qalter", *change, job], user="alice").demand_success()
+            pbs.run(["qrls", job], user="alice").demand_success()
+            done = pbs.run(["qrun", "-H", f"({pbs.mom_names[0]}:ncpus=1)", starts[job]])
+            assert (done.status == 0) == (not change), (change, done.stderr)
+            assert not change or "was altered after this start of it had been planned" in done.stderr
+
+
 def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsCluster) -> None:
-    """While no pass can begin, the start of each job is asked for as its pass would: as it was planned."""
     deploy(pbs, quick_settings())
     drive(pbs)
     changes = ((), ("-r", "n"), ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-c", "n"), ("-P", "other"))
     jobs = {pbs.qsub("alice", options=("-h",), select="1:ncpus=1"): change for change in changes}
-    state = state_of(pbs)
-    with between_passes(state):
-        planned = {job: digest_of_plan(read_texts(pbs, job), {}) for job in jobs}
-        summary = state.read_published(SUMMARY)
-        said = {**summary, "starting": dict.fromkeys(jobs, False), "planned": planned}
-        state.publish(SUMMARY, said, shared=False)
-        for job, change in jobs.items():
-            if change:
-                pbs.run(["qalter", *change, job], user="alice").demand_success()
-            pbs.run(["qrls", job], user="alice").demand_success()
-            done = pbs.run(["qrun", "-H", f"({pbs.mom_names[0]}:ncpus=1)", job])
-            assert (done.status == 0) == (not change), (change, done.stderr)
-            assert not change or "was altered after this start of it had been planned" in done.stderr
+    start_as_planned(pbs, jobs)
     # The next pass decides on the jobs as they are now.
     waiting = [job for job, change in jobs.items() if change]
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in waiting), 120.0, "the altered jobs run")
@@ -63,20 +69,21 @@ def test_a_planned_start_of_a_subjob_is_refused_once_its_array_was_altered(pbs: 
     deploy(pbs, quick_settings())
     drive(pbs)
     changes: tuple[tuple[str, ...], ...] = ((), ("-r", "n"), ("-l", "walltime=00:20:00"))
-    arrays = {pbs.qsub("alice", options=("-h", "-J", "1-2"), select="1:ncpus=1"): change for change in changes}
-    state = state_of(pbs)
-    with between_passes(state):
-        digests = {array.replace("[]", "[1]"): digest_of_plan(read_texts(pbs, array), {}) for array in arrays}
-        summary = state.read_published(SUMMARY)
-        said = {**summary, "starting": dict.fromkeys(digests, False), "planned": digests}
-        state.publish(SUMMARY, said, shared=False)
-        for (array, change), subjob in zip(arrays.items(), digests):
-            if change:
-                pbs.run(["qalter", *change, array], user="alice").demand_success()
-            pbs.run(["qrls", array], user="alice").demand_success()
-            done = pbs.run(["qrun", "-H", f"({pbs.mom_names[0]}:ncpus=1)", subjob])
-            assert (done.status == 0) == (not change), (change, done.stderr)
-            assert not change or "was altered after this start of it had been planned" in done.stderr
+    options = ("-h", "-J", "1-2")
+    start_as_planned(pbs, {pbs.qsub("alice", options=options, select="1:ncpus=1"): change for change in changes}, "1")
+
+
+def test_an_array_whose_subjobs_run_stays_one_that_can_be_preempted_while_it_is_held(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    array = pbs.qsub("alice", options=("-J", "1-3"), select="1:ncpus=1")
+    pbs.wait_for_state(array.replace("[]", "[1]"), "R")
+    pbs.run(["qhold", array], user="alice").demand_success()
+    assert pbs.job_state(array) == "H"
+    done = pbs.run(["qalter", "-r", "n", array], user="alice")
+    assert done.status != 0
+    assert "by managers and operators alone" in done.stderr
+    pbs.run(["qalter", "-r", "n", array]).demand_success()
 
 
 def test_jobs_of_all_kinds_start_as_they_were_planned(pbs: PbsCluster) -> None:
