@@ -4,6 +4,7 @@ are judged by."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Union
 
 from hooks.resources import OWN_SELECT, WISHES
@@ -15,6 +16,9 @@ ASKED = (
 
 
 _CHUNKS = frozenset({"select", "nodes", OWN_SELECT})
+_STORED = "__pad_values"
+"""Where PBS's object keeps the values that it has (``PbsAttributeDescriptor``): its ``keys`` tries every resource that
+the server knows, which takes longer than the rest of a submission's judgement."""
 
 Changes = Mapping[str, Union[str, int, None]]
 """By resource: a text, seconds for a duration, None to unset."""
@@ -26,12 +30,9 @@ def read_asked(resources: Any) -> dict[str, str]:
     At submission PBS has not applied its defaults yet, and an alteration names only what it changes: anything may be
     missing.
     """
-    asked = {}
-    for name in ASKED:
-        value = read_value(resources, name)
-        if value is not None:
-            asked[name] = value
-    return asked
+    stored = _read_stored(resources)
+    found = stored.get if stored is not None else partial(read_value, resources)
+    return {name: str(value) for name in ASKED if (value := found(name)) is not None}
 
 
 def read_value(resources: Any, name: str) -> str | None:
@@ -45,9 +46,17 @@ def read_value(resources: Any, name: str) -> str | None:
 
 def read_lengths(resources: Any) -> dict[str, int]:
     """How long the text of each resource of a ``Resource_List`` is, chunks apart, which have bounds of their own."""
-    # PBS's object lists nothing before one of it was read, and has no iterator.
+    stored = _read_stored(resources)
+    names = resources.keys() if stored is None else [name for name, value in stored.items() if value is not None]
+    return {name: len(str(resources[name])) for name in names if name not in _CHUNKS and not name.startswith("_")}
+
+
+def _read_stored(resources: Any) -> Mapping[str, Any] | None:
+    """The values that PBS's object has, by resource; None where this version of PBS keeps them in another way."""
+    # The object has nothing, and lists nothing, before one of it was read.
     read_value(resources, "ncpus")
-    return {name: len(str(resources[name])) for name in resources.keys() if name not in _CHUNKS}  # noqa: SIM118
+    stored = getattr(resources, _STORED, None)
+    return stored if isinstance(stored, dict) else None
 
 
 def refuse_name(name: Any) -> str:
