@@ -11,13 +11,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from policy.cluster import Vnode
-from policy.placement import Placement
-
-Cores = Mapping[str, tuple[int, ...]]
-"""The cores of one run by vnode; they are numbered from 0, socket by socket."""
-
-NO_CORES: Cores = MappingProxyType({})
-"""The list of a run that has none."""
+from policy.placement import Cores, Placement
 
 
 class CoreBook:

@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from policy.capacity import Capacity
 from policy.cluster import UNLIMITED_S, Job, Run
-from policy.core_lists import NO_CORES, Cores
 from policy.idle_left import with_idle_left
 from policy.kept_for_next import array_of, asked_by, moved_so_far
 from policy.ledger import PROMISE, Backfilled, Cut, Hold, Ledger, Moved
-from policy.placement import Placement
+from policy.placement import NO_CORES, Cores, Placement
 from policy.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
 from policy.reasons import Number, Reason
 from policy.regions import Region, parts_with_one_head

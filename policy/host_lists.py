@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from policy.cluster import Vnode
-from policy.core_lists import NO_CORES, Cores, sockets_of
-from policy.placement import Placement, Spot
+from policy.core_lists import sockets_of
+from policy.placement import NO_CORES, Cores, Placement, Spot
 from policy.plan import Plan
 from policy.request import Chunk, Request
 

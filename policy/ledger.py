@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from policy.asked import Asked
-from policy.core_lists import Cores
-from policy.placement import Placement, parse_exec_vnode
+from policy.placement import Cores, Placement, parse_exec_vnode
 
 VERSION = 3
 

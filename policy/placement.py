@@ -7,7 +7,8 @@ A placement is PBS's ``exec_vnode`` as a value. The engine makes placements as s
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from policy.masks import count_vnodes
@@ -202,3 +203,11 @@ def parse_exec_vnode(text: str) -> Placement:
             else:
                 spots.append(Spot(vnode, held, 1, joined=number > 0))
     return Placement(tuple(spots))
+
+
+Cores = Mapping[str, tuple[int, ...]]
+"""The cores of one run by vnode; they are numbered from 0, socket by socket."""
+
+
+NO_CORES: Cores = MappingProxyType({})
+"""The list of a run that has none."""

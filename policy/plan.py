@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from policy.cluster import Job, Run
-from policy.core_lists import NO_CORES, Cores
 from policy.ledger import Ledger
-from policy.placement import Placement
+from policy.placement import NO_CORES, Cores, Placement
 from policy.reasons import Reason
 
 if TYPE_CHECKING:

@@ -20,11 +20,10 @@ from policy.offers import Rights
 from policy.placement import Placement
 from policy.quotas import Quotas, Standing
 from policy.reasons import Number, Reason
-from policy.reservation import HeadGuard
 from policy.settings import Settings
 from policy.standstill import Standstill
 from policy.victim_selection import Found, VictimSelection
-from policy.victims import Search
+from policy.victims import Guard, Search
 from policy.windows import NOTHING_CLOSED, Closed
 from policy.world import World
 
@@ -115,7 +114,7 @@ class Preemption:
         job: Job,
         delay: Reason,
         allowed: int,
-        guard: HeadGuard | None,
+        guard: Guard | None,
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
     ) -> Reason:
@@ -161,7 +160,7 @@ class Preemption:
         job: Job,
         rights: Rights,
         allowed: int,
-        guard: HeadGuard | None,
+        guard: Guard | None,
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
     ) -> Found | Reason:
@@ -231,7 +230,7 @@ class Preemption:
         return self._quotas.exceeded_by(job, placement) if rights == Rights(True, BASE) else None
 
     def _left_over(
-        self, job: Job, allowed: int, guard: HeadGuard | None, closed: Closed, after_victims: Capacity
+        self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity
     ) -> Found | None:
         """Room in what the victims chosen so far leave over; None where it does not hold the job."""
         shape = (allowed, job.request, closed.key)
@@ -295,7 +294,7 @@ class Preemption:
         return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), *numbers))
 
     def _exempt(
-        self, job: Job, rights: Rights, allowed: int, guard: HeadGuard | None, closed: Closed, free: Capacity
+        self, job: Job, rights: Rights, allowed: int, guard: Guard | None, closed: Closed, free: Capacity
     ) -> Reason | None:
         """When the job can preempt runs that are still exempt; None where it could not even if none were."""
         candidates = self._if_not_exempt

@@ -196,7 +196,7 @@ class Quotas:
         return _Counted(owner, needs, bounds)
 
     def _where_if_idle(self, job: Job) -> Placement | None:
-        return fit(self._world.all_idle.capacity, job.request, self._world.vnodes_of(job.queue))
+        return fit(self._world.idle_capacity, job.request, self._world.vnodes_of(job.queue))
 
     def lefts(self, queue: str) -> Lefts:
         """What everybody in the queue may still use now: the same as before, until something changes."""

@@ -26,7 +26,7 @@ class Settled:
     """What the last pass came to, how long it holds by itself, and the jobs that have come since."""
 
     __slots__ = (
-        "arrived", "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings", "total",
+        "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings", "total",
         "until_s", "waits",
     )  # fmt: skip
 
@@ -44,7 +44,6 @@ class Settled:
         self.estimates = plan.estimates
         self.waits = _as_left(plan.waits, region, reservation, plain=scene.plain) if plan.starts else plan.waits
         self.next_s = plan.next_s
-        self.arrived: list[Job] = []
 
 
 _LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged"})
@@ -68,7 +67,7 @@ def settle(scene: Scene, draft: Draft, region: Region, plan: Plan) -> None:
     exact = idle_cores_tell(scene, region)
     if plan.starts and (scene.world.has_shapes or not exact):
         return
-    scene.world.settled = Settled(scene, region, reservation, plan, until_s, exact=exact)
+    scene.world.keep(Settled(scene, region, reservation, plan, until_s, exact=exact))
 
 
 def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: bool) -> Waits:
@@ -88,18 +87,18 @@ def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: b
 def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
     """The plan where only arrivals have to be told why they wait; None where the whole pass is to be decided."""
     world = snapshot.world()
-    settled = world.settled
-    if settled is None or settled.ledger is not ledger or settled.settings is not settings:
+    settled = world.memo
+    if not isinstance(settled, Settled) or settled.ledger is not ledger or settled.settings is not settings:
         return None
     now_s = snapshot.time_s
     if now_s >= settled.until_s or snapshot.finished or not world.nothing_shut():
         return None
-    if settled.arrived:
+    if world.arrivals:
         reservation = settled.reservation
         window_s = reservation.until_s - now_s
         shrinks = settings.backfill.kind == "checkpoint"
         waits = settled.waits.by_reason()
-        for job in settled.arrived:
+        for job in world.arrivals:
             cores = job.request.cores
             if not job.request.only_cores or cores > settled.total or job.subjobs is not None:
                 return None
@@ -110,5 +109,6 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
             else:
                 return None
             waits[reason] = [*waits.get(reason, ()), job]
-        settled.waits, settled.arrived = Waits(waits), []
+        settled.waits = Waits(waits)
+        world.arrivals = []
     return Plan(now_s, (), (), settled.estimates, settled.waits, ledger, snapshot, settled.next_s)

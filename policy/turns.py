@@ -6,6 +6,7 @@ docs/policies.md, "Together, in one pass".
 
 from __future__ import annotations
 
+from policy.all_idle import fits_idle_cluster
 from policy.backfilling import Backfilling, Placed
 from policy.classes import BASE
 from policy.cluster import UNLIMITED_S, Job
@@ -243,7 +244,7 @@ class Turns:
                 with_away = ever_holds(capacity, chunk, allowed, request.place)
                 back = (("with_away", with_away),) if with_away >= chunk.pieces else ()
                 return Reason("never-fits", (*numbers, *back))
-        if not self._world.all_idle.arranges(request, allowed, capacity.check_time):
+        if not fits_idle_cluster(self._world, request, allowed, capacity.check_time):
             if job.pinned:
                 gone = sum(chunk.pieces for chunk in request.chunks)
                 return Reason("pinned", (*why_pinned(job).numbers, ("gone", gone)))

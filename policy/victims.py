@@ -24,6 +24,9 @@ from policy.world import World
 class Guard(Protocol):
     """Stands for the reserved job: told which runs go and which stay after all, it says where the job may run."""
 
+    def afresh(self) -> Guard:
+        """The same guard with no run gone yet, for another search."""
+
     def let_go(self, run: Run) -> None:
         """The run is gone."""
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
-from policy.all_idle import AllIdle
 from policy.capacity import Capacity
 from policy.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.limits import EntityKey
+from policy.request import Request
 from policy.usage import Scope, Usage
-
-if TYPE_CHECKING:
-    from policy.settled import Settled
 
 Op = tuple[str, str, Any]
 """Put a value in a table under a key; None takes the entry away."""
@@ -36,14 +33,15 @@ _ONE_QUEUE = 1 << 32
 class World:
     """The tables and what follows from them. Mutable: only :class:`~policy.snapshot.Snapshot` hands it out.
 
-    ``settled`` is what the last pass came to, as long as nothing but arrivals has changed.
+    ``memo`` is what the last pass keeps here for the next one, and ``arrivals`` are the jobs that were added since. Any
+    other change drops both.
     """
 
     __slots__ = (
-        "_all_idle",
         "_capacity",
         "_closed_kinds",
         "_held_back",
+        "_idle_capacity",
         "_own_priorities",
         "_partitions",
         "_plain_queues",
@@ -51,17 +49,19 @@ class World:
         "_regions",
         "_shaped",
         "_vnodes_of_queue",
+        "arrangements",
+        "arrivals",
         "ends",
         "has_priorities",
         "has_quotas",
         "has_windows",
         "jobs",
+        "memo",
         "order",
         "queues",
         "readings",
         "runs",
         "server",
-        "settled",
         "usage",
         "vnodes",
     )  # fmt: skip
@@ -83,7 +83,8 @@ class World:
         self.runs: dict[str, Run] = {run.id: run for run in runs}
         self.order: list[Entry] = self._sorted()
         self.ends: list[tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
-        self.settled: Settled | None = None
+        self.memo: object | None = None
+        self.arrivals: list[Job] = []
         self._queued: dict[str, int] = {}
         self._held_back = 0
         self._own_priorities = 0
@@ -97,13 +98,14 @@ class World:
         self._plain_queues: frozenset[str] | None = None
         self._closed_kinds: tuple[tuple[tuple[Window, ...], int], ...] | None = None
         self._capacity: Capacity | None = None
-        self._all_idle: AllIdle | None = None
+        self._idle_capacity: Capacity | None = None
+        self.arrangements: dict[tuple[Request, int], bool] = {}
         self.usage = Usage()
         self._vnodes_of_queue: dict[str, int] = {}
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
         """Carry out changes in order; gives the changes that undo them."""
-        self.settled = None
+        self._drop_memo()
         undo: list[Op] = []
         for table, key, value in ops:
             undo.append((table, key, _SETTERS[table](self, key, value)))
@@ -115,11 +117,11 @@ class World:
     def set_job(self, key: str, job: Job | None) -> Job | None:
         """Put a waiting job in its place in the order, or take it out; gives what was there."""
         old = self.jobs.get(key)
-        if self.settled is not None:
+        if self.memo is not None:
             if old is None and job is not None:
-                self.settled.arrived.append(job)
+                self.arrivals.append(job)
             else:
-                self.settled = None
+                self._drop_memo()
         if old is not None:
             # A key alone sorts right before the entry that begins with it.
             del self.order[bisect_left(self.order, self.order_key(old))]
@@ -170,7 +172,7 @@ class World:
 
     def set_run(self, key: str, run: Run | None) -> Run | None:
         """Let a run take its resources, or give them back; gives what was there."""
-        self.settled = None
+        self._drop_memo()
         old = self.runs.get(key)
         capacity = self._capacity
         if old is not None:
@@ -196,7 +198,8 @@ class World:
             self._forget_regions()
             self._closed_kinds = None
         self._partitions = None
-        self._all_idle = None
+        self._idle_capacity = None
+        self.arrangements.clear()
         self.usage.vnode_changed(old, vnode)
         if (old is not None and old.closed) or (vnode is not None and vnode.closed):
             self._closed_kinds = None
@@ -252,11 +255,12 @@ class World:
         return self._capacity
 
     @property
-    def all_idle(self) -> AllIdle:
-        """What the vnodes hold without the runs."""
-        if self._all_idle is None:
-            self._all_idle = AllIdle(self.vnodes)
-        return self._all_idle
+    def idle_capacity(self) -> Capacity:
+        """What would be free without the runs; not to be changed. ``arrangements`` are the answers of
+        :func:`policy.fit.idle_cluster.fits_idle_cluster`, dropped with it."""
+        if self._idle_capacity is None:
+            self._idle_capacity = Capacity(self.vnodes)
+        return self._idle_capacity
 
     def vnodes_of(self, queue: str) -> int:
         """The vnodes that jobs of a queue may use: those bound to it, else the unbound ones of its partition."""
@@ -340,6 +344,16 @@ class World:
     def used(self, scope: Scope) -> dict[EntityKey, int]:
         """What runs asked for, by entity, where a hard limit counts it."""
         return self.usage.asked(self, scope)
+
+    def keep(self, memo: object) -> None:
+        """Keep this for the next pass, for as long as nothing but arrivals changes."""
+        self.memo = memo
+        self.arrivals = []
+
+    def _drop_memo(self) -> None:
+        if self.memo is not None:
+            self.memo = None
+            self.arrivals = []
 
     def _forget_use(self) -> None:
         self.usage.forget()
