@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.queues import read_whole
-from hooks.state import PRIORITIES, State
 from policy.classes import BASE
 from policy.plan import Plan
 
@@ -23,22 +20,12 @@ if TYPE_CHECKING:
     from hooks.ifl import Connection
     from hooks.picture import Picture
     from hooks.translate import Translation
+from hooks.priorities import Changed, Priorities, _priority
 
 BENEFICIARY = 1023
 """The highest priority that PBS knows, kept for those for whom others were preempted."""
 
 _LEAST, _MOST_BELOW = -1024, 1022
-
-
-class Changed(NamedTuple):
-    """A job's priority as its user gave it, and those that pbsteer has set or was about to set."""
-
-    own: int
-    given: tuple[int, ...]
-
-
-Priorities = Mapping[str, Changed]
-"""Job to what was changed."""
 
 
 class Advice(NamedTuple):
@@ -48,32 +35,6 @@ class Advice(NamedTuple):
     priorities: Mapping[str, int]
     above: frozenset[str]
     memory: Priorities
-
-
-def read_priorities(state: State) -> Priorities:
-    """What earlier passes have changed; nothing where that cannot be read."""
-    try:
-        return {
-            str(job_id): Changed(int(own), tuple(int(each) for each in given))
-            for job_id, (own, given) in state.read_published(PRIORITIES).items()
-        }
-    except (TypeError, ValueError):
-        return {}
-
-
-def write_priorities(state: State, changed: Priorities) -> None:
-    """Put them on disk. Raises OSError where the disk does not take it."""
-    state.publish(PRIORITIES, {job_id: list(each) for job_id, each in changed.items()}, shared=False)
-
-
-def with_own_priorities(picture: Picture, memory: Priorities) -> Picture:
-    """The picture with the priorities that users gave, where it shows what pbsteer has set."""
-    own = {
-        job_id: {**picture.jobs[job_id], "Priority": str(changed.own)}
-        for job_id, changed in memory.items()
-        if job_id in picture.jobs and _priority(picture, job_id) in changed.given
-    }
-    return replace(picture, jobs={**picture.jobs, **own}) if own else picture
 
 
 def find_advice(
@@ -137,7 +98,3 @@ def _is_above(job_id: str, plan: Plan, picture: Picture, memory: Priorities) -> 
     if job_id in plan.ledger.holds:
         return True
     return job_id in memory and BENEFICIARY in memory[job_id].given and _priority(picture, job_id) == BENEFICIARY
-
-
-def _priority(picture: Picture, job_id: str) -> int:
-    return read_whole(picture.jobs[job_id].get("Priority", ""), 0)

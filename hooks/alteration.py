@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hooks.asked import without_empty
-from hooks.jobs import NO_CHECKPOINT
+from hooks.job_ids import NO_CHECKPOINT
 from hooks.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.stripes import own_place, restripe, undo_stripe, without_stripe
+from hooks.striped_select import own_place, undo_stripe, without_stripe
+from hooks.stripes import restripe
 from hooks.submission import Kept, Look, find_impossible, find_nonsense, shrink_estimate
 from hooks.summary import Summary
 from policy.settings import Settings

@@ -6,15 +6,15 @@ and the rest goes on. What the budget leaves undone is not forgotten, since the 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
 from hooks.comments import find_comments
+from hooks.errands import Budget
 from hooks.held import find_to_release
 from hooks.ifl import Connection, IflError
-from hooks.jobs import parent_of
+from hooks.job_ids import parent_of
 from hooks.method import REQUEUE
 from hooks.picture import Picture
 from hooks.requeue import Departures
@@ -60,21 +60,6 @@ class Effects(NamedTuple):
     def did_something(self) -> bool:
         """Whether anything came of it that somebody may want to read of later."""
         return bool(self.started or self.requeued or self.failures or self.asked or self.released or self.withdrawn)
-
-
-class Budget:
-    """Seconds until a deadline."""
-
-    def __init__(self, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
-
-    def left_s(self) -> float:
-        """Seconds left; 0 or less when the time is up."""
-        return self._deadline - time.monotonic()
-
-    def leave(self, seconds: float) -> None:
-        """Put the deadline off where fewer seconds than these are left."""
-        self._deadline = max(self._deadline, time.monotonic() + seconds)
 
 
 def carry_out(

@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable, NamedTuple
 
-from hooks.advise import read_priorities
 from hooks.bundle import EVENTS, build
 from hooks.chosen import Chosen, choose
 from hooks.config import show_config
@@ -31,7 +30,6 @@ from hooks.installed import (
     ResourceBusyError,
     ask,
     hooks_folder,
-    parse_list,
     read_applied,
     read_installed,
 )
@@ -45,12 +43,12 @@ from hooks.let_go import (
     let_go,
     put_back_priority,
 )
-from hooks.part import Part, find_busy_vnodes, with_part
-from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.part import Part, with_part
+from hooks.priorities import read_priorities
+from hooks.qmgr_list import parse_list
 from hooks.record import RECORD, Record, demand_ours, take_back
-from hooks.resources import RESOURCES
-from hooks.room import demand_room
-from hooks.savers import tell_savers
+from hooks.resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
+from hooks.room import demand_room, find_busy_vnodes, tell_savers
 from hooks.sched_folders import make_folder, steps_to_make, steps_to_remove
 from hooks.schedulers import Switched
 from hooks.state import SCHEDULERS, SecondWriterError, State, StateError, state_folder

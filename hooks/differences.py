@@ -24,7 +24,7 @@ from itertools import chain
 from typing import Any
 
 from hooks.ifl import HOLDING_STATES, Connection, Texts
-from hooks.jobs import is_subjob, may_have_runs, parent_of
+from hooks.job_ids import is_subjob, may_have_runs, parent_of
 from hooks.picture import Picture
 
 Part = dict[str, Any]

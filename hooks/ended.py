@@ -26,7 +26,7 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.first_host import EXEC_VNODE, find_first_vnode, is_there
 from hooks.ifl import Connection, IflError
-from hooks.jobs import index_of, parent_of, read_start_s, was_deleted
+from hooks.job_ids import index_of, parent_of, read_start_s, was_deleted
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks
 from hooks.method import CHECKPOINT, SIGNAL, may_be_run_again
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+import time
+from typing import Callable
 
 from hooks.ifl import IflError
 
-if TYPE_CHECKING:
-    from hooks.carry import Budget
+
+class Budget:
+    """Seconds until a deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+
+    def left_s(self) -> float:
+        """Seconds left; 0 or less when the time is up."""
+        return self._deadline - time.monotonic()
+
+    def leave(self, seconds: float) -> None:
+        """Put the deadline off where fewer seconds than these are left."""
+        self._deadline = max(self._deadline, time.monotonic() + seconds)
 
 
 class Errands:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, is_on, read_sched_config
-from hooks.schedulers import find_scheduler
+from hooks.scheduler_objects import find_scheduler
 
 _PRIORITY_OF_PBS = 150
 """``preempt_queue_prio`` where it is not set (pbs_internal.h)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hooks.jobs import index_of, parent_of, read_indices
+from hooks.job_ids import index_of, parent_of, read_indices
 from hooks.picture import Picture
 from policy.cluster import UNLIMITED_S, Finished
 from policy.settings import Settings

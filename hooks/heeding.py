@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, is_on, read_sched_config
-from hooks.schedulers import find_scheduler, is_down, is_scheduling
+from hooks.scheduler_objects import find_scheduler, is_down, is_scheduling
 
 _SHOWN = 80
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from hooks.ifl import HOLD
-from hooks.jobs import index_of, is_running, parent_of, read_indices, read_start_s
+from hooks.job_ids import index_of, is_running, parent_of, read_indices, read_start_s
 from hooks.marks import MARK_KEY, Mark, read_marks
 from hooks.picture import Attributes, Picture
 from policy.ledger import Hold

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from hooks.asked import ASKED, Changes
 from hooks.resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.stripes import restripe, undo_stripe, without_stripe
+from hooks.striped_select import undo_stripe, without_stripe
+from hooks.stripes import restripe
 from hooks.submission import Kept, shrink_estimate
 
 if TYPE_CHECKING:

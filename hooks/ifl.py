@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from hooks.jobs import is_subjob, may_have_runs
+from hooks.job_ids import is_subjob, may_have_runs
 from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE
 from hooks.pause import DEFAULT_SCHEDULER
 from hooks.picture import (

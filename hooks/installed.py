@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from hooks.events import ATTRIBUTES
+from hooks.qmgr_list import parse_list
 from hooks.resources import RESOURCES, Resource
 from policy.settings import Settings, SettingsError
 
@@ -138,22 +139,6 @@ def read_applied(installed: Installed) -> Settings | None:
     hooks = sorted(installed.hooks.values(), key=lambda hook: hook.event != "periodic")
     found = (_parse_settings(hook.config or "") for hook in hooks)
     return next((settings for settings in found if settings is not None), None)
-
-
-def parse_list(text: str) -> dict[str, dict[str, str]]:
-    """What ``qmgr -c "list ..."`` prints: a line with kind and name, indented attributes, long values continued."""
-    objects: dict[str, dict[str, str]] = {}
-    current: dict[str, str] = {}
-    last = ""
-    for line in text.splitlines():
-        if line.startswith("\t") and last:
-            current[last] += line.strip()
-        elif line.startswith(" "):
-            last, _, value = (part.strip() for part in line.partition(" = "))
-            current[last] = f"{current[last]},{value}" if last in current else value
-        elif len(line.split()) == 2 and not line.startswith("#"):
-            current, last = objects.setdefault(line.split()[1], {}), ""
-    return objects
 
 
 def _parse_settings(text: str) -> Settings | None:

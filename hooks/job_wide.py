@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from hooks.picture import Attributes, Picture
 from hooks.queues import read_measured
 from hooks.sched_files import SchedFiles
-from hooks.schedulers import find_scheduler
+from hooks.scheduler_objects import find_scheduler
 from hooks.uncounted import list_resources
 from policy.cluster import Job
 from policy.inventory import is_what

@@ -10,12 +10,20 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from hooks.job_ids import (
+    NO_CHECKPOINT,
+    _read_seconds,
+    index_of,
+    is_running,
+    read_indices,
+    read_start_s,
+    waits_to_resume,
+)
 from hooks.marks import Mark, read_marks
-from hooks.picture import Attributes
-from hooks.queues import Report, read_whole
+from hooks.picture import Attributes, read_whole
+from hooks.queues import Report
 from hooks.resources import OWN_SELECT, PLACE, WISHES
-from hooks.resuming import waits_to_resume
-from hooks.stripes import own_place
+from hooks.striped_select import own_place
 from hooks.wishes import NO_WISHES, Wishes, read_wishes
 from policy.bounds import find_excess
 from policy.cluster import UNLIMITED_S, Job, Run
@@ -25,9 +33,6 @@ from policy.request import Chunk, Request, RequestError, parse_request
 from policy.settings import RankingSettings, Settings
 from policy.units import UnitError, parse_duration_s, parse_resource
 
-NO_CHECKPOINT = "n"
-"""What ``Checkpoint`` says of a job that must not be checkpointed (``qsub -c n``)."""
-
 _WAITING = {
     "T": "it is being moved or its files are being brought",
     "S": "it is suspended: whoever suspended it has to resume it",
@@ -36,12 +41,7 @@ _WAITING = {
 _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
 _ENVIRONMENTS = frozenset({"aoe", "eoe"})
 """Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
-_DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
-"""What PBS adds at the end of the comment of a running job that it is told to delete, at once (``req_deletejob2`` calls
-``update_job_finish_comment``). Users cannot set comments, but words of theirs may be quoted in one."""
-_SUBJOB = re.compile(r"\[([0-9]+)\]")
 _SEQUENCE = re.compile(r"[0-9]+")
-_MOST_SUBJOBS = 1_000_000
 _OWN_SELECT = f"Resource_List.{OWN_SELECT}"
 _PLACE = f"Resource_List.{PLACE}"
 _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
@@ -50,42 +50,6 @@ _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
 @lru_cache(maxsize=8192)
 def _parse_duration_s(text: str) -> float:
     return float(parse_duration_s(text))
-
-
-def is_subjob(job_id: str) -> bool:
-    """Whether the id names one subjob of an array, ``12[3].server``."""
-    return _SUBJOB.search(job_id) is not None
-
-
-def parent_of(job_id: str) -> str:
-    """The id of the array that a subjob belongs to."""
-    return _SUBJOB.sub("[]", job_id, count=1)
-
-
-def may_have_runs(job_id: str, state: str) -> bool:
-    """Whether subjobs of this array may run. One that is held, or has a start time again, keeps those that run."""
-    return "[]" in job_id and state != "Q"
-
-
-def index_of(job_id: str) -> int | None:
-    """The index of a subjob, 3 of ``12[3].server``; None for any other job."""
-    index = _SUBJOB.search(job_id)
-    return int(index.group(1)) if index else None
-
-
-def is_running(texts: Attributes) -> bool:
-    """Whether the job holds vnodes: it runs, starts, or exits."""
-    return texts.get("job_state", "") in ("R", "E")
-
-
-def was_deleted(texts: Attributes) -> bool:
-    """Whether somebody has PBS delete the running job, which may take its program, and PBS's patience, a while yet."""
-    return _DELETED.search(texts.get("comment", "")) is not None
-
-
-def read_start_s(texts: Attributes) -> float | None:
-    """When the job's run began; None where it does not run (PBS keeps the time of the last run of a held job)."""
-    return _read_seconds(texts.get("stime", "")) if is_running(texts) else None
 
 
 def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
@@ -170,24 +134,6 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
     )
 
 
-def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
-    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and nothing are none."""
-    indices: list[int] = []
-    for part in filter(None, text.strip().strip("-").split(",")):
-        bounds, _, step = part.partition(":")
-        first, _, last = bounds.partition("-")
-        numbers = [first, last or first, step or "1"]
-        if not all(n.isascii() and n.isdigit() for n in numbers) or int(numbers[2]) < 1:
-            unread.append(f"array_indices_remaining is {text[:80]!r}")
-            return ()
-        low, high, every = (int(n) for n in numbers)
-        if (high - low) // every + len(indices) > _MOST_SUBJOBS:
-            unread.append(f"array_indices_remaining {text[:80]!r} has more than {_MOST_SUBJOBS:,} subjobs")
-            return ()
-        indices.extend(range(low, high + 1, every))
-    return tuple(indices)
-
-
 def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
     """The job's chunks: before they were cut for a stripe, else with the defaults that PBS put in where it says, else
     as asked for, else the old plain form."""
@@ -266,11 +212,6 @@ def read_saves(checkpoint: str, wishes: Wishes, *, array: bool) -> bool | None:
     if checkpoint == NO_CHECKPOINT:
         return False
     return False if array and wishes.save == "checkpoint" else wishes.saves
-
-
-def _read_seconds(text: str) -> float | None:
-    """Seconds since 1970; None where the text is no such number, or 0."""
-    return float(text) if text.isascii() and text.isdigit() and text.strip("0") else None
 
 
 def _unable(request: Request) -> str:

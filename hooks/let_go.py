@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable
 
-from hooks.advise import Priorities
 from hooks.ifl import HOLD
 from hooks.installed import DeployError, Reply
 from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
+from hooks.priorities import Priorities
 from policy.units import show_count
 
 Programs = Callable[[Sequence[str]], Reply]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hooks.queues import DEFAULT_PARTITION
+from hooks.resources import DEFAULT_PARTITION
 from hooks.summary import QueueSummary, Summary
 from hooks.uncounted import PLENTY
 from policy.units import parse_amount

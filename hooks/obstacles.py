@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from hooks.dedicated import read_dedicated_time
 from hooks.picture import Picture
-from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.sched_files import SchedFiles, is_on, read_sched_config
-from hooks.schedulers import find_scheduler, is_down
+from hooks.scheduler_objects import find_scheduler, is_down
 from policy.settings import MODES
 
 _VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")

@@ -6,12 +6,11 @@ PBS changes the partition of no vnode that has jobs or a reservation; what stand
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from hooks.installed import DeployError, Installed, Qmgr, ask, parse_list
-from hooks.queues import DEFAULT_PARTITION
-from hooks.steps import Step
+from hooks.installed import DeployError, Installed, Qmgr, ask
+from hooks.resources import DEFAULT_PARTITION
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _LONGEST_SCHEDULER = 15
@@ -58,22 +57,3 @@ def with_part(qmgr: Qmgr, found: Installed, wanted: Installed, part: Part, made:
             ask(qmgr, f"list {kind} {name}")
             partitions[f"{kind} {name}"] = part.partition
     return replace(wanted, partitions=partitions, scheduling=scheduling)
-
-
-def find_busy_vnodes(qmgr: Qmgr, steps: Sequence[Step]) -> str:
-    """What these steps would stop at: vnodes that have jobs or a reservation. Empty where nothing is in the way. Raises
-    :class:`DeployError`."""
-    busy = []
-    for words in (step.line.split() for step in steps):
-        if words[1:2] == ["node"] and words[3:4] == ["partition"]:
-            name = words[2]
-            texts = parse_list(ask(qmgr, f"list node {name} jobs,resv")).get(name, {})
-            jobs = sorted({job.strip().partition("/")[0] for job in texts.get("jobs", "").split(",")} - {""})
-            holders = [*jobs, *([f"reservation {texts['resv']}"] if texts.get("resv") else [])]
-            busy += [f"{name} ({', '.join(holders)})"] if holders else []
-    if not busy:
-        return ""
-    return (
-        f"PBS changes the partition only of vnodes without jobs and reservations; these have some:"
-        f" {', '.join(busy)}: take them offline (pbsnodes -o), and come back when the jobs have ended"
-    )

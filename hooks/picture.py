@@ -96,3 +96,11 @@ class Picture:
     def from_data(cls, data: Mapping[str, Any]) -> Picture:
         """Read back what :meth:`to_data` gave. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(float(data["time_s"]), dict(data["server"]), **{part: dict(data[part]) for part in _PARTS})
+
+
+def read_whole(text: str, default: int) -> int:
+    """A whole number with a sign, or the default where the text is none."""
+    try:
+        return int(text)
+    except ValueError:
+        return default

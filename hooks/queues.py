@@ -6,26 +6,25 @@ cannot be read is not guessed at, and whoever acts for that queue has to refuse 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
-from hooks.picture import Attributes, Objects, Picture
-from hooks.resources import DEFERRABLE, MODE, PRIORITY
+from hooks.picture import Attributes, Objects, Picture, read_whole
+from hooks.resources import (
+    DEFAULT_PARTITION,
+    DEFERRABLE_ATTRIBUTE,
+    MODE_ATTRIBUTE,
+    PRIORITY_ATTRIBUTE,
+    SOFT_LIMIT,
+    is_reservation_queue,
+)
 from policy.cluster import HardLimits, Queue, Server
 from policy.limits import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.request import DEFAULT_CONSUMABLES
 from policy.settings import MODES, Settings
 from policy.units import SIZES, parse_amount, parse_resource
 
-MODE_ATTRIBUTE = f"resources_available.{MODE}"
-DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
-SOFT_LIMIT = "max_run_res_soft"
-PRIORITY_ATTRIBUTE = f"max_run_res_soft.{PRIORITY}"
-DEFAULT_PARTITION = "pbs-default"
-
 _NUMBERS = frozenset({"long", "float", "size"})
-_RESERVATION_QUEUE = re.compile(r"[RSM][0-9]+")
 _OLD_LIMITS: Mapping[str, EntityKey] = {
     "max_running": ALL,
     "max_user_run": ("u", GENERIC),
@@ -69,11 +68,6 @@ def read_modes(picture: Picture, settings: Settings) -> dict[str, str]:
             mode = texts.get(MODE_ATTRIBUTE, "") or settings.server.mode
             modes[name] = mode if mode in MODES else "observe"
     return modes
-
-
-def is_reservation_queue(name: str) -> bool:
-    """Whether PBS made the queue for a reservation: ``R12``, ``S12``, ``M12``."""
-    return _RESERVATION_QUEUE.fullmatch(name) is not None
 
 
 class _Owner(NamedTuple):
@@ -127,14 +121,6 @@ def read_partition(texts: Attributes) -> str | None:
     """The partition of a queue or vnode; None for the default one."""
     partition = texts.get("partition", "")
     return None if partition in ("", DEFAULT_PARTITION) else partition
-
-
-def read_whole(text: str, default: int) -> int:
-    """A whole number with a sign, or the default where the text is none."""
-    try:
-        return int(text)
-    except ValueError:
-        return default
 
 
 def _read_hard_limits(owner: _Owner) -> HardLimits:

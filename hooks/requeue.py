@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from hooks.ifl import Connection, IflError
-from hooks.jobs import read_start_s, was_deleted
+from hooks.job_ids import read_start_s, was_deleted
 from hooks.marks import MARK_ATTRIBUTE, read_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.picture import Attributes

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hooks.first_host import host_of
-from hooks.picture import Attributes, Picture
-from hooks.queues import Report, read_whole
+from hooks.picture import Attributes, Picture, read_whole
+from hooks.queues import Report
 from hooks.recurrence import find_starts
 from policy.cluster import UNLIMITED_S, Window
 from policy.placement import Placement, PlacementError, parse_exec_vnode

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from hooks.guard import Room, refuse_overcommit, refuse_unavailable
-from hooks.jobs import is_running
+from hooks.job_ids import is_running, waits_to_resume
 from hooks.picture import Attributes, Picture
-from hooks.queues import DEFAULT_PARTITION
 from hooks.reservations import read_time_s
-from hooks.resuming import read_released, waits_to_resume
+from hooks.resources import DEFAULT_PARTITION
+from hooks.resuming import read_released
 from hooks.vnodes import takes_jobs
 
 _UNCONFIRMED, _RUNNING, _BEING_ALTERED = "1", "5", "11"

@@ -8,6 +8,7 @@ silently drops a custom number that is none. One that the server does not define
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -83,3 +84,26 @@ RESOURCES: Mapping[str, Resource] = {
 
 WISHES = tuple(name for name, resource in RESOURCES.items() if not {"i", "r"}.intersection(resource.flag))
 """Those that a job may ask for."""
+
+
+MODE_ATTRIBUTE = f"resources_available.{MODE}"
+
+
+DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
+
+
+SOFT_LIMIT = "max_run_res_soft"
+
+
+PRIORITY_ATTRIBUTE = f"max_run_res_soft.{PRIORITY}"
+
+
+DEFAULT_PARTITION = "pbs-default"
+
+
+_RESERVATION_QUEUE = re.compile(r"[RSM][0-9]+")
+
+
+def is_reservation_queue(name: str) -> bool:
+    """Whether PBS made the queue for a reservation: ``R12``, ``S12``, ``M12``."""
+    return _RESERVATION_QUEUE.fullmatch(name) is not None

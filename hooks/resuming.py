@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from hooks.job_ids import waits_to_resume
 from hooks.picture import Attributes, Picture
 from hooks.reservations import Reservations, amounts_by_vnode
 from policy.cluster import UNLIMITED_S, Window
@@ -17,13 +18,7 @@ from policy.placement import Placement, PlacementError, parse_exec_vnode
 from policy.request import Amounts
 from policy.units import UnitError, parse_duration_s
 
-_TO_BE_RESUMED = "45"
 _ALONE = frozenset({"excl", "exclhost"})
-
-
-def waits_to_resume(texts: Attributes) -> bool:
-    """Whether a suspended job is one that somebody has resumed, so that PBS's scheduler is to do it."""
-    return texts.get("job_state", "") == "S" and texts.get("substate", "") == _TO_BE_RESUMED
 
 
 class Kept(NamedTuple):

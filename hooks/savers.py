@@ -6,16 +6,12 @@ that is to be waited for then is ``checkpoint.grace_s`` and the time for which a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from hooks.ended import AWAY_S
-from hooks.jobs import is_running, read_start_s
-from hooks.let_go import Programs, run_traces
+from hooks.job_ids import is_running, read_start_s
 from hooks.marks import read_marks
 from hooks.method import SAVING
-
-_MOST_SHOWN = 5
 
 
 def find_savers(jobs: Mapping[str, Mapping[str, str]], now_s: float) -> dict[str, int]:
@@ -30,22 +26,3 @@ def find_savers(jobs: Mapping[str, Mapping[str, str]], now_s: float) -> dict[str
             if mark.how in SAVING and is_asked and until_s > now_s:
                 found[job_id if index is None else job_id.replace("[]", f"[{index}]", 1)] = until_s
     return found
-
-
-def tell_savers(programs: Programs, pbs_exec: str) -> str:
-    """A sentence that names who still saves, and what to do; empty where nobody does, or where that cannot be known,
-    since passes that could not speak to the server either have asked nobody."""
-    savers: dict[str, int] = run_traces(programs, pbs_exec, "saving").get("saving", {})
-    if not savers:
-        return ""
-    shown = [f"{job_id} until {_clock(until_s)}" for job_id, until_s in list(savers.items())[:_MOST_SHOWN]]
-    more = f" and {len(savers) - _MOST_SHOWN} more" if len(savers) > _MOST_SHOWN else ""
-    return (
-        f"jobs that were asked to save still may, and without the hooks the end of such a job would be for good:"
-        f" {', '.join(shown)}{more}; set the queues to observe, in which nobody is asked, and come back"
-        f" after {_clock(max(savers.values()))}"
-    )
-
-
-def _clock(time_s: int) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(time_s))

@@ -7,26 +7,20 @@ mark, so a pass that lost its files, or follows one that was killed, goes on whe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
-from hooks.comments import make_comment
 from hooks.first_host import find_first_vnode, has_other_hosts, host_of, is_there
 from hooks.ifl import HOLD
-from hooks.jobs import NO_CHECKPOINT, index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
+from hooks.job_comment import make_comment
+from hooks.job_ids import index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.method import CHECKPOINT, REQUEUE, SIGNAL, find_untold
 from hooks.picture import Attributes, Picture
-from hooks.resources import SAVE, SAVE_ATTRIBUTE
+from hooks.save_method import _WISH, _is_about_to_run, find_method, read_methods
 from policy.plan import Preempt
 from policy.settings import CheckpointSettings, Settings
-from policy.wishes import SAVE_METHODS
-
-_ABOUT_TO_RUN = "41"
-_REPORTED_S = 300
-"""Within this, hosts with our ``exechost_periodic`` hook have told that a restarted job runs."""
 
 _ASKED = "it is asked to save and to make room for another job"
-_WISH = f"Resource_List.{SAVE}"
 
 
 class LetGo(NamedTuple):
@@ -55,40 +49,6 @@ class Asking(NamedTuple):
     patient: tuple[str, ...] = ()
     holds: Mapping[str, str] = {}
     comments: Mapping[str, str] = {}
-
-
-def read_methods(picture: Picture, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
-    """The method of each queue's jobs that say nothing themselves."""
-    methods = {}
-    for name, texts in picture.queues.items():
-        method = texts.get(SAVE_ATTRIBUTE, "")
-        if method and method not in SAVE_METHODS:
-            report(f"queue {name}: {SAVE_ATTRIBUTE} is {method!r}; allowed is {', '.join(SAVE_METHODS)}")
-            method = ""
-        methods[name] = method or settings.checkpoint.method
-    return methods
-
-
-def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_s: float, *, wide: bool = False) -> str:
-    """How this job or subjob is asked, having run for ``ran_s``, on several hosts where ``wide``.
-
-    PBS holds and checkpoints no subjob, so these are requeued instead. Nor does it checkpoint a job that for the server
-    is about to run, as one is that was restarted from a checkpoint until its MoM tells more (:mod:`hooks.restarted`);
-    where no MoM does, such a one is signalled. So is one on several hosts: PBS restarts each of its tasks, which then
-    know nothing of each other, and the job never ends (OpenPBS 23.06).
-    """
-    if texts.get("Checkpoint", "") == NO_CHECKPOINT:
-        return REQUEUE
-    wished = texts.get(_WISH, "")
-    method = wished if wished in SAVE_METHODS else methods.get(texts.get("queue", ""), REQUEUE)
-    if method == CHECKPOINT and (is_subjob(job_id) or "[]" in job_id):
-        return REQUEUE
-    cannot = wide or (_is_about_to_run(texts) and ran_s > _REPORTED_S)
-    return SIGNAL if method == CHECKPOINT and cannot else method
-
-
-def _is_about_to_run(texts: Attributes) -> bool:
-    return texts.get("substate", "") == _ABOUT_TO_RUN
 
 
 def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings, held: Collection[str] = ()) -> Asking:

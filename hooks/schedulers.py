@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.ifl import Connection, IflError
 from hooks.pause import DEFAULT_SCHEDULER, is_stopped, tell_pause
-from hooks.queues import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.reserved import Errand, find_errands
+from hooks.resources import MODE_ATTRIBUTE
 from hooks.state import SCHEDULERS, State
 
 if TYPE_CHECKING:
-    from hooks.picture import Attributes, Picture
+    from hooks.picture import Picture
+from hooks.scheduler_objects import _CYCLING, _find_of_partition, _state, find_scheduler, is_down, is_scheduling
 
-_CYCLING = "scheduling"
-_DOWN = "down"
 _UNKNOWN_SCHEDULER = 15213
 _BETWEEN_TURNS_S, _BETWEEN_URGENT_S = 60.0, 10.0
 _TRIED_AGAIN_S = 120.0
@@ -96,18 +95,6 @@ class Duties(NamedTuple):
     passing: tuple[str, ...] = ()
     paused: str = ""
     kept_back: frozenset[str] = frozenset()
-
-
-def find_scheduler(picture: Picture, queue: str) -> str | None:
-    """The scheduler that serves a queue's partition. A server that names no schedulers has the default one alone."""
-    return _find_of_partition(picture, picture.queues[queue].get("partition", "") or DEFAULT_PARTITION)
-
-
-def _find_of_partition(picture: Picture, partition: str) -> str | None:
-    for name, texts in picture.scheds.items():
-        if partition in (texts.get("partition", "") or DEFAULT_PARTITION).split(","):
-            return name
-    return "default" if not picture.scheds and partition == DEFAULT_PARTITION else None
 
 
 def share_out(picture: Picture, modes: Mapping[str, str], refused: Collection[str], before: Switched) -> Duties:
@@ -260,18 +247,3 @@ def _set(connection: Connection, name: str, *, scheduling: bool) -> IflError | N
 def _is_there(error: IflError | None) -> bool:
     """Whether a scheduler that was not switched is one that can be: a deleted one has no queues to wait for it."""
     return error is not None and error.code != _UNKNOWN_SCHEDULER
-
-
-def is_scheduling(picture: Picture, name: str) -> bool:
-    """Whether a scheduler is switched on."""
-    texts: Attributes = picture.scheds.get(name, picture.server)
-    return texts.get("scheduling", picture.server.get("scheduling", "True")) == "True"
-
-
-def is_down(picture: Picture, name: str) -> bool:
-    """Whether a scheduler does not run. One that says nothing of its state does."""
-    return _state(picture, name) == _DOWN
-
-
-def _state(picture: Picture, name: str) -> str:
-    return picture.scheds.get(name, {}).get("state", "")

@@ -16,7 +16,7 @@ from hooks.picture import Attributes, Picture
 from hooks.planned import digest_of_plan
 from hooks.queues import read_sizes
 from hooks.resources import OWN_SELECT
-from hooks.stripes import own_place
+from hooks.striped_select import own_place
 from policy.placement import Placement
 from policy.plan import Start
 from policy.striping import cut, total_pieces

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hooks.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
+from hooks.striped_select import undo_stripe, without_stripe
 from hooks.summary import QueueSummary, Summary
 from hooks.wishes import read_wishes
 from policy.cluster import UNLIMITED_S, Job
@@ -25,35 +26,12 @@ _LAYOUT_WISHES = (LAYOUT, WIDTH, STRIPE_NODES)
 _DECIDES = ("select", "place", "walltime", APPLICATION, *_LAYOUT_WISHES)
 
 
-def without_stripe(asked: Mapping[str, str]) -> dict[str, str]:
-    """What the job asks for with its own select and place instead of those of its stripe."""
-    own = dict(asked)
-    select = own.pop(OWN_SELECT, "")
-    if select:
-        own["select"] = select
-        own["place"] = own_place(own.get("place", ""))
-    return own
-
-
-def own_place(place: str) -> str:
-    """The place of a striped job before it was striped: only ``free`` leaves that open."""
-    return ":".join(["free", *(word for word in place.split(":") if word not in ("", "free", "scatter"))])
-
-
 def restripe(
     asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
 ) -> dict[str, str | None]:
     """What to set so that PBS's scheduler stripes the job as it should be now, striped before or not; None unsets."""
     stripe = find_stripe(without_stripe(asked), user, queue, summary, settings)
     return {**stripe} if stripe else undo_stripe(asked)
-
-
-def undo_stripe(asked: Mapping[str, str]) -> dict[str, str | None]:
-    """What to set so that the job asks for what it did by itself; empty where it does."""
-    if not asked.get(OWN_SELECT):
-        return {}
-    own = without_stripe(asked)
-    return {"select": own["select"], "place": own["place"], OWN_SELECT: None}
 
 
 def find_stripe(

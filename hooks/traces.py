@@ -19,8 +19,8 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hooks.comments import is_own_comment
 from hooks.ifl import Connection, IflError
+from hooks.job_comment import is_own_comment
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
 from hooks.savers import find_savers
 

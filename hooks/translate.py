@@ -13,26 +13,20 @@ from typing import NamedTuple
 
 from hooks.alternatives import find_alternatives
 from hooks.dedicated import close_queue, is_dedicated, read_dedicated_time
+from hooks.job_ids import is_running, is_subjob, parent_of
 from hooks.job_wide import block_unmet
-from hooks.jobs import is_running, is_subjob, parent_of, read_job, read_run
+from hooks.jobs import read_job, read_run
 from hooks.kept_by_users import find_kept_by_users
 from hooks.method import SAVING, SIGNAL
-from hooks.picture import NAME, Attributes, Picture
-from hooks.queues import (
-    is_reservation_queue,
-    read_consumables,
-    read_measured,
-    read_modes,
-    read_queue,
-    read_server,
-    read_whole,
-)
+from hooks.picture import NAME, Attributes, Picture, read_whole
+from hooks.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.readings import read_readings
 from hooks.reservations import read_reservations
+from hooks.resources import is_reservation_queue
 from hooks.resuming import find_kept, with_kept
-from hooks.saving import read_methods
+from hooks.save_method import read_methods
 from hooks.sched_files import SchedFiles, read_sched_config
-from hooks.schedulers import find_scheduler
+from hooks.scheduler_objects import find_scheduler
 from hooks.uncounted import PLENTY, find_uncounted
 from hooks.vnodes import read_vnode
 from policy.cluster import Job, Queue, Run, Server, Window

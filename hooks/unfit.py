@@ -7,7 +7,8 @@ import grp
 from collections.abc import Collection, Iterator, Mapping
 
 from hooks.alert_command import find_fault
-from hooks.installed import Qmgr, ask, parse_list
+from hooks.installed import Qmgr, ask
+from hooks.qmgr_list import parse_list
 from policy.request import DEFAULT_CONSUMABLES
 from policy.settings import Settings
 

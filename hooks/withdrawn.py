@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hooks.held import find_waiting, is_gone
-from hooks.jobs import is_running, read_start_s
+from hooks.job_ids import is_running, read_start_s
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.method import SIGNAL
 from hooks.picture import Attributes, Picture

@@ -6,9 +6,36 @@ none, from its user's), the same in every replay, so that there is something tha
 
 from __future__ import annotations
 
+import math
 import zlib
+from dataclasses import dataclass
 
-from sim.contention import Traits
+
+@dataclass(frozen=True)
+class Traits:
+    """What a job does with a node: the shares of its time at full speed (on the fewest nodes, memory not contended)
+    that are bound by memory bandwidth and that communicate, together at most 1, and the bandwidth in GB/s that each of
+    its ranks, one to a core, draws at full speed."""
+
+    memory_share: float
+    gbs_per_rank: float
+    communication_share: float
+
+    def __post_init__(self) -> None:
+        shares = (self.memory_share, self.communication_share)
+        if min(shares) < 0 or sum(shares) > 1 or not 0 <= self.gbs_per_rank < math.inf:
+            raise ValueError(f"{self}: shares are from 0 to 1 together, a bandwidth is 0 or more")
+
+    def stretch(self, crowding: float, spread: float) -> float:
+        """How much longer than at full speed the job takes where the demand on its most crowded node is ``crowding``
+        times the node's bandwidth, on ``spread`` times its fewest nodes."""
+        memory, communication = self.memory_share, self.communication_share
+        return (
+            1 - memory - communication
+            + memory * max(1.0, crowding)
+            + communication * (1 + math.log2(max(1.0, spread)))
+        )  # fmt: skip
+
 
 KINDS = {
     "memory": Traits(memory_share=0.8, gbs_per_rank=12.0, communication_share=0.05),

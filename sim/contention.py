@@ -20,38 +20,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policy.placement import Placement
+from sim.applications import Traits
 from sim.workload import Cluster
 
 GBS_PER_CORE = 6.0
 """Sustained memory bandwidth of a node in GB/s for each of its cores: 192 GB/s for 32 cores, the order of what the
 STREAM triad (McCalpin, IEEE TCCA Newsletter, Dec. 1995) gives on a node with two 16-core processors and six channels of
 DDR4-2666 each, 256 GB/s at their peak."""
-
-
-@dataclass(frozen=True)
-class Traits:
-    """What a job does with a node: the shares of its time at full speed (on the fewest nodes, memory not contended)
-    that are bound by memory bandwidth and that communicate, together at most 1, and the bandwidth in GB/s that each of
-    its ranks, one to a core, draws at full speed."""
-
-    memory_share: float
-    gbs_per_rank: float
-    communication_share: float
-
-    def __post_init__(self) -> None:
-        shares = (self.memory_share, self.communication_share)
-        if min(shares) < 0 or sum(shares) > 1 or not 0 <= self.gbs_per_rank < math.inf:
-            raise ValueError(f"{self}: shares are from 0 to 1 together, a bandwidth is 0 or more")
-
-    def stretch(self, crowding: float, spread: float) -> float:
-        """How much longer than at full speed the job takes where the demand on its most crowded node is ``crowding``
-        times the node's bandwidth, on ``spread`` times its fewest nodes."""
-        memory, communication = self.memory_share, self.communication_share
-        return (
-            1 - memory - communication
-            + memory * max(1.0, crowding)
-            + communication * (1 + math.log2(max(1.0, spread)))
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from tui.confirming import demand_confirmation
-from tui.core.audit import Actor, AuditLog, addressed, audit_path
+from tui.core.audit import Actor, AuditLog, audit_path
 from tui.core.change import ChangeError, make
 from tui.core.deeds import Deed
 from tui.core.lines import safe
 from tui.core.site_alert import teller_of
-from tui.core.source import Source
+from tui.core.source import Source, addressed
 from tui.core.world import World
 from tui.options import look, open_source
 

@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui.core.audit import AuditLog, addressed
+from tui.core.audit import AuditLog
 from tui.core.change import Change, ChangeError, make_all
 from tui.core.confirm import asked_for
 from tui.core.deeds import Deed, foresee
 from tui.core.effects import effect_lines
 from tui.core.lines import Line
 from tui.core.site import Site
-from tui.core.source import Source
+from tui.core.source import Source, addressed
 from tui.core.unconfirmed import tell_unconfirmed
 from tui.core.world import World
 from tui.dialogs.deed import DeedDialog, Question, Rules

@@ -11,7 +11,7 @@ from hooks.unfit import BUILT_IN, find_missing
 from policy import Settings, SettingsError
 from policy.settings import describe_settings
 from tui.core.lines import safe
-from tui.core.opening import read_settings
+from tui.core.settings_file import read_settings
 
 
 @click.command()

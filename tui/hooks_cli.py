@@ -27,7 +27,7 @@ from hooks.steps import Step, show_remark, show_steps
 from hooks.unfit import find_missing
 from policy.settings import Settings, SettingsError
 from tui.alert_cli import send_test
-from tui.core.opening import DEFAULT_POLICY, read_settings
+from tui.core.settings_file import DEFAULT_POLICY, read_settings
 from tui.hooks_status import describe_health, fold, health_as_data, look
 
 _ANSWER_TIMEOUT_S = 60

@@ -23,7 +23,7 @@ from tui.core.lines import plain
 from tui.core.listings import LISTINGS, Listing
 from tui.core.listings import quotas as quota_listing
 from tui.core.placing import Widths, header, row
-from tui.core.quota_scope import check_scope
+from tui.core.quota_change import check_scope
 from tui.core.world import World
 from tui.options import look, open_source, source_options
 

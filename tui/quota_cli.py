@@ -18,9 +18,9 @@ from tui.core.deeds import Deed, foresee
 from tui.core.effects import effect_lines
 from tui.core.lines import plain, safe
 from tui.core.placing import Widths, header, row
-from tui.core.quota_change import change_of, check_entity, parse_quota
+from tui.core.quota_change import change_of, check_entity, check_scope, parse_quota
 from tui.core.quota_rows import quota_columns, quota_rows
-from tui.core.quota_scope import check_scope, quota_scopes, scope_of
+from tui.core.quota_scope import quota_scopes, scope_of
 from tui.core.status import quota_data
 from tui.core.world import World
 from tui.options import look, open_source, source_options

@@ -13,22 +13,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hooks.account import Timing, describe_pass
-from hooks.advise import (
-    Advice,
-    Priorities,
-    find_advice,
-    give_advice,
-    read_priorities,
-    with_own_priorities,
-    write_priorities,
-)
+from hooks.advise import Advice, find_advice, give_advice
 from hooks.alerts import FAILING, HANDED_BACK, Alerts
 from hooks.answers import Watched
-from hooks.carry import Budget, Effects, Powers, carry_out
+from hooks.carry import Effects, Powers, carry_out
 from hooks.config import is_removed, read_config
 from hooks.deadline import PassDeadline, Slow, tell_left_out, tell_unstarted, time_to_act_s, time_to_decide_s
 from hooks.episodes import Episodes
-from hooks.errands import Errands
+from hooks.errands import Budget, Errands
 from hooks.express import find_express_queues
 from hooks.finished import find_finished, learns, note_runs
 from hooks.heeding import find_unheeded
@@ -37,12 +29,14 @@ from hooks.ifl import Connection, ServerAwayError
 from hooks.obstacles import find_obstacles
 from hooks.pause import name_pause
 from hooks.picture import Picture
+from hooks.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.sched_files import SchedFiles, read_sched_files
 from hooks.schedulers import Duties, Switched, nudge, share_out, switch
 from hooks.shared_audit import copy_server_changes
 from hooks.starting import digest_starts
 from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
-from hooks.summary import read_summary, summarize
+from hooks.summarize import summarize
+from hooks.summary import read_summary
 from hooks.translate import Translation, translate
 from hooks.trust import Trust, begin_pass, end_silence, forget_pass, forget_unanswered
 from hooks.vigil import Ahead, Passed, Vigil

@@ -16,7 +16,8 @@ from hooks.config import read_config
 from hooks.live import look
 from hooks.privileged import may_manage
 from hooks.resources import OWN_SELECT, PLACE
-from hooks.stripes import restripe, undo_stripe, without_stripe
+from hooks.striped_select import undo_stripe, without_stripe
+from hooks.stripes import restripe
 from hooks.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.summary import read_summary
 from policy.bounds import find_excess, find_long_texts

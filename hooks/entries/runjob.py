@@ -17,12 +17,11 @@ from typing import Any
 from hooks.asked import read_asked, without_empty
 from hooks.config import read_config
 from hooks.guard import Room, refuse_kept, refuse_overcommit, refuse_unavailable
-from hooks.jobs import is_subjob, parent_of
+from hooks.job_ids import is_subjob, parent_of
 from hooks.method import find_untold, read_wish
 from hooks.planned import digest_of_job
-from hooks.queues import is_reservation_queue
 from hooks.requirements import has_requirements, refuse_unmet
-from hooks.resources import READING, SAVE
+from hooks.resources import READING, SAVE, is_reservation_queue
 from hooks.stagger import is_stripe, note_start, read_starts, refuse_too_soon
 from hooks.summary import Summary, read_summary
 from policy.placement import PlacementError, parse_exec_vnode

@@ -7,7 +7,7 @@ import random
 import time
 from typing import NamedTuple
 
-from hooks.jobs import index_of, parent_of
+from hooks.job_ids import index_of, parent_of
 from hooks.marks import MARK_ATTRIBUTE, MARK_KEY, MARK_RESOURCE, Mark, read_marks
 from tests.faults.ground import Ground
 from tests.faults.injector import Missed

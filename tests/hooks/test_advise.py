@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.advise import (
-    BENEFICIARY,
-    Advice,
-    Priorities,
-    find_advice,
-    read_priorities,
-    with_own_priorities,
-    write_priorities,
-)
+from hooks.advise import BENEFICIARY, Advice, find_advice
 from hooks.picture import Picture
+from hooks.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.state import PRIORITIES, State
 from hooks.translate import translate
 from policy.engine import decide

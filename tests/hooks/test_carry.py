@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hooks.carry import Budget, Effects, Powers, carry_out
+from hooks.carry import Effects, Powers, carry_out
+from hooks.errands import Budget
 from hooks.ifl import Connection
 from hooks.marks import MARK_KEY, Mark, show_marks
 from hooks.picture import Picture

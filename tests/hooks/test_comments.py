@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.comments import find_comments, show_moment
+from hooks.comments import find_comments
+from hooks.job_comment import show_moment
 from hooks.picture import Picture
 from policy.cluster import Job
 from policy.ledger import Ledger

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.advise import Changed, write_priorities
 from hooks.deploy import HOOKS, Deployment
 from hooks.installed import DeployError, Reply
+from hooks.priorities import Changed, write_priorities
 from hooks.state import SecondWriterError, State, state_folder
 from tests.hooks.deploying import SETTINGS, silent, snapshot, switched_by_a_pass, use_it
 from tests.hooks.fake_qmgr import FakeQmgr

@@ -10,7 +10,8 @@ import pytest
 from hooks.hints import find_hints
 from hooks.resources import OWN_SELECT
 from hooks.state import SUMMARY, State, state_folder
-from hooks.summary import read_summary, summarize
+from hooks.summarize import summarize
+from hooks.summary import read_summary
 from hooks.translate import translate
 from policy.engine import decide
 from policy.ledger import Ledger

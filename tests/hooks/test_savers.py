@@ -10,7 +10,8 @@ import pytest
 from hooks.ended import AWAY_S
 from hooks.installed import Reply
 from hooks.marks import MARK_KEY, Mark, show_marks
-from hooks.savers import find_savers, tell_savers
+from hooks.room import tell_savers
+from hooks.savers import find_savers
 from tests.hooks.pictures import job, running
 
 NOW_S = 1010.0

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from hooks.comments import OWN_COMMENT
 from hooks.ended import Asked, judge_end
+from hooks.job_comment import OWN_COMMENT
 from hooks.marks import MARK_KEY, Mark, read_marks, show_marks
 from hooks.picture import Picture
-from hooks.saving import Asking, LetGo, find_method, find_silent, forget_hold, plan_asking, read_methods
+from hooks.save_method import find_method, read_methods
+from hooks.saving import Asking, LetGo, find_silent, forget_hold, plan_asking
 from hooks.translate import translate
 from policy.plan import Preempt
 from policy.reasons import Reason

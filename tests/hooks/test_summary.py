@@ -9,7 +9,8 @@ import pytest
 
 from hooks.state import SUMMARY, State, state_folder
 from hooks.submission import find_impossible
-from hooks.summary import read_summary, summarize
+from hooks.summarize import summarize
+from hooks.summary import read_summary
 from hooks.translate import translate
 from policy.engine import decide
 from policy.ledger import Ledger

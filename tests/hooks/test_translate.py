@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.jobs import read_indices
+from hooks.job_ids import read_indices
 from hooks.picture import Picture
 from hooks.translate import translate
 from policy.cluster import Run

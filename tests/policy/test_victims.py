@@ -31,6 +31,9 @@ class Keeper:
         self._needed = set(needed)
         self._gone: set[str] = set()
 
+    def afresh(self) -> Keeper:
+        return Keeper(*self._needed)
+
     def let_go(self, run: Run) -> None:
         self._gone.add(run.id)
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.placement import Placement, Spot
-from sim.applications import KINDS, traits_of
-from sim.contention import GBS_PER_CORE, Contention, Shape, Traits
+from sim.applications import KINDS, Traits, traits_of
+from sim.contention import GBS_PER_CORE, Contention, Shape
 from sim.workload import Cluster
 
 CLUSTER = Cluster(8, 32)

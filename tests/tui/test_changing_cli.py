@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.queues import MODE_ATTRIBUTE
-from hooks.resources import PAUSED
+from hooks.resources import MODE_ATTRIBUTE, PAUSED
 from tests.tui.commands import run, script_commands
 from tests.tui.scripted import ScriptedSource
 

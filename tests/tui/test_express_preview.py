@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.queues import MODE_ATTRIBUTE
+from hooks.resources import MODE_ATTRIBUTE
 from tests.tui.acting import looking
 from tests.tui.scripted import ScriptedSource, changed
 

@@ -15,10 +15,9 @@ from tui.core.mood import is_done
 from tui.core.names import folded_names
 from tui.core.overcommitted import overcommitted
 from tui.core.pausing import pause_of
-from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import quota_rows, show_name
 from tui.core.quota_scope import quota_scopes, scope_of
-from tui.core.world import World
+from tui.core.world import World, execution_queues
 
 _MOST_USERS = 3
 _MOST_VNODES = 6

@@ -15,15 +15,12 @@ import os
 import pwd
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tui.core.folders import state_folder
-
-if TYPE_CHECKING:
-    from tui.core.source import Source
 
 AUDIT_FILE = "audit.jsonl"
 UNCONFIRMED = "unconfirmed"
@@ -156,12 +153,6 @@ class AuditLog:
             if isinstance(entry, dict):
                 entries.append(entry)
         return entries
-
-
-def addressed(audit: AuditLog, source: Source) -> AuditLog:
-    """The same for this server, which is asked for its name, and with the administrators' shared file. May take as long
-    as a question to the server does."""
-    return replace(audit, server=source.names()[0], shared=source.shared_audit())
 
 
 def _append(path: Path, line: bytes, make: int = 0) -> None:

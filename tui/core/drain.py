@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from tui.core.durations import day_and_time, short_span
 from tui.core.facts import (
+    DRAINED_BY,
     RUNNING_STATES,
-    Attributes,
     amount,
     is_array,
     moment,
@@ -26,8 +26,6 @@ from tui.core.lines import Line, safe
 from tui.core.world import World
 
 _MOST = 8
-DRAINED_BY = "pbsteer drain by"
-"""What the comment of a vnode that was drained here begins with."""
 
 
 class Stay(NamedTuple):
@@ -73,11 +71,6 @@ def drain_comment(user: str, before: str) -> str | None:
 def comment_before(comment: str) -> str | None:
     """The comment that a vnode had before it was drained here; None for one that no drain wrote."""
     return comment.partition(BEFORE)[2] if comment.startswith(DRAINED_BY) else None
-
-
-def is_draining(vnode: Attributes) -> bool:
-    """Whether a vnode was drained here and some of its jobs still run."""
-    return vnode.get("comment", "").startswith(DRAINED_BY) and "offline" in vnode.get("state", "") and "jobs" in vnode
 
 
 def plan_drain(world: World, vnodes: Collection[str]) -> DrainPlan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from hooks.jobs import is_running
+from hooks.job_ids import is_running
 from hooks.picture import Attributes, Picture
 from policy.placement import PlacementError, parse_exec_vnode
 from policy.units import parse_amount

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.jobs import parent_of
+from hooks.job_ids import parent_of
 from policy.explain import Explanation, explain
 from policy.host_lists import Lists, lists_of
 from tui.core.lines import Line, safe, wrap

@@ -162,3 +162,12 @@ def soft_limits(queue: Attributes, resource: str) -> Limits:
 def limit_entry(queue: Attributes, resource: str, entity: tuple[str, str]) -> int | None:
     """One entry of a queue's soft quotas exactly as it stands, not the generic one that may apply instead."""
     return soft_limits(queue, resource).entries.get(entity)
+
+
+DRAINED_BY = "pbsteer drain by"
+"""What the comment of a vnode that was drained here begins with."""
+
+
+def is_draining(vnode: Attributes) -> bool:
+    """Whether a vnode was drained here and some of its jobs still run."""
+    return vnode.get("comment", "").startswith(DRAINED_BY) and "offline" in vnode.get("state", "") and "jobs" in vnode

@@ -12,11 +12,11 @@ from tui.core.facts import Attributes
 from tui.core.filters import Value, parse_filter
 from tui.core.job_rows import job_columns, job_fields_also
 from tui.core.lines import safe
-from tui.core.queue_rows import execution_queues, queue_columns
+from tui.core.queue_rows import queue_columns
 from tui.core.quota_rows import quota_columns, quota_rows
 from tui.core.quota_scope import quota_scopes
 from tui.core.vnode_rows import vnode_columns, vnode_fields_also
-from tui.core.world import World
+from tui.core.world import World, execution_queues
 
 Key = TypeVar("Key")
 QuotaKey = tuple[str, EntityKey]

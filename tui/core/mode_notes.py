@@ -13,7 +13,8 @@ from hooks.heeding import find_unheeded
 from hooks.obstacles import find_obstacles
 from hooks.picture import Picture
 from hooks.sched_files import SchedFiles, read_sched_files
-from hooks.schedulers import Switched, find_scheduler, is_down, is_scheduling, share_out
+from hooks.scheduler_objects import find_scheduler, is_down, is_scheduling
+from hooks.schedulers import Switched, share_out
 from hooks.translate import translate
 from policy.units import show_count
 from tui.core.lines import Line, safe

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hooks.state import LAST_PASS, State, state_folder
 from policy import Settings, SettingsError
@@ -21,40 +18,13 @@ from tui.core.source import Source, SourceError
 
 if TYPE_CHECKING:
     from sim.demo import DemoCluster
+from tui.core.settings_file import DEFAULT_POLICY, chosen_settings, read_settings
 
-_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
-DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")
 DEMO_SEED = 1
 
 
 class NoServerError(Exception):
     """There is no PBS on this host; the message says what would help."""
-
-
-def read_settings(path: Path) -> Settings:
-    """The settings in a TOML (or ``.json``) file. Raises :class:`policy.SettingsError` with every problem."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise SettingsError([f"{path}: cannot be read: {reason}"]) from error
-    if text.startswith("\ufeff"):
-        raise SettingsError([f"{path}: begins with a byte order mark (BOM); allowed is UTF-8 text without one"])
-    try:
-        data: Any = json.loads(text) if path.suffix == ".json" else _toml.loads(text)
-    except ValueError as error:
-        raise SettingsError([f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"]) from error
-    if not isinstance(data, dict):
-        raise SettingsError([f"{path}: allowed is a table of settings, this is {type(data).__name__}"])
-    return Settings.from_data(data, str(path))
-
-
-def chosen_settings(path: Path | None) -> Settings:
-    """The settings in the file that was named, else in the host's own, else the defaults."""
-    if path is not None:
-        return read_settings(path)
-    return read_settings(DEFAULT_POLICY) if DEFAULT_POLICY.exists() else Settings()
 
 
 def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> RealSource:

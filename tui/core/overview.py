@@ -15,8 +15,8 @@ from tui.core.history import IdleHistory
 from tui.core.lines import Line, joined, safe, spread, width
 from tui.core.pass_lines import would_have
 from tui.core.placing import Widths, header, row
-from tui.core.queue_rows import execution_queues, queue_columns
-from tui.core.world import World
+from tui.core.queue_rows import queue_columns
+from tui.core.world import World, execution_queues
 
 _NARROW = 70
 _LEAST_BAR, _MOST_BAR = 8, 48

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from hooks.picture import Picture
-from hooks.queues import MODE_ATTRIBUTE
+from hooks.resources import MODE_ATTRIBUTE
 from policy.settings import MODES
 from tui.core.change import Change, ChangeError
 from tui.core.deeds import Deed, changes_to, told_of

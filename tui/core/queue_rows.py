@@ -10,12 +10,6 @@ from tui.core.outcomes import head_of, reserved_at
 from tui.core.world import World
 
 
-def execution_queues(world: World) -> list[str]:
-    """The queues that jobs run from, those with most jobs first."""
-    names = [name for name, queue in world.picture.queues.items() if queue.get("queue_type", "Execution")[:1] in "Ee"]
-    return sorted(names, key=lambda name: (-sum(world.tally.queue_states.get(name, {}).values()), name))
-
-
 def queue_columns(world: World) -> list[Column[str]]:
     """The columns over queue names of this world."""
     queues = world.picture.queues

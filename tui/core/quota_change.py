@@ -19,7 +19,7 @@ from tui.core.edits import edit_queue, edit_server
 from tui.core.facets import Entry, Target
 from tui.core.facts import SOFT_LIMIT, limit_entry, soft_limits
 from tui.core.overcommitted import overcommitted
-from tui.core.quota_scope import QuotaScope, check_scope, scope_of
+from tui.core.quota_scope import SERVER, QuotaScope, scope_of
 from tui.core.world import World
 
 MOST_CORES = 10**9
@@ -89,3 +89,12 @@ def _edit(picture: Picture, scope: QuotaScope, entity: EntityKey, after: int | N
     changed = limits.without_entry(entity) if after is None else limits.with_entry(entity, after)
     texts = {SOFT_LIMIT + scope.resource: show_limits(changed)}
     return edit_queue(picture, scope.queue, texts) if scope.queue else edit_server(picture, texts)
+
+
+def check_scope(world: World, text: str) -> str:
+    """The text, if the server has such a queue or it names the server. Raises :class:`ChangeError`."""
+    queue = text.partition(":")[0]
+    if queue != SERVER and queue not in world.picture.queues:
+        there = ", ".join([*sorted(world.picture.queues), SERVER])
+        raise ChangeError(f"queue {queue!r}: the server has {there}; QUEUE:RESOURCE names another resource")
+    return text

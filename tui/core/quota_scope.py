@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from hooks.picture import Attributes, Picture
 from hooks.resources import PRIORITY
-from tui.core.change import ChangeError
 from tui.core.facts import SOFT_LIMIT, soft_limits
-from tui.core.queue_rows import execution_queues
-from tui.core.world import World
+from tui.core.world import World, execution_queues
 
 SERVER = "@server"
 
@@ -37,15 +35,6 @@ def scope_of(world: World, text: str) -> QuotaScope:
     """The scope that a text names."""
     queue, _, resource = text.partition(":")
     return QuotaScope("" if queue == SERVER else queue, resource or world.counted)
-
-
-def check_scope(world: World, text: str) -> str:
-    """The text, if the server has such a queue or it names the server. Raises :class:`ChangeError`."""
-    queue = text.partition(":")[0]
-    if queue != SERVER and queue not in world.picture.queues:
-        there = ", ".join([*sorted(world.picture.queues), SERVER])
-        raise ChangeError(f"queue {queue!r}: the server has {there}; QUEUE:RESOURCE names another resource")
-    return text
 
 
 def quota_scopes(world: World) -> list[str]:

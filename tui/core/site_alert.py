@@ -21,7 +21,7 @@ from hooks.state import State
 from hooks.syslog import WARNING, send_line
 from policy import Settings, SettingsError
 from policy.printable import printable
-from tui.core.opening import DEFAULT_POLICY, read_settings
+from tui.core.settings_file import DEFAULT_POLICY, read_settings
 from tui.core.source import Source
 
 Tell = Callable[[str], None]

@@ -7,11 +7,13 @@ a sentence for the screen within its own time limit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from hooks.picture import Attributes, Picture
 from policy import Ledger, Settings
+from tui.core.audit import AuditLog
 from tui.core.journal import JournalReader
 
 
@@ -107,3 +109,9 @@ class SimulatedSource(Source, Protocol):
 
         Raises :class:`SourceError`, and then goes on as it was.
         """
+
+
+def addressed(audit: AuditLog, source: Source) -> AuditLog:
+    """The same for this server, which is asked for its name, and with the administrators' shared file. May take as long
+    as a question to the server does."""
+    return replace(audit, server=source.names()[0], shared=source.shared_audit())

@@ -11,10 +11,9 @@ from tui.core.lines import plain
 from tui.core.moved_promises import moved_data, moved_lines
 from tui.core.outcomes import head_of
 from tui.core.overview import overview_lines
-from tui.core.queue_rows import execution_queues
 from tui.core.quota_rows import quota_rows
 from tui.core.quota_scope import scope_of
-from tui.core.world import World
+from tui.core.world import World, execution_queues
 
 
 def status_data(world: World, *, simulated: bool) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from hooks.host_reading import HostReading, parse_reading
 from hooks.resources import READING
 from tui.core.bars import share_bar
 from tui.core.columns import Column
-from tui.core.drain import is_draining
 from tui.core.durations import day_and_time
-from tui.core.facts import Attributes, amount, array_of, group_of, moment, short_id, user_of, vnode_state
+from tui.core.facts import Attributes, amount, array_of, group_of, is_draining, moment, short_id, user_of, vnode_state
 from tui.core.filters import Value
 from tui.core.lines import Line, safe
 from tui.core.world import World

@@ -200,3 +200,9 @@ def see(
         passes,
         finished,
     )
+
+
+def execution_queues(world: World) -> list[str]:
+    """The queues that jobs run from, those with most jobs first."""
+    names = [name for name, queue in world.picture.queues.items() if queue.get("queue_type", "Execution")[:1] in "Ee"]
+    return sorted(names, key=lambda name: (-sum(world.tally.queue_states.get(name, {}).values()), name))

@@ -7,9 +7,9 @@ from policy.limits import EntityKey
 from tui.core.actions import CommandError
 from tui.core.deeds import Deed
 from tui.core.facts import limit_entry
-from tui.core.quota_change import change_of, check_entity, parse_quota, show_quota
+from tui.core.quota_change import change_of, check_entity, check_scope, parse_quota, show_quota
 from tui.core.quota_rows import show_name
-from tui.core.quota_scope import check_scope, scope_of
+from tui.core.quota_scope import scope_of
 from tui.core.server_deeds import REASON, pause, resume
 from tui.desk import Desk
 from tui.dialogs.deed import Question

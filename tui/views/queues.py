@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tui.core.attributes import AttributesOf
 from tui.core.columns import Column
-from tui.core.queue_rows import execution_queues, queue_columns
-from tui.core.world import World
+from tui.core.queue_rows import queue_columns
+from tui.core.world import World, execution_queues
 from tui.views.tables import TableView
 
 

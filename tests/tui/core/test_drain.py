@@ -9,7 +9,8 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted import NOON_S, a_picture, changed, running
 from tui.core.change import ChangeError
-from tui.core.drain import drain_lines, is_draining, plan_drain
+from tui.core.drain import drain_lines, plan_drain
+from tui.core.facts import is_draining
 from tui.core.lines import plain
 from tui.core.vnode_deeds import clear, drain
 from tui.core.world import World, see

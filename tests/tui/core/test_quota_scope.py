@@ -13,9 +13,9 @@ from tui.core.attention import attention
 from tui.core.change import ChangeError
 from tui.core.edits import edit_queue, edit_server
 from tui.core.lines import plain
-from tui.core.quota_change import change_of
+from tui.core.quota_change import change_of, check_scope
 from tui.core.quota_rows import quota_rows
-from tui.core.quota_scope import check_scope, quota_scopes
+from tui.core.quota_scope import quota_scopes
 from tui.core.world import World, see
 
 SOFT = "max_run_res_soft"
