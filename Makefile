@@ -68,11 +68,11 @@ fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the consol
 	$(BIN)/python -m tests.fuzz_tui
 
 tables: venv     ## hard limits against soft quotas, on random batches (P1's Table 1); takes minutes
-	$(BIN)/python -m sim.tables
+	$(BIN)/python -m sim.figures.quota_table
 
 pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine
-	$(BIN)/python -m tui.pictures docs/pictures
-	$(BIN)/python -m sim.policy_pictures docs/pictures
+	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
+	$(BIN)/python -m sim.figures.policy_pictures docs/pictures
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt

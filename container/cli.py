@@ -21,7 +21,7 @@ import click
 from container import image as images
 from container import testbed as testbeds
 from container.requirements import check_podman, check_root, find_pbs_exec
-from container.run import SYSTEM_PATH
+from container.run_program import SYSTEM_PATH
 from container.spec import ENGINES, MAX_CORES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
 
 _TERMINAL = ("TERM", "LANG", "COLORTERM")

@@ -9,9 +9,10 @@ import shutil
 import stat
 from pathlib import Path
 
-from container import accounts, cluster, pbs_config
+from container import accounts, pbs_config
+from container import pbs_daemons as cluster
 from container.hosts import enter_argv, path_on_host
-from container.run import run
+from container.run_program import run
 from container.spec import Host, TestbedSpec
 
 HOMES = "home"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from container.run import run
+from container.run_program import run
 from container.spec import Host
 
 FIRST_PROCESS = ("env", "--ignore-signal=CHLD", "sleep", "infinity")

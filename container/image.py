@@ -21,7 +21,7 @@ from typing import Callable
 
 from container.podman_command import call_podman, limit_options, try_podman
 from container.requirements import read_pbs_exec
-from container.run import SYSTEM_PATH, run
+from container.run_program import SYSTEM_PATH, run
 from container.spec import TestbedError, check_image
 
 _HERE = Path(__file__).parent

@@ -28,7 +28,7 @@ from container.hosts import (
     write_marks,
 )
 from container.requirements import check_host
-from container.run import SYSTEM_PATH, run
+from container.run_program import SYSTEM_PATH, run
 from container.spec import Host, TestbedError, TestbedSpec
 
 _STEP_TIMEOUT_S = 20.0

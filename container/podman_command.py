@@ -10,7 +10,7 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 
-from container.run import Finished, run
+from container.run_program import Finished, run
 from container.spec import TestbedError
 
 _TIMEOUT_S = 60.0

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from container.accounts import find_account
-from container.run import SYSTEM_PATH
+from container.run_program import SYSTEM_PATH
 from container.spec import TestbedError
 
 PACKAGES = {

@@ -18,13 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from container import accounts, cluster
+from container import accounts
+from container import pbs_daemons as cluster
 from container.engine import ENGINES
+from container.folder_check import check_parents, check_room, make_parents
 from container.host_files import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
 from container.hosts import enter_argv, find_host_process, path_on_host
-from container.place import check_parents, check_room, make_parents
 from container.requirements import SERVER_PROGRAM, check_root
-from container.run import SYSTEM_PATH, Finished, run
+from container.run_program import SYSTEM_PATH, Finished, run
 from container.spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
 
 DEFAULT_STATE = Path("/var/lib")

@@ -6,15 +6,15 @@ job left alone the reason. Nothing here reads a clock, a file, the environment o
 always give the same plan.
 """
 
-from policy.cluster import Finished, Job, Queue, Reading, Run, Vnode
-from policy.engine import decide
-from policy.formulas import FORMULAS, Formula, Formulas, check_formulas
-from policy.ledger import Ledger
-from policy.plan import Plan, Preempt, Start
-from policy.reasons import Reason
-from policy.request import Request, parse_request
-from policy.settings import Settings, SettingsError
-from policy.snapshot import Changes, Snapshot
+from policy.cycle.engine import decide
+from policy.model.cluster import Finished, Job, Queue, Reading, Run, Vnode
+from policy.model.ledger import Ledger
+from policy.model.request import Request, parse_request
+from policy.plan.plan import Plan, Preempt, Start
+from policy.ranking.score_formulas import FORMULAS, Formula, Formulas, check_formulas
+from policy.reasons.reason import Reason
+from policy.settings.site_settings import Settings, SettingsError
+from policy.state.snapshot import Changes, Snapshot
 
 __all__ = [
     "FORMULAS",

@@ -21,15 +21,15 @@ HOSTILE = {
     "TEXTUAL_ANIMATIONS": "none", "TEXTUAL_DRIVER": "no.such:Driver", "FORCE_COLOR": "1",
 }  # fmt: skip
 FRAGILE = (
-    "tests/tui/test_slow_line.py::test_what_is_typed_ahead_of_every_answer_is_honoured_in_its_order",
-    "tests/tui/test_list_cli.py",
-    "tests/tui/test_cli.py",
-    "tests/tui/test_look.py",
-    "tests/tui/core/test_site.py",
-    "tests/tui/core/test_quota_change.py",
-    "tests/tui/test_changing_cli.py",
-    "tests/tui/core/test_job_times.py",
-    "tests/sim/test_compare_cli.py",
+    "tests/tui/screen/test_slow_line.py::test_what_is_typed_ahead_of_every_answer_is_honoured_in_its_order",
+    "tests/tui/cli/test_tables.py",
+    "tests/tui/cli/test_main.py",
+    "tests/tui/screen/test_look.py",
+    "tests/tui/config/test_site.py",
+    "tests/tui/operations/test_quota_ops.py",
+    "tests/tui/cli/test_quota.py",
+    "tests/tui/tables/test_job_times.py",
+    "tests/sim/cli/test_compare.py",
 )
 """Tests of what reads the environment: the console, its files, the tables, the times and the drawings."""
 

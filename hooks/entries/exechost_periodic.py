@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hooks.config import read_config
-from hooks.host_reading import is_due, parse_reading
-from hooks.resources import READING
-from hooks.restarted import find_left, find_restarted
-from hooks.telemetry import load_counts, read_counts, read_host, save_counts
+from hooks.checkpoint.restarted import find_left, find_restarted
+from hooks.pbs.resources import READING
+from hooks.store.config import read_config
+from hooks.telemetry.reading import is_due, parse_reading
+from hooks.telemetry.sensors import load_counts, read_counts, read_host, save_counts
 
 _ROOT = Path("/")
 _COUNTS = "pbsteer_counts.json"

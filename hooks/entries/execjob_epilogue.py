@@ -11,15 +11,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from hooks.method import could_be_asked, has_failed_restart, may_be_run_again, may_have_been_asked, says_saved
+from hooks.checkpoint.method import (
+    could_be_asked,
+    has_failed_restart,
+    may_be_run_again,
+    may_have_been_asked,
+    says_saved,
+)
 
 if TYPE_CHECKING:
-    from hooks.ended import Asked, Verdict
+    from hooks.checkpoint.epilogue import Asked, Verdict
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
 """How long the end of a job that saved is held back while its host cannot speak to the server. Nobody can use that host
-meanwhile; but the hook has to be over before its alarm (:mod:`hooks.events`), which would delete the job."""
+meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.events`), which would delete the job."""
 
 
 def handle(pbs: Any) -> str | None:
@@ -47,7 +53,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
-    from hooks.ended import judge_failed_restart
+    from hooks.checkpoint.epilogue import judge_failed_restart
 
     _act(pbs, job, exit_status, judge_failed_restart)
 
@@ -55,8 +61,8 @@ def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
 def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
-    from hooks.config import read_config
-    from hooks.ended import find_mom_start, judge_end
+    from hooks.checkpoint.epilogue import find_mom_start, judge_end
+    from hooks.store.config import read_config
 
     ended_s = time.time()
     checkpoint = read_config(pbs.hook_config_filename).checkpoint
@@ -74,7 +80,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], V
 
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    from hooks.ended import ask_server, judge_patiently
+    from hooks.checkpoint.epilogue import ask_server, judge_patiently
 
     began_s = time.time()
     job_id = str(job.id)

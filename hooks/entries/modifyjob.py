@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
-from hooks.asked import change_asked, read_asked, read_lengths, read_select, refuse_name, without_empty
-from hooks.config import read_config
-from hooks.live import look
-from hooks.privileged import may_manage
-from hooks.resources import OWN_SELECT, SAVE
-from hooks.submission import read_kept
-from hooks.summary import read_summary
-from policy.bounds import find_excess, find_long_texts
+from hooks.admission.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
+from hooks.admission.live_vnodes import look
+from hooks.admission.submission import read_kept
+from hooks.pbs.acl import may_manage
+from hooks.pbs.resource_list import change_asked, read_asked, read_lengths, read_select, refuse_name, without_empty
+from hooks.pbs.resources import OWN_SELECT, SAVE
+from hooks.store.config import read_config
+from hooks.store.summary import read_summary
+from policy.eligibility.request_bounds import find_excess, find_long_texts
 
 _SHORT = 200
 """Characters that are let through without looking at what the job asks for beside them."""

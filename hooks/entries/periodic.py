@@ -12,40 +12,56 @@ import time
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from hooks.account import Timing, describe_pass
-from hooks.advise import Advice, find_advice, give_advice
-from hooks.alerts import FAILING, HANDED_BACK, Alerts
-from hooks.answers import Watched
-from hooks.carry import Effects, Powers, carry_out
-from hooks.config import is_removed, read_config
-from hooks.deadline import PassDeadline, Slow, tell_left_out, tell_unstarted, time_to_act_s, time_to_decide_s
-from hooks.episodes import Episodes
-from hooks.errands import Budget, Errands
-from hooks.express import find_express_queues
-from hooks.finished import find_finished, learns, note_runs
-from hooks.heeding import find_unheeded
-from hooks.hints import Hints, find_hints, give_hints
-from hooks.ifl import Connection, ServerAwayError
-from hooks.obstacles import find_obstacles
-from hooks.pause import name_pause
-from hooks.picture import Picture
-from hooks.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
-from hooks.sched_files import SchedFiles, read_sched_files
-from hooks.schedulers import Duties, Switched, nudge, share_out, switch
-from hooks.shared_audit import copy_server_changes
-from hooks.starting import digest_starts
-from hooks.state import LAST_PASS, LEDGER, OBSERVED_LEDGER, RUNS, SUMMARY, SecondWriterError, State, state_folder
-from hooks.summarize import summarize
-from hooks.summary import read_summary
-from hooks.translate import Translation, translate
-from hooks.trust import Trust, begin_pass, end_silence, forget_pass, forget_unanswered
-from hooks.vigil import Ahead, Passed, Vigil
-from policy.engine import decide
-from policy.ledger import Ledger
-from policy.plan import Plan
-from policy.printable import printable
-from policy.settings import Settings
-from policy.snapshot import Changes
+from hooks.act.advise_waiting import Hints, find_hints, give_hints
+from hooks.act.apply_plan import Effects, Powers, carry_out
+from hooks.act.job_priorities import Advice, find_advice, give_advice
+from hooks.act.start_jobs import digest_starts
+from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
+from hooks.audit.shared_audit import copy_server_changes
+from hooks.control.advise_obstacles import find_unheeded
+from hooks.control.answer_time import Watched
+from hooks.control.circuit_breaker import Trust, begin_pass, end_silence, forget_pass, forget_unanswered
+from hooks.control.decision_deadline import (
+    PassDeadline,
+    Slow,
+    tell_left_out,
+    tell_unstarted,
+    time_to_act_s,
+    time_to_decide_s,
+)
+from hooks.control.drive_obstacles import find_obstacles
+from hooks.control.early_pass import Ahead, Passed, Vigil
+from hooks.control.express_queues import find_express_queues
+from hooks.control.scheduler_switch import Duties, Switched, nudge, share_out, switch
+from hooks.pbs.client import Connection, ServerAwayError
+from hooks.pbs.pause import name_pause
+from hooks.pbs.requests import Budget, Errands
+from hooks.pbs.sched_config import SchedFiles, read_sched_files
+from hooks.pbs.status import Picture
+from hooks.record.dry_run_counts import Episodes
+from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.run_history import find_finished, learns, note_runs
+from hooks.record.summarize import summarize
+from hooks.store.config import is_removed, read_config
+from hooks.store.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
+from hooks.store.state_dir import (
+    LAST_PASS,
+    LEDGER,
+    OBSERVED_LEDGER,
+    RUNS,
+    SUMMARY,
+    SecondWriterError,
+    State,
+    state_folder,
+)
+from hooks.store.summary import read_summary
+from hooks.translate.snapshot import Translation, translate
+from policy.cycle.engine import decide
+from policy.model.ledger import Ledger
+from policy.model.printable import printable
+from policy.plan.plan import Plan
+from policy.settings.site_settings import Settings
+from policy.state.snapshot import Changes
 
 
 def handle(pbs: Any) -> str | None:

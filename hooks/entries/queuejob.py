@@ -11,16 +11,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.asked import change_asked, read_asked, read_lengths, read_select, read_value, refuse_name, without_empty
-from hooks.config import read_config
-from hooks.live import look
-from hooks.privileged import may_manage
-from hooks.resources import OWN_SELECT, PLACE
-from hooks.striped_select import undo_stripe, without_stripe
-from hooks.stripes import restripe
-from hooks.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
-from hooks.summary import read_summary
-from policy.bounds import find_excess, find_long_texts
+from hooks.admission.live_vnodes import look
+from hooks.admission.stripe_select import restripe
+from hooks.admission.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
+from hooks.pbs.acl import may_manage
+from hooks.pbs.resource_list import (
+    change_asked,
+    read_asked,
+    read_lengths,
+    read_select,
+    read_value,
+    refuse_name,
+    without_empty,
+)
+from hooks.pbs.resources import OWN_SELECT, PLACE
+from hooks.pbs.striped_select import undo_stripe, without_stripe
+from hooks.store.config import read_config
+from hooks.store.summary import read_summary
+from policy.eligibility.request_bounds import find_excess, find_long_texts
 
 
 def handle(pbs: Any) -> str | None:

@@ -13,11 +13,11 @@ import pwd
 import time
 from typing import Any
 
-from hooks.asked import read_value
-from hooks.config import read_config
-from hooks.privileged import may_manage
-from hooks.summary import Summary, read_summary
-from hooks.users_reservations import FOREVER_S, Reserved, Table, refuse_beyond_quota
+from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
+from hooks.pbs.acl import may_manage
+from hooks.pbs.resource_list import read_value
+from hooks.store.config import read_config
+from hooks.store.summary import Summary, read_summary
 
 _LONGEST_S = 1.0
 """To look at reservations: some thousand of them."""

@@ -14,18 +14,18 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.asked import read_asked, without_empty
-from hooks.config import read_config
-from hooks.guard import Room, refuse_kept, refuse_overcommit, refuse_unavailable
-from hooks.job_ids import is_subjob, parent_of
-from hooks.method import find_untold, read_wish
-from hooks.planned import digest_of_job
-from hooks.requirements import has_requirements, refuse_unmet
-from hooks.resources import READING, SAVE, is_reservation_queue
-from hooks.stagger import is_stripe, note_start, read_starts, refuse_too_soon
-from hooks.summary import Summary, read_summary
-from policy.placement import PlacementError, parse_exec_vnode
-from policy.settings import RankingSettings, Settings
+from hooks.admission.overcommit import Room, refuse_kept, refuse_overcommit, refuse_unavailable
+from hooks.admission.requirements import has_requirements, refuse_unmet
+from hooks.admission.stagger import is_stripe, note_start, read_starts, refuse_too_soon
+from hooks.checkpoint.method import find_untold, read_wish
+from hooks.pbs.job_ids import is_subjob, parent_of
+from hooks.pbs.planned_start import digest_of_job
+from hooks.pbs.resource_list import read_asked, without_empty
+from hooks.pbs.resources import READING, SAVE, is_reservation_queue
+from hooks.store.config import read_config
+from hooks.store.summary import Summary, read_summary
+from policy.model.allocation import PlacementError, parse_exec_vnode
+from policy.settings.site_settings import RankingSettings, Settings
 
 _SCHEDULER = "Scheduler"
 _RANKED_BY = ("ncpus", "mem", "host", "speed", READING)

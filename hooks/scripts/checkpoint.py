@@ -6,7 +6,8 @@ again, as the job's user, in the same environment and with the same bounds, whic
 ``restore`` have CRIU save the processes as they are, and go on from there; a last argument says where CRIU is. The
 processes get their old numbers, since the MoM knows the task by that. The script runs as root: what a user's process
 could have had a hand in is used only after root's rights are gone. It needs nothing but the standard library, and no
-other file of pbsteer: what is installed is this file and those that it imports, in one (:mod:`hooks.moms`).
+other file of pbsteer: what is installed is this file and those that it imports, in one
+(:mod:`hooks.deploy.mom_scripts`).
 """
 
 from __future__ import annotations

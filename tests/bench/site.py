@@ -9,11 +9,11 @@ import random
 from dataclasses import replace
 
 from policy import Changes, Finished, Job, Plan, Queue, Reading, Request, Run, Snapshot, Vnode
-from policy.cluster import Window
-from policy.limits import Limits
-from policy.placement import Placement, Spot
-from policy.request import Chunk
-from policy.wishes import Needs, RankWish
+from policy.model.allocation import Placement, Spot
+from policy.model.cluster import Window
+from policy.model.limits import Limits
+from policy.model.preferences import Needs, RankWish
+from policy.model.request import Chunk
 
 USERS = 500
 GROUPS = 40

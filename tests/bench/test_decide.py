@@ -10,9 +10,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Job, Ledger, Queue, Request, Run, Settings, Snapshot, Vnode, decide
-from policy.limits import Limits
-from policy.placement import Placement, Spot
-from policy.request import Chunk
+from policy.model.allocation import Placement, Spot
+from policy.model.limits import Limits
+from policy.model.request import Chunk
 
 USERS = 500
 CORES = 64

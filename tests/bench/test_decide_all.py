@@ -14,7 +14,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Ledger, Settings, decide
-from policy.settings import (
+from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
     RankingSettings,

@@ -15,7 +15,13 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Ledger, Settings, decide
-from policy.settings import BackfillSettings, CheckpointSettings, PrioritySettings, QuotaSettings, StripeSettings
+from policy.settings.site_settings import (
+    BackfillSettings,
+    CheckpointSettings,
+    PrioritySettings,
+    QuotaSettings,
+    StripeSettings,
+)
 from tests.bench.site import Site, shares, shares_of_all_kinds, ten_priorities
 
 VNODES = 10_000

@@ -62,7 +62,7 @@ def measure(neighbour: str = "", jobs: int = 5000) -> list[Figure]:
         waiting = f"{jobs - _RUNNING:,}"
         idle = _server_cost(pbs)
         note = f"{jobs:,} jobs, a look each {INTERVAL_S} s"
-        ours = [sys.executable, "-m", "tui.cli", "--interval", str(INTERVAL_S)]
+        ours = [sys.executable, "-m", "tui.cli.main", "--interval", str(INTERVAL_S)]
         costs = {"console": _cost(pbs, ours, lambda shown: f"Q {waiting} " in shown)}
         if neighbour:
             words = [word.replace("{interval}", str(INTERVAL_S)) for word in shlex.split(neighbour)]

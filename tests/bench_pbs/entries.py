@@ -7,7 +7,7 @@ the server's answer to one request after another, through its library; passes ar
 
 from __future__ import annotations
 
-from policy.settings import PassSettings, Settings
+from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure, median
 from tests.bench_pbs.site import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deployed import deploy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.settings import PassSettings, Settings
+from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure, median, percentile
 from tests.bench_pbs.site import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deployed import deploy, state_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-from policy.settings import Settings
+from policy.settings.site_settings import Settings
 from tests.bench_pbs.figures import Figure, median
 from tests.bench_pbs.site import Caller, calling, job_attributes, open_site, without_hooks
 from tests.hooks.deployed import deploy, last_pass, set_mode

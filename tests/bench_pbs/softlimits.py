@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from policy.settings import PassSettings, Settings
+from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure
 from tests.bench_pbs.site import open_site, without_hooks
 from tests.hooks.deployed import deploy

@@ -6,7 +6,14 @@ machine does, and whatever the growing number of jobs costs, falls on both alike
 
 from __future__ import annotations
 
-from policy.settings import BackfillSettings, CheckpointSettings, PassSettings, ServerSettings, Settings, StripeSettings
+from policy.settings.site_settings import (
+    BackfillSettings,
+    CheckpointSettings,
+    PassSettings,
+    ServerSettings,
+    Settings,
+    StripeSettings,
+)
 from tests.bench_pbs.figures import Figure, median, percentile
 from tests.bench_pbs.site import calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deployed import deploy

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from container import cli
-from container.run import SYSTEM_PATH
+from container.run_program import SYSTEM_PATH
 from container.spec import TestbedSpec
 
 

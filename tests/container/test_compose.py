@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from container import entry
+from container import container_entry as entry
 from container.spec import TestbedSpec
 
 TEXT = (Path(entry.__file__).parent / "compose.yaml").read_text()

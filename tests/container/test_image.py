@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from container import image
-from container.run import Finished
+from container.run_program import Finished
 from container.spec import TestbedError
 
 

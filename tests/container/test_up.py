@@ -12,9 +12,9 @@ from typing import Callable
 
 import pytest
 
-from container import place as places
+from container import folder_check as places
 from container import testbed as testbeds
-from container.cluster import SETUID_PROGRAMS
+from container.pbs_daemons import SETUID_PROGRAMS
 from container.requirements import SERVER_PROGRAM
 from container.spec import Host, TestbedError, TestbedSpec
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tui.cli import main
+from tui.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from policy import Changes, Ledger, Plan, Queue, Snapshot, decide
-from policy.explain import explain
-from policy.host_lists import Lists, lists_of
-from policy.ranking import Ranking
-from policy.settings import RankingSettings, Settings
-from policy.wishes import Layout, Needs, RankWish
-from sim import scenes
-from sim.campaign import campaign
-from sim.policies import Policy, resolve
-from sim.replay import replay
-from sim.scenes import HOUR_S, Scene
-from sim.workload import Cluster
+from policy.explain.explanation import explain
+from policy.explain.hostfiles import Lists, lists_of
+from policy.model.preferences import Layout, Needs, RankWish
+from policy.ranking.ranking import Ranking
+from policy.settings.site_settings import RankingSettings, Settings
+from sim.figures import scenes
+from sim.figures.scenes import HOUR_S, Scene
+from sim.replay.named_policies import Policy, resolve
+from sim.replay.replay import replay
+from sim.workload.campaign import campaign
+from sim.workload.workload import Cluster
 from tests.policy.clusters import QUEUE, job, run, show_cores, vnode
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from sim.policies import NAMES
-from tui.cli import main
+from sim.replay.named_policies import NAMES
+from tui.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 

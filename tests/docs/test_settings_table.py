@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from policy.queue_settings import QueueSettings
-from policy.settings import describe_settings
-from tui.cli import main
+from policy.settings.queues import QueueSettings
+from policy.settings.site_settings import describe_settings
+from tui.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")

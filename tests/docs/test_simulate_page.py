@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sim.reservation_file import KEYS
-from tui.cli import main
+from sim.workload.reservation_file import KEYS
+from tui.cli.main import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("\n## Reservations\n")[2].partition("\n## ")[0]

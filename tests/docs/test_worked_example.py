@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from policy import Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
-from policy.cluster import Job
-from policy.limits import parse_limits
-from policy.placement import parse_exec_vnode
-from policy.settings import QuotaSettings
+from policy.model.allocation import parse_exec_vnode
+from policy.model.cluster import Job
+from policy.model.limits import parse_limits
+from policy.settings.site_settings import QuotaSettings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
 NOW_S = 36_000

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from policy.placement import Placement, parse_exec_vnode
+from policy.model.allocation import Placement, parse_exec_vnode
 
 _FIELD = re.compile(r"(\S+?)=(\S+)")
 _SUBJOB = re.compile(r"\[[0-9]+\]")

@@ -17,11 +17,11 @@ from typing import Any, Callable
 
 from container import testbed as testbeds
 from container.hosts import find_host_process
-from hooks.bundle import EVENTS, PREFIX, build
-from hooks.ifl import HOLD
-from hooks.resources import MODE
-from hooks.state import FOLDER, LAST_PASS, PASSES, State
-from policy.settings import (
+from hooks.deploy.bundle import EVENTS, PREFIX, build
+from hooks.pbs.client import HOLD
+from hooks.pbs.resources import MODE
+from hooks.store.state_dir import FOLDER, LAST_PASS, PASSES, State
+from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
     PassSettings,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from hooks.state import PASSES, State
-from policy.settings import SubmissionSettings
+from hooks.store.state_dir import PASSES, State
+from policy.settings.site_settings import SubmissionSettings
 from tests.faults.ground import Ground, LostError
 from tests.faults.injector import Missed
 from tests.faults.registry import kind, linger

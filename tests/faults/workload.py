@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from policy.settings import CheckpointSettings
+from policy.settings.site_settings import CheckpointSettings
 from tests.faults.books import Books, find_losses, find_overlaps, read_spells
 from tests.faults.needless import count_run_again, find_needless
 from tests.pbs.cluster import PbsCluster

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz_tui.hostile import HostileSource
-from tui.app import Console
-from tui.core.audit import Actor
-from tui.core.poller import News
-from tui.screen import MainScreen
+from tui.audit.log import Actor
+from tui.screen.app import Console
+from tui.screen.main_screen import MainScreen
+from tui.state.poller import News
 
 did: dict[str, Counter[str]] = {"actions": Counter(), "views": Counter(), "screens": Counter()}
 

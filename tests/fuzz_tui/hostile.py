@@ -1,6 +1,6 @@
 """A server that answers anything: odd names and texts, things missing, things that are no such thing, half answers.
 
-Every answer goes the way of the reader's: lines of :mod:`hooks.differences`, put together by the console's own
+Every answer goes the way of the reader's: lines of :mod:`hooks.reader.differences`, put together by the console's own
 assembly, with a line broken or left out now and then.
 """
 
@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooks.picture import NAME, Picture
+from hooks.pbs.status import NAME, Picture
+from hooks.reader.assembly import Assembly
 from policy import Ledger, Settings
 from tests.tui.scripted import HOSTILE_NAMES, NOON_S, a_job, a_vnode, running
-from tui.core.assembly import Assembly
-from tui.core.journal import JournalReader
-from tui.core.source import Reply, SourceError
+from tui.backends.base import Reply, SourceError
+from tui.backends.journal import JournalReader
 
 _ODD = (
     *HOSTILE_NAMES,

@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.bench_tui.terminal import Terminal
 from tests.environment import cleaned
-from tui.core.actions import ACTIONS
+from tui.actions import ACTIONS
 
 ROOT = Path(__file__).parents[2]
 ANSWER_S = 120.0

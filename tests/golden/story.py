@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
-from policy.classes import BASE
-from policy.cluster import UNLIMITED_S, HardLimits, Server, Window
-from policy.ledger import Backfilled, History, Hold, Tally
-from policy.limits import Limits
-from policy.units import parse_amount
-from policy.wishes import Layout, Needs, RankWish
-from sim.toml_file import read_toml
+from policy.eligibility.priority_classes import BASE
+from policy.model.cluster import UNLIMITED_S, HardLimits, Server, Window
+from policy.model.ledger import Backfilled, History, Hold, Tally
+from policy.model.limits import Limits
+from policy.model.preferences import Layout, Needs, RankWish
+from policy.model.units import parse_amount
+from sim.workload.toml import read_toml
 from tests.golden.telling import Lines, tell
 from tests.policy.clusters import QUEUE, job, place_of, quotas
 

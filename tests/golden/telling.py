@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy import Ledger, Plan
-from policy.classes import BASE
-from policy.placement import Placement
-from policy.plan import Start
+from policy.eligibility.priority_classes import BASE
+from policy.model.allocation import Placement
+from policy.plan.plan import Start
 
 Lines = dict[str, list[str]]
 

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hooks.bundle import build
-from hooks.state import State
-from policy.ledger import Ledger
+from hooks.deploy.bundle import build
+from hooks.store.state_dir import State
+from policy.model.ledger import Ledger
 
 RUNNER = Path(__file__).parent / "stand_in" / "run_hook.py"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.deploy import Deployment
-from hooks.installed import Reply
-from hooks.state import LAST_PASS, State, state_folder
-from policy.settings import PassSettings, ServerSettings, Settings, SubmissionSettings
+from hooks.deploy.deployment import Deployment
+from hooks.deploy.installed import Reply
+from hooks.store.state_dir import LAST_PASS, State, state_folder
+from policy.settings.site_settings import PassSettings, ServerSettings, Settings, SubmissionSettings
 from tests.pbs.cluster import PbsCluster
 
 INTERVAL_S = 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hooks.part import Part
-from hooks.schedulers import Switched
-from hooks.state import State, state_folder
-from policy.settings import PassSettings, Settings
+from hooks.control.scheduler_switch import Switched
+from hooks.deploy.partition import Part
+from hooks.store.state_dir import State, state_folder
+from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
 SETTINGS = Settings()

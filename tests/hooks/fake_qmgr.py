@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hooks.installed import Reply
+from hooks.deploy.installed import Reply
 
 _HOOK_DEFAULTS = {
     "type": "site", "enabled": "true", "user": "pbsadmin", "alarm": "30", "order": "1", "debug": "false",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.picture import Picture
-from hooks.translate import translate
-from policy.cluster import Job
-from policy.settings import Settings
-from policy.snapshot import Snapshot
+from hooks.pbs.status import Picture
+from hooks.translate.snapshot import translate
+from policy.model.cluster import Job
+from policy.settings.site_settings import Settings
+from policy.state.snapshot import Snapshot
 
 NOW_S = 1_795_207_300.0
 RESOURCES = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from policy.cluster import Job
-from policy.request import Request
+from policy.model.cluster import Job
+from policy.model.request import Request
 
 
 def waiting_job(user: str, walltime_s: float) -> Job:

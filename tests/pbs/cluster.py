@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Union
 
 from container import testbed as testbeds
-from container.run import Finished
+from container.run_program import Finished
 from container.testbed import Testbed
 
 Command = Union[str, Sequence[str]]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hooks.moms import read_script
-from policy.settings import CheckpointSettings
+from hooks.deploy.mom_scripts import read_script
+from policy.settings.site_settings import CheckpointSettings
 from tests.hooks.deployed import last_pass, state_of
 from tests.pbs.cluster import PbsCluster
 

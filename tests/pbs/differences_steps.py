@@ -16,10 +16,10 @@ import time
 from collections import Counter
 from typing import Any
 
-from hooks.picture import Picture
-from tui.core.assembly import Assembly
-from tui.core.pbs_place import find_pbs
-from tui.core.reader import Reader
+from hooks.pbs.status import Picture
+from hooks.reader.assembly import Assembly
+from tui.backends.pbs.install import find_pbs
+from tui.backends.pbs.reader import Reader
 
 _TRIES = 40
 _USER = "alice"

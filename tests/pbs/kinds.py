@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from policy.placement import parse_exec_vnode
+from policy.model.allocation import parse_exec_vnode
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sim.accounting import PastJob, read_accounting, read_log
-from sim.workload import Cluster
+from sim.traces.accounting_log import PastJob, read_accounting, read_log
+from sim.workload.workload import Cluster
 from tests.pbs.cluster import PbsCluster
 
 SLEEP_3 = ("/bin/sleep", "3")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from container.run import Finished
+from container.run_program import Finished
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 AS_ALICE = """
 import json, os, pwd, sys
 from click.testing import CliRunner
-from tui.cli import main
+from tui.cli.main import main
 import _strptime
 # What a command loads late is loaded before the rights to read it are given up.
 CliRunner().invoke(main, ["do", "offline", "nosuch"])
@@ -30,7 +30,7 @@ main(json.loads(sys.argv[2]))
 
 def do(pbs: PbsCluster, *arguments: str) -> Finished:
     environment = ["env", f"PYTHONPATH={ROOT}", f"XDG_STATE_HOME={pbs.server_home}"]
-    return pbs.run([*environment, sys.executable, "-m", "tui.cli", "do", *arguments])
+    return pbs.run([*environment, sys.executable, "-m", "tui.cli.main", "do", *arguments])
 
 
 def do_all(pbs: PbsCluster, *arguments: str) -> str:

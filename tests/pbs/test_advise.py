@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policy.settings import BackfillSettings, CheckpointSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deployed import deploy, drive, last_pass, notes, quick_settings, set_mode, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

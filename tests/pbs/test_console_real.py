@@ -16,7 +16,7 @@ READ_BOTH_WAYS = """
 import json, os
 from dataclasses import asdict
 from policy import Settings
-from tui.core.opening import open_real
+from tui.cli.open_backend import open_real
 source = open_real(os.environ, "", None)
 by_reader, way = source.poll(), source.way
 source._reader.close(); source._reader = None
@@ -26,7 +26,7 @@ print(json.dumps({"way": way, "reader": by_reader.to_data(), "qstat": by_qstat.t
 
 WRITE_AS_ALICE = """
 import json, os, pwd
-from tui.core.opening import open_real
+from tui.cli.open_backend import open_real
 source = open_real(os.environ, "", None)
 os.setuid(pwd.getpwnam("alice").pw_uid)
 print(json.dumps(source.run(["qmgr", "-c", "set queue workq max_run_res_soft.ncpus += [u:alice=99]"])._asdict()))
@@ -39,7 +39,7 @@ def on_server(pbs: PbsCluster, *argv: str) -> Any:
 
 
 def pbsteer(pbs: PbsCluster, *arguments: str) -> str:
-    return str(on_server(pbs, "-m", "tui.cli", *arguments).demand_success().stdout)
+    return str(on_server(pbs, "-m", "tui.cli.main", *arguments).demand_success().stdout)
 
 
 def test_reader_and_qstat_tell_the_same_of_every_job(pbs: PbsCluster) -> None:
@@ -120,7 +120,7 @@ def test_hostile_names_go_through_the_real_qsub_and_come_out_harmless(pbs: PbsCl
 def test_a_server_that_is_down_is_one_clear_line(pbs: PbsCluster) -> None:
     pbs.stop_server()
     try:
-        done = on_server(pbs, "-m", "tui.cli", "status")
+        done = on_server(pbs, "-m", "tui.cli.main", "status")
     finally:
         pbs.start_server()
     assert done.status == 1

@@ -21,7 +21,7 @@ from tests.pbs.cluster import PbsCluster
 from tests.pbs.terminal import PATIENCE_S, Terminal, joined, open_terminal
 
 ROOT = Path(__file__).parents[2]
-CONSOLE = "tui.cli"
+CONSOLE = "tui.cli.main"
 SLOW_HOOK = "slow_alter"
 """A hook of the site's own, during which the server answers nobody: for so long a change is under way."""
 

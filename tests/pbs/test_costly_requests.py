@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.state import PASSES
-from policy.settings import PassSettings, SubmissionSettings
+from hooks.store.state_dir import PASSES
+from policy.settings.site_settings import PassSettings, SubmissionSettings
 from tests.bench_pbs.site import calling, job_attributes, script
 from tests.hooks.deployed import (
     deploy,

@@ -9,7 +9,7 @@ v3    D . E E E E E E E E  C  E E
 
 from __future__ import annotations
 
-from policy.settings import BackfillSettings, CheckpointSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.leftovers import find_forks
-from policy.settings import PassSettings, Settings
+from hooks.deploy.spool_cleanup import find_forks
+from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.deployed import deploy, last_pass, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_deploy_real import run_cli, silent, wait_until_gone

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy import HOOKS
-from hooks.installed import DeployError
-from hooks.state import SecondWriterError
+from hooks.deploy.deployment import HOOKS
+from hooks.deploy.installed import DeployError
+from hooks.store.state_dir import SecondWriterError
 from tests.hooks.deployed import REFUSING, deploy, drive, make_deployment, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_deploy_real import CLI, MARKING, ROOT, run_cli, wait_until_gone

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from hooks.deploy import HOOKS, Deployment
-from hooks.installed import DeployError, Reply
-from hooks.part import Part
-from hooks.steps import Step
-from policy.settings import QuotaSettings
+from hooks.deploy.deployment import HOOKS, Deployment
+from hooks.deploy.installed import DeployError, Reply
+from hooks.deploy.partition import Part
+from hooks.deploy.steps import Step
+from policy.settings.site_settings import QuotaSettings
 from tests.hooks.deployed import deploy, drive, is_scheduling, last_pass, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]
-CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.hooks_cli import hooks; hooks()"
+CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks import hooks; hooks()"
 PART = "part"
 POLICY = "[schedule]\ninterval_s = 2\nbudget_s = 1.5\n[ranking]\ninterval_s = 2\n"
 
@@ -120,7 +120,7 @@ MARKING = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[2] + "/lib/python/altair"]
 import pbs_ifl
-from hooks.ifl import Connection
+from hooks.pbs.client import Connection
 with Connection(pbs_ifl) as connection:
     connection.set_mark(sys.argv[3], "pbsteer for=99.s asked=5 until=9 held")
 """

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hooks.marks import MARK_ATTRIBUTE, MARK_RESOURCE, Mark, show_marks
+from hooks.pbs.job_mark import MARK_ATTRIBUTE, MARK_RESOURCE, Mark, show_marks
 from tests.hooks.deployed import deploy, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

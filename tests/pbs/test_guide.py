@@ -46,7 +46,7 @@ def test_each_command_of_the_guide_does_what_it_is_there_for(pbs: PbsCluster) ->
     for line in commands():
         words = re.sub("|".join(names), lambda found: names[found[0]], line)
         user = "alice" if line.startswith("qsub ") else None
-        done = pbs.run(["sh", "-c", f'pbsteer() {{ "{sys.executable}" -m tui.cli "$@"; }}\n{words}'], user=user)
+        done = pbs.run(["sh", "-c", f'pbsteer() {{ "{sys.executable}" -m tui.cli.main "$@"; }}\n{words}'], user=user)
         assert done.status == 0 or (line in ATTENTION and done.status == 1), f"{line}\n{done.stdout}{done.stderr}"
         told[line] = done.stdout
         if line == FIRST_APPLY:

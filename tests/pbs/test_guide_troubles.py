@@ -13,7 +13,7 @@ import pytest
 from tests.hooks.deployed import LATE_S, deploy, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.terminal import Terminal, joined, open_terminal
-from tui.core.poller import PATIENCE
+from tui.state.poller import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def folder(pbs: PbsCluster) -> Path:
 
 
 def status(pbs: PbsCluster) -> str:
-    done = pbs.run(["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tui.cli", "hooks", "status"])
+    done = pbs.run(["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tui.cli.main", "hooks", "status"])
     return " ".join((done.stdout + done.stderr).split())
 
 
@@ -58,7 +58,7 @@ def console(pbs: PbsCluster, before: Sequence[str] = ()) -> Iterator[Terminal]:
     state = pbs.server_home / "console"
     state.mkdir(mode=0o777)
     environment = [f"PYTHONPATH={ROOT}", f"XDG_STATE_HOME={state}", f"XDG_CONFIG_HOME={state}"]
-    argv = [*before, sys.executable, "-m", "tui.cli", "--interval", "1"]
+    argv = [*before, sys.executable, "-m", "tui.cli.main", "--interval", "1"]
     with open_terminal(pbs, argv, cells=120, lines=30, environment=environment) as terminal:
         terminal.wait_for("attention", "in use by")
         yield terminal

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from hooks.bundle import EVENTS, build
-from hooks.deploy import Deployment
-from hooks.events import HOOK_EVENTS
-from hooks.installed import DeployError, Reply
-from hooks.reader import __file__ as reader_file
-from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
+from hooks.deploy.bundle import EVENTS, build
+from hooks.deploy.deployment import Deployment
+from hooks.deploy.events import HOOK_EVENTS
+from hooks.deploy.installed import DeployError, Reply
+from hooks.reader.assembly import Assembly
+from hooks.reader.serve import __file__ as reader_file
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_users_reservations import clear, reserve
-from tui.core.assembly import Assembly
 
 ROOT = Path(__file__).parents[2]
-CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.hooks_cli import hooks; hooks()"
+CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks import hooks; hooks()"
 HOSTILE_WORDS = [
     "[/red]",
     "[@click=app.quit]x[/]",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.settings import QuotaSettings
+from policy.settings.site_settings import QuotaSettings
 from tests.hooks.deployed import wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven, why_it_waits

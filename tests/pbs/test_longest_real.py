@@ -6,8 +6,8 @@ import re
 import sys
 from pathlib import Path
 
-from policy.settings import BackfillSettings, CheckpointSettings
-from policy.units import parse_duration_s, show_walltime
+from policy.model.units import parse_duration_s, show_walltime
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deployed import LATE_S, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven

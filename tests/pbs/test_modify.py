@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policy.settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
 from tests.hooks.deployed import REFUSING, deploy, drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 

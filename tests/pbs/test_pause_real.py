@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.settings import PassSettings, ServerSettings, Settings
+from policy.settings.site_settings import PassSettings, ServerSettings, Settings
 from tests.hooks.deployed import LATE_S, deploy, is_scheduling, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from hooks.planned import digest_of_plan
-from hooks.state import SUMMARY, SecondWriterError, State
+from hooks.pbs.planned_start import digest_of_plan
+from hooks.store.state_dir import SUMMARY, SecondWriterError, State
 from tests.hooks.deployed import deploy, drive, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from policy.settings import PrioritySettings
+from policy.settings.site_settings import PrioritySettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

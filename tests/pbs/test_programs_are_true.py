@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from sim.clock import Clock
-from sim.programs import run_program
-from sim.qmgr import run_line
-from sim.server import SimServer
+from sim.pbs_server.clock import Clock
+from sim.pbs_server.programs import run_program
+from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.server import SimServer
 from tests.pbs.cluster import PbsCluster
 
 LINES: tuple[tuple[str, ...], ...] = (

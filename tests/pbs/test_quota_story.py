@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hooks.bundle import build
+from hooks.deploy.bundle import build
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.host_reading import HostReading, parse_reading
-from policy.settings import RankingSettings, Settings
+from hooks.telemetry.reading import HostReading, parse_reading
+from policy.settings.site_settings import RankingSettings, Settings
 from tests.hooks.deployed import deploy, drive, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

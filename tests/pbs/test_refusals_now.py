@@ -9,8 +9,8 @@ import pytest
 
 from container import testbed as testbeds
 from container.spec import TestbedSpec
-from hooks.state import PASSES
-from policy.settings import PassSettings, ServerSettings, Settings, SubmissionSettings
+from hooks.store.state_dir import PASSES
+from policy.settings.site_settings import PassSettings, ServerSettings, Settings, SubmissionSettings
 from tests.hooks.deployed import REFUSING, deploy, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hooks.bundle import build
-from hooks.stagger import STRIPE_STARTS
-from hooks.state import SUMMARY
-from policy.settings import StripeSettings
+from hooks.admission.stagger import STRIPE_STARTS
+from hooks.deploy.bundle import build
+from hooks.store.state_dir import SUMMARY
+from policy.settings.site_settings import StripeSettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

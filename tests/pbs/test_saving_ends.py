@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from hooks.deploy import Deployment
-from hooks.ended import SLACK_S
-from hooks.installed import DeployError
-from policy.settings import CheckpointSettings
+from hooks.checkpoint.epilogue import SLACK_S
+from hooks.deploy.deployment import Deployment
+from hooks.deploy.installed import DeployError
+from policy.settings.site_settings import CheckpointSettings
 from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, state_of
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.counting import SIGNAL, counting, log_of, passes_with, submit, wait_until_it_counts

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from container.run import Finished
-from policy.settings import RankingSettings
+from container.run_program import Finished
+from policy.settings.site_settings import RankingSettings
 from tests.hooks.deployed import deploy, drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.counting import (

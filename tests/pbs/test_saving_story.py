@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from policy.settings import BackfillSettings, CheckpointSettings, RankingSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
 from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.counting import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.settings import RankingSettings
+from policy.settings.site_settings import RankingSettings
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.counting import (

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from policy.settings import PassSettings, Settings
+from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.deployed import LATE_S, deploy, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.kinds import driven

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hooks.state import CHANGES
+from hooks.store.state_dir import CHANGES
 from tests.hooks.deployed import LATE_S, deploy, drive, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -20,8 +20,8 @@ GROUP = "chem"
 
 AS_USER = """
 import os, pwd, sys
-import tui.audit_cli, tui.change_cli, tui.core.opening, tui.core.real, tui.quota_cli
-from tui.cli import main
+import tui.cli.audit, tui.cli.make_change, tui.cli.open_backend, tui.backends.pbs.server, tui.cli.quota
+from tui.cli.main import main
 user = pwd.getpwnam(sys.argv[1])
 os.initgroups(user.pw_name, user.pw_gid)
 os.setgid(user.pw_gid)

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from sim.clock import Clock
-from sim.ifl_module import make_pbs_ifl
-from sim.pbs_error import PbsError
-from sim.qmgr import run_line
-from sim.server import SimServer
-from sim.stand_in import HookSite
+from sim.hookenv.ifl_module import make_pbs_ifl
+from sim.hookenv.runner import HookSite
+from sim.pbs_server.clock import Clock
+from sim.pbs_server.errors import PbsError
+from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.server import SimServer
 from tests.pbs import same_calls
 from tests.pbs.cluster import PbsCluster
 

@@ -10,8 +10,8 @@ import pytest
 
 from container import testbed as testbeds
 from container.spec import TestbedSpec
-from policy.placement import parse_exec_vnode
-from policy.settings import BackfillSettings, CheckpointSettings, StripeSettings
+from policy.model.allocation import parse_exec_vnode
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, StripeSettings
 from tests.hooks.deployed import REFUSING, deploy, drive, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

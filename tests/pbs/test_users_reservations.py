@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from container.run import Finished
-from policy.settings import SubmissionSettings
+from container.run_program import Finished
+from policy.settings.site_settings import SubmissionSettings
 from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 ENDED_BOTH_WAYS = """
 import json, os, time
-from tui.core.opening import open_real
+from tui.cli.open_backend import open_real
 source = open_real(os.environ, "", None)
 vnodes = source.poll().vnodes
 by_reader, way = source.finished(3600), source.way
@@ -28,8 +28,8 @@ print(json.dumps({"way": way, "reader": dict(by_reader), "qstat": dict(by_qstat)
 
 TAIL = """
 import json, os, sys
-from tui.core.opening import open_real
-from tui.core.job_detail import detail_of
+from tui.cli.open_backend import open_real
+from tui.pages.job_detail import detail_of
 detail = detail_of(open_real(os.environ, "", None), sys.argv[1])
 print(json.dumps({"path": detail.tail.path, "lines": detail.tail.lines, "problem": detail.tail.problem,
                   "state": detail.attributes["job_state"], "about": detail.problem}))

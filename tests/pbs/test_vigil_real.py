@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policy.settings import PassSettings, Settings
+from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.deployed import deploy, last_pass, make_deployment, state_of
 from tests.pbs.cluster import PbsCluster
 

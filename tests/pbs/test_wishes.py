@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from policy.placement import parse_exec_vnode
+from policy.model.allocation import parse_exec_vnode
 from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

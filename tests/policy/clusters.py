@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
-from policy.limits import Limits, parse_limits
-from policy.placement import Placement, parse_exec_vnode
-from policy.settings import QuotaSettings
+from policy.model.allocation import Placement, parse_exec_vnode
+from policy.model.limits import Limits, parse_limits
+from policy.settings.site_settings import QuotaSettings
 
 QUEUE = "workq"
 

@@ -12,10 +12,10 @@ from math import inf
 from typing import NamedTuple
 
 from policy import Job, Ledger, Plan, Queue, Run, Start, Vnode
-from policy.ledger import PROMISE
-from policy.limits import EntityKey
-from policy.placement import Placement
-from policy.request import Chunk, Request
+from policy.model.allocation import Placement
+from policy.model.ledger import PROMISE
+from policy.model.limits import EntityKey
+from policy.model.request import Chunk, Request
 from tests.property.strategies import Parts
 
 Held = Mapping[tuple[str, str], int]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Job, Queue, Run, Vnode
-from policy.placement import Placement, Spot
-from policy.request import Request
+from policy.model.allocation import Placement, Spot
+from policy.model.request import Request
 from tests.property.strategies import NOW_S, USERS, Parts
 
 

@@ -11,11 +11,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from policy import Ledger, Settings, Snapshot, Vnode, decide
-from policy.cluster import UNLIMITED_S, HardLimits
-from policy.in_line import IN_LINE, InLine
-from policy.limits import ALL, EntityKey
-from policy.request import Request
-from policy.settings import BackfillSettings, PassSettings, PrioritySettings, QuotaSettings, RescueSettings
+from policy.explain.queue_position import IN_LINE, InLine
+from policy.model.cluster import UNLIMITED_S, HardLimits
+from policy.model.limits import ALL, EntityKey
+from policy.model.request import Request
+from policy.settings.site_settings import (
+    BackfillSettings,
+    PassSettings,
+    PrioritySettings,
+    QuotaSettings,
+    RescueSettings,
+)
 from tests.property.told import Told, starts_of, with_entry
 
 MUCH = 10**6

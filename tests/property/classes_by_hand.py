@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from policy import Job, Queue, Run
-from policy.limits import GENERIC, EntityKey
-from policy.quotas import Quotas
+from policy.eligibility.quotas import Quotas
+from policy.model.limits import GENERIC, EntityKey
 from tests.property import audit
 from tests.property.strategies import Parts
 

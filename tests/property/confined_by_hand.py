@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from policy import Job, Ledger, Plan, Settings
-from policy.classes import BASE
-from policy.limits import Limits
+from policy.eligibility.priority_classes import BASE
+from policy.model.limits import Limits
 from tests.property import audit
 from tests.property.strategies import Parts
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Job, Queue, Run, Vnode
-from policy.cluster import Server, Window
-from policy.limits import EntityKey, Limits
-from policy.placement import Placement, Spot
-from policy.request import parse_request
+from policy.model.allocation import Placement, Spot
+from policy.model.cluster import Server, Window
+from policy.model.limits import EntityKey, Limits
+from policy.model.request import parse_request
 from tests.property.strategies import NOW_S, Parts
 
 WIDE = "9000"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Ledger
-from policy.asked import Asked
-from policy.ledger import Backfilled, Cut, History, Hold, Moved, Tally
-from policy.placement import Placement, Spot, parse_exec_vnode
-from policy.request import Chunk, Request
+from policy.model.allocation import Placement, Spot, parse_exec_vnode
+from policy.model.ledger import Backfilled, Cut, History, Hold, Moved, Tally
+from policy.model.request import Chunk, Request
+from policy.model.request_record import Asked
 from tests.property.strategies import NOW_S, USERS, Parts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Queue, Run, Vnode, parse_request
-from policy.placement import Placement, Spot
+from policy.model.allocation import Placement, Spot
 from tests.property.strategies import NOW_S, Parts, jobs, limit_sets
 
 _SELECTS = ("1", "2", "3", "4", "5", "6", "2:ncpus=2", "3:ncpus=2", "2:ncpus=3", "1:ncpus=5", "1:ncpus=2+2:ncpus=1")

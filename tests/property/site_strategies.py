@@ -7,9 +7,10 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from policy import Settings
-from policy.limits import ALL, GENERIC, Limits
-from policy.queue_settings import QueueSettings
-from policy.settings import (
+from policy.model.limits import ALL, GENERIC, Limits
+from policy.model.preferences import RANK_MODES
+from policy.settings.queues import QueueSettings
+from policy.settings.site_settings import (
     BACKFILL_KINDS,
     BACKFILL_ORDERS,
     LAYOUT_CHOICES,
@@ -26,7 +27,6 @@ from policy.settings import (
     ServerSettings,
     StripeSettings,
 )
-from policy.wishes import RANK_MODES
 from tests.property.strategies import limit_sets, rankings
 
 

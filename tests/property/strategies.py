@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from policy import Finished, Job, Queue, Reading, Run, Snapshot, Vnode, parse_request
-from policy.cluster import UNLIMITED_S, HardLimits, Server
-from policy.limits import GENERIC, EntityKey, Limits
-from policy.placement import Placement, Spot
-from policy.units import show_resource
+from policy.model.allocation import Placement, Spot
+from policy.model.cluster import UNLIMITED_S, HardLimits, Server
+from policy.model.limits import GENERIC, EntityKey, Limits
+from policy.model.units import show_resource
 
 NOW_S = 1000
 USERS = ("alice", "bob", "carol", "dave")

@@ -10,7 +10,7 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Run, Settings, decide
-from policy.limits import Limits
+from policy.model.limits import Limits
 from tests.property import audit
 from tests.property.classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.past_strategies import ledgers

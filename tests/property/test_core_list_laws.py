@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Request, Vnode, parse_request
-from policy.core_lists import CoreBook, choose_cores, sockets
-from policy.host_lists import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
-from policy.placement import Placement, Spot
+from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
+from policy.fit.core_binding import CoreBook, choose_cores, sockets
+from policy.model.allocation import Placement, Spot
 
 vnodes = st.builds(
     lambda cores, number, each: Vnode(

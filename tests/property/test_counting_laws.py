@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Run, Settings, Vnode
-from policy.capacity import Capacity
-from policy.classes import BASE, Classes
-from policy.fitting import fit, fits
-from policy.host_sums import HostSums
-from policy.offers import Offered, Offers, Rights
-from policy.quotas import Quotas
-from policy.request import Request, parse_request
+from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.quotas import Quotas
+from policy.fit.fit import fit, fits
+from policy.model.request import Request, parse_request
+from policy.preemption.preemptible_sums import Offered, Offers, Rights
+from policy.state.capacity import Capacity
+from policy.state.host_sums import HostSums
 from tests.property.site_strategies import all_settings
 from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, places, selects
 

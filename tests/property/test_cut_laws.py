@@ -10,7 +10,7 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Preempt, Run, Settings, decide
-from policy.ledger import Backfilled
+from policy.model.ledger import Backfilled
 from tests.property import audit
 from tests.property.backfilled_strategies import waiting_clusters
 from tests.property.past_strategies import due_ledgers, ledgers

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Job, Plan, decide
-from policy.deadline import Deadline
+from policy.plan.deadline import Deadline
 from tests.policy.countdown import Countdown
 from tests.property import audit
 from tests.property.test_one_pass import Situation, contended, situations

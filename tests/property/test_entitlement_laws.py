@@ -17,14 +17,14 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Snapshot, Vnode, decide
-from policy.classes import BASE
-from policy.cluster import HardLimits, Server
-from policy.fitting import fit, fits
-from policy.limits import EntityKey, Limits
-from policy.placement import Placement, Spot
-from policy.quotas import Quotas
-from policy.request import parse_request
-from policy.settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
+from policy.eligibility.priority_classes import BASE
+from policy.eligibility.quotas import Quotas
+from policy.fit.fit import fit, fits
+from policy.model.allocation import Placement, Spot
+from policy.model.cluster import HardLimits, Server
+from policy.model.limits import EntityKey, Limits
+from policy.model.request import parse_request
+from policy.settings.site_settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
 from tests.property.classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.entitlement_strategies import WIDE, contested_sites
 from tests.property.past_strategies import ledgers

@@ -10,8 +10,8 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Preempt, Settings, Snapshot, decide
-from policy.cluster import UNLIMITED_S
-from policy.settings import BackfillSettings, PrioritySettings, QuotaSettings
+from policy.model.cluster import UNLIMITED_S
+from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.property import audit, confined_by_hand
 from tests.property.change_strategies import arrivals
 from tests.property.site_strategies import (

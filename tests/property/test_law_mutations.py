@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
-from policy.candidates import Candidates
-from policy.claims import Claims
-from policy.classes import BASE, Classes
-from policy.cluster import Job, Run
-from policy.confined import Confined
-from policy.offers import Rights
-from policy.placement import Placement
-from policy.preemption import Preemption
-from policy.reasons import Reason
-from policy.regions import Region
-from policy.turns import Turns
-from policy.victim_selection import VictimSelection
-from policy.windows import Closed
+from policy.backfill.regions import Region
+from policy.cycle.attempt import Turns
+from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.unpreemptible import Confined
+from policy.model.allocation import Placement
+from policy.model.cluster import Job, Run
+from policy.preemption.candidates import Candidates
+from policy.preemption.precedence import Claims
+from policy.preemption.preemptible_sums import Rights
+from policy.preemption.preemptor import Preemption
+from policy.preemption.victim_selection import VictimSelection
+from policy.reasons.reason import Reason
+from policy.state.windows import Closed
 from tests.property import test_class_laws, test_confined_laws, test_entitlement_laws
 
 Law = Callable[..., None]

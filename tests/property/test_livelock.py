@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as settings_of_law
 
-import sim.replay
+import sim.replay.replay
 from policy import Ledger, Plan, Settings, Snapshot, decide
-from sim.policies import Policy
-from sim.record import JobRecord, Replay
-from sim.replay import replay
-from sim.workload import Cluster, Workload
+from sim.replay.job_record import JobRecord, Replay
+from sim.replay.named_policies import Policy
+from sim.replay.replay import replay
+from sim.workload.workload import Cluster, Workload
 from tests.property.workload_strategies import cutting_policies, policies, preempting_policies, workloads
 
 Drawn = tuple[Workload, Cluster]
@@ -42,7 +42,7 @@ def counted_passes(most: int, watch: Callable[[Plan], None] = lambda _plan: None
         watch(plan)
         return plan
 
-    with mock.patch.object(sim.replay, "decide", decide_and_count):
+    with mock.patch.object(sim.replay.replay, "decide", decide_and_count):
         yield seen
 
 

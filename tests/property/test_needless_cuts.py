@@ -12,9 +12,9 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Preempt, Queue, Run, Settings, Snapshot, Vnode, decide
-from policy.ledger import Backfilled
-from policy.placement import Placement, Spot
-from policy.request import Chunk, Request, parse_request
+from policy.model.allocation import Placement, Spot
+from policy.model.ledger import Backfilled
+from policy.model.request import Chunk, Request, parse_request
 from tests.property import audit
 from tests.property.backfilled_strategies import backfilling_clusters
 from tests.property.change_strategies import arrivals

@@ -12,9 +12,9 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Changes, Ledger, Plan, Settings, decide
-from policy.limits import EntityKey
-from policy.plan import Waits
-from policy.settings import BackfillSettings, QuotaSettings
+from policy.model.limits import EntityKey
+from policy.plan.plan import Waits
+from policy.settings.site_settings import BackfillSettings, QuotaSettings
 from tests.property import audit
 from tests.property.change_strategies import shuffles
 from tests.property.past_strategies import due_ledgers, ledgers

@@ -14,10 +14,10 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode
-from policy.cluster import HardLimits, Server
-from policy.limits import ALL, GENERIC, EntityKey, Limits
-from policy.placement import Placement, Spot
-from policy.request import parse_request
+from policy.model.allocation import Placement, Spot
+from policy.model.cluster import HardLimits, Server
+from policy.model.limits import ALL, GENERIC, EntityKey, Limits
+from policy.model.request import parse_request
 from tests.property.site_strategies import backfills, cutting_settings, lively, nobody_makes_room
 from tests.property.strategies import NOW_S, Parts, parts_of
 from tests.property.test_in_time import as_estimated, earlier

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Plan, Settings, decide
-from policy.limits import EntityKey, Limits
-from policy.settings import PrioritySettings, QuotaSettings
+from policy.model.limits import EntityKey, Limits
+from policy.settings.site_settings import PrioritySettings, QuotaSettings
 from tests.property import audit
 from tests.property.strategies import NOW_S, Parts, clusters, limit_sets
 

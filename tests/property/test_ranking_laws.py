@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Job, Reading, Run, Snapshot, Vnode, parse_request
-from policy.fitting import fit
-from policy.formulas import FORMULAS
-from policy.masks import count_vnodes
-from policy.placement import Placement, Spot
-from policy.ranked_fit import fit_ranked
-from policy.ranking import Ranking
-from policy.settings import RankingSettings
-from policy.wishes import RANK_MODES, Needs, RankWish
+from policy.fit.fit import fit
+from policy.model.allocation import Placement, Spot
+from policy.model.bitsets import count_vnodes
+from policy.model.preferences import RANK_MODES, Needs, RankWish
+from policy.ranking.ranked_fit import fit_ranked
+from policy.ranking.ranking import Ranking
+from policy.ranking.score_formulas import FORMULAS
+from policy.settings.site_settings import RankingSettings
 from tests.property.strategies import places, selects
 
 NOW_S = 1000

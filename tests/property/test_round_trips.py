@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings, parse_request
-from policy.limits import Limits, parse_limits, show_limits
-from policy.placement import Placement, parse_exec_vnode
-from policy.settings import find_conflicts
+from policy.model.allocation import Placement, parse_exec_vnode
+from policy.model.limits import Limits, parse_limits, show_limits
+from policy.settings.site_settings import find_conflicts
 from tests.property.past_strategies import any_ledgers, placements
 from tests.property.site_strategies import any_limits, written_settings
 from tests.property.strategies import places, selects

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings, Snapshot, decide
-from policy.settings import QuotaSettings
+from policy.settings.site_settings import QuotaSettings
 from tests.property import audit
 from tests.property.change_strategies import Turn, shuffles, turns
 from tests.property.shaped_strategies import shaped_clusters

@@ -9,13 +9,13 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Queue, Run, Settings, Snapshot, Vnode, parse_request
-from policy.placement import Placement, Spot
-from policy.placing import Placer
-from policy.reasons import Reason
-from policy.request import Amounts, Chunk
-from policy.settings import StripeSettings
-from policy.striping import cut
-from policy.wishes import Layout
+from policy.model.allocation import Placement, Spot
+from policy.model.preferences import Layout
+from policy.model.request import Amounts, Chunk
+from policy.plan.placer import Placer
+from policy.reasons.reason import Reason
+from policy.settings.site_settings import StripeSettings
+from policy.striping.striping import cut
 from tests.property.strategies import NOW_S, places, run_lists, selects, vnode_lists
 
 STAGGER_S = 60

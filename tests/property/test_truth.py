@@ -15,12 +15,12 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
-from policy.settings import (
+from policy.model.preferences import Needs, RankWish
+from policy.settings.site_settings import (
     BackfillSettings,
     QuotaSettings,
     StripeSettings,
 )
-from policy.wishes import Needs, RankWish
 from tests.property.claims import CLAIMS
 from tests.property.past_strategies import ledgers
 from tests.property.shaped_strategies import shaped_clusters

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
-from policy.cluster import UNLIMITED_S
-from policy.plan import MovedPromise
+from policy.model.cluster import UNLIMITED_S
+from policy.plan.plan import MovedPromise
 from tests.property import confined_by_hand
 from tests.property.change_strategies import finished_of
 from tests.property.strategies import Parts, parts_of

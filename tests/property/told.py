@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Settings, Snapshot, decide
-from policy.cluster import UNLIMITED_S
-from policy.explain_lines import Facts
-from policy.limits import EntityKey, Limits
-from policy.reasons import Reason
+from policy.explain.job_facts import Facts
+from policy.model.cluster import UNLIMITED_S
+from policy.model.limits import EntityKey, Limits
+from policy.reasons.reason import Reason
 from tests.property.strategies import Parts
 from tests.property.timeline import History, live
 

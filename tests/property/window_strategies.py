@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from policy import Vnode
-from policy.cluster import Window
+from policy.model.cluster import Window
 from tests.property.strategies import NOW_S, Parts
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from policy.cluster import Queue
-from policy.limits import Limits
-from policy.settings import (
+from policy.model.cluster import Queue
+from policy.model.limits import Limits
+from policy.settings.site_settings import (
     BACKFILL_ORDERS,
     VICTIM_ORDERS,
     BackfillSettings,
@@ -17,8 +17,8 @@ from policy.settings import (
     QuotaSettings,
     Settings,
 )
-from sim.policies import QUEUE, Policy
-from sim.workload import Cluster, TraceJob, Workload
+from sim.replay.named_policies import QUEUE, Policy
+from sim.workload.workload import Cluster, TraceJob, Workload
 from tests.property.site_strategies import backfills, checkpoints, cutting_settings, priorities, rescues
 from tests.property.strategies import GROUPS, USERS, rankings
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from sim.accounting import AccountingLog, PastJob, read_accounting, read_log
-from sim.workload import Cluster, TraceJob
+from sim.traces.accounting_log import AccountingLog, PastJob, read_accounting, read_log
+from sim.workload.workload import Cluster, TraceJob
 
 NOON_S = 1_767_182_400
 """12:00:00 UTC on the last day of 2025."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.record import JobRecord, Replay
-from sim.workload import Cluster, TraceJob
+from sim.replay.job_record import JobRecord, Replay
+from sim.workload.workload import Cluster, TraceJob
 
 TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"
 KTH = TRACES / "KTH-SP2-1996-2.1-cln.swf.gz"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import heapq
 
-from sim.record import JobRecord
-from sim.workload import TraceJob, Workload
+from sim.replay.job_record import JobRecord
+from sim.workload.workload import TraceJob, Workload
 
 
 def count(workload: Workload, cores: int, policy: str) -> list[JobRecord]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from policy import Changes, Job, Ledger, Queue, Settings, Snapshot, Vnode, decide, parse_request
-from policy.cluster import Finished
-from policy.settings import BackfillSettings, QuotaSettings, StripeSettings
-from sim.applications import traits_of
-from sim.contention import Contention, Shape
-from sim.workload import Cluster
+from policy.model.cluster import Finished
+from policy.settings.site_settings import BackfillSettings, QuotaSettings, StripeSettings
+from sim.replay.contention import Contention, Shape
+from sim.workload.applications import traits_of
+from sim.workload.workload import Cluster
 
 NODES = Cluster(16, 32)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.tui.scripted import ScriptedSource
 from tests.tui.steering import Steered, open_console
-from tui.dialogs.deed import DeedDialog
+from tui.screen.dialogs.operation import DeedDialog
 
 
 async def look(steered: Steered, command: str) -> None:

@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.tui.scripted import ScriptedSource
-from tui.cli import main
+from tui.cli.main import main
 
 
 def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedSource:
     """The server that all commands find from now on, the user's own state being in ``state``."""
     scripted = ScriptedSource()
-    for module in ("tui.status_cli", "tui.quota_cli", "tui.do_cli", "tui.change_cli"):
+    for module in ("tui.cli.status", "tui.cli.quota", "tui.cli.do", "tui.cli.make_change"):
         monkeypatch.setattr(f"{module}.open_source", lambda **_: scripted)
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     return scripted

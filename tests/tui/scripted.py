@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hooks.picture import NAME, Picture
+from hooks.pbs.status import NAME, Picture
 from policy import Ledger, Settings
-from tui.core.journal import JournalReader
-from tui.core.source import Reply, SourceError
+from tui.backends.base import Reply, SourceError
+from tui.backends.journal import JournalReader
 
 NOON_S = 1_790_000_000.0
 HOSTILE_NAMES = (

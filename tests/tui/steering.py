@@ -12,9 +12,9 @@ from typing import Any
 from textual.pilot import Pilot
 
 from tests.tui.scripted import NOON_S, ScriptedSimulation, ScriptedSource
-from tui.app import Console
-from tui.core.audit import Actor
-from tui.screen import MainScreen
+from tui.audit.log import Actor
+from tui.screen.app import Console
+from tui.screen.main_screen import MainScreen
 
 PATIENCE_S = 30.0
 """So long may the screen stand still before what is waited for counts as not coming."""

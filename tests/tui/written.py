@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hooks.state import State
+from hooks.store.state_dir import State
 from tests.tui.scripted import NOON_S
-from tui.core.audit import Actor, AuditLog
+from tui.audit.log import Actor, AuditLog
 
 DAY = "2026-09-21"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.core.columns import Column
+from tui.tables.columns import Column
 
 SIZES = {"a": 3, "b": None, "c": 1, "d": 2}
 COLUMNS: list[Column[str]] = [

@@ -1,0 +1,78 @@
+"""Jobs that wait already when their queue's mode changes: what PBS's scheduler is told of them, as at a submission.
+
+In ``advise`` a waiting job gets the shrunk estimate and the chunks of its stripe that queuejob would have given it; in
+``observe`` one that was striped asks for its own chunks again. (In ``drive`` the start itself sees to that.) An
+estimate stays, since nobody can tell it from a manager's. Nothing is written that is there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hooks.admission.stripe_select import restripe
+from hooks.admission.submission import Kept, shrink_estimate
+from hooks.pbs.resource_list import ASKED, Changes
+from hooks.pbs.resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
+from hooks.pbs.striped_select import undo_stripe, without_stripe
+
+if TYPE_CHECKING:
+    from hooks.pbs.client import Connection
+    from hooks.pbs.requests import Errands
+    from hooks.pbs.status import Attributes, Picture
+    from hooks.store.summary import Summary
+    from hooks.translate.snapshot import Translation
+    from policy.model.cluster import Job
+    from policy.settings.site_settings import Settings
+
+Hints = Mapping[str, Mapping[str, str]]
+"""Job to resource to what to set; an empty text unsets."""
+
+_PREFIX = "Resource_List."
+_STRIPES = tuple(_PREFIX + name for name in (LAYOUT, WIDTH, STRIPE_NODES, OWN_SELECT))
+_ALTERABLE = "QHW"
+
+
+def find_hints(
+    translation: Translation, picture: Picture, summary: Summary, settings: Settings
+) -> dict[str, dict[str, str]]:
+    """What to change of what waiting jobs ask for. ``summary`` is what submissions are judged by now."""
+    shrinks = settings.backfill.kind == "checkpoint"
+    stripes = settings.stripe.layout != "none"
+    hints: dict[str, dict[str, str]] = {}
+    if all(mode == "drive" for mode in translation.modes.values()):
+        return hints
+    for job in translation.snapshot.world().jobs.values():
+        texts = picture.jobs[job.id]
+        mode = translation.modes.get(job.queue, "")
+        if mode == "drive" or texts.get("job_state", "") not in _ALTERABLE:
+            continue
+        wished = any(name in texts for name in _STRIPES)
+        changes: Changes = {}
+        if mode == "observe" and wished:
+            changes = undo_stripe(_read_asked(texts))
+        elif mode == "advise" and (shrinks or stripes or wished):
+            changes = _advise(_read_asked(texts), job, summary, settings)
+        told = {name: "" if value is None else str(value) for name, value in changes.items()}
+        told = {name: text for name, text in told.items() if texts.get(_PREFIX + name, "") != text}
+        if told:
+            hints[job.id] = told
+    return hints
+
+
+def give_hints(connection: Connection, hints: Hints, errands: Errands) -> None:
+    """Change what the jobs ask for. What is left undone is found again by the next pass."""
+    for job_id, changes in hints.items():
+        errands.run(partial(connection.set_chunks, job_id, changes))
+
+
+def _advise(asked: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:
+    user, kept = job.user, Kept(job.rerunable, job.saves)
+    changes: dict[str, str | int | None] = dict(restripe(asked, user, summary.queues[job.queue], summary, settings))
+    estimate_s = shrink_estimate(without_stripe(asked), user, summary.past, settings, kept)
+    return changes if estimate_s is None else {**changes, "soft_walltime": estimate_s}
+
+
+def _read_asked(texts: Attributes) -> dict[str, str]:
+    return {name: texts[_PREFIX + name] for name in ASKED if texts.get(_PREFIX + name)}

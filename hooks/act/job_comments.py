@@ -1,0 +1,120 @@
+"""The comments that a pass writes: why each job that it left alone waits, in few enough that the server is not held up.
+
+Each says first when it was written, and nothing in it changes with time alone: times are moments, not spans from now.
+Most of them go to the jobs that are next in the order, the rest to the jobs behind them, who have their turn one after
+the other from pass to pass. A comment that still holds is not written again. One in which only counts differ that move
+by themselves (idle cores, jobs ahead) comes after those that say something else.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+from hooks.pbs.job_comment import _STAMP, OWN_COMMENT, make_comment, show_moment
+from hooks.pbs.status import Picture
+from policy.eligibility.own_priorities import queue_order
+from policy.eligibility.priority_classes import BASE
+from policy.explain.queue_position import InLine
+from policy.model.cluster import Job
+from policy.model.printable import printable
+from policy.plan.plan import Plan
+from policy.reasons.reason import Reason
+from policy.settings.site_settings import Settings
+
+_COUNTS_AGE_S = 120
+_LENGTH = 300
+_COUNTS = re.compile(r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?=idle\b|spare\b)|(?<=\bjobs ahead of it: )[0-9][0-9,]*")
+"""The counts that other jobs move: they may lag, by the age that the comment itself tells."""
+
+_IN_TURN = 4
+"""One comment of so many goes to a job that is not next, so that each gets its own in the end, or to counts."""
+
+Waiting = Sequence[tuple[Job, Reason]]
+
+
+def find_comments(
+    plan: Plan, picture: Picture, queues: Collection[str], settings: Settings, pause: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Job and comment, for ``schedule.max_comments`` of the jobs left alone in these queues whose comment says
+    something else, or counts that are old. In a ``pause``, which is named so, the plan's starts are left alone too."""
+    schedule = settings.schedule
+    writer = _Writer(plan, picture, settings, pause)
+    waiting = _in_order(plan, queues, pause)
+    in_turn = -(-schedule.max_comments // _IN_TURN)
+    first = schedule.max_comments - in_turn
+    behind = written = 0
+    for job_id, comment, position in islice(writer.find_untrue(waiting), first):
+        behind = position + 1
+        written += 1
+        yield job_id, comment
+    left = in_turn
+    if written == first:
+        rest = waiting[behind:]
+        turn = int(plan.time_s // schedule.interval_s) * in_turn % max(1, len(rest))
+        for job_id, comment, _ in islice(writer.find_untrue([*rest[turn:], *rest[:turn]]), in_turn):
+            left -= 1
+            yield job_id, comment
+    yield from islice(writer.find_old(), left)
+
+
+def _in_order(plan: Plan, queues: Collection[str], pause: str) -> Waiting:
+    """The jobs left alone in the order in which they have their turn: those with a promise, then by class, then as
+    PBS has them (docs/policies.md). Those that only the ``pause`` keeps from starting are the first."""
+    reasons, promises, classes = plan.reasons(), plan.ledger.promises, plan.classes or {}
+    entries = queue_order(plan.started.world(), plan.time_s)
+    jobs = [entry[5] for entry in entries if entry[5].queue in queues and entry[5].id in reasons]
+    jobs.sort(key=lambda job: (job.id not in promises, -classes.get(job.id, BASE)))
+    kept = {start.job.id: start.job for start in plan.starts if pause and start.job.queue in queues}
+    left_undone = Reason("left-undone", (("why", pause),))
+    return [
+        *((job, left_undone) for job in kept.values()),
+        *((job, reasons[job.id][1]) for job in jobs if job.id not in kept),
+    ]
+
+
+class _Writer:
+    """The comments of one pass, and those seen on the way in which nothing but counts differs."""
+
+    def __init__(self, plan: Plan, picture: Picture, settings: Settings, pause: str) -> None:
+        self._now_s = plan.time_s
+        self._jobs = picture.jobs
+        self._in_line = InLine(plan, settings)
+        self._pause = pause
+        self._moment = partial(show_moment, now_s=plan.time_s)
+        self._moved: list[tuple[float, str, str]] = []
+
+    def find_untrue(self, waiting: Waiting) -> Iterator[tuple[str, str, int]]:
+        """Job, comment and position of those whose comment says something else than is so."""
+        for position, (job, reason) in enumerate(waiting):
+            sentence = self._sentence(job, reason)
+            own = OWN_COMMENT.fullmatch(self._jobs.get(job.id, {}).get("comment", ""))
+            if own is not None and own.group(1) and own.group(2) == sentence:
+                continue
+            comment = make_comment(sentence, self._now_s)
+            if own is not None and own.group(1) and _COUNTS.sub("#", own.group(2)) == _COUNTS.sub("#", sentence):
+                self._moved.append((self._age_s(own.group(3)), job.id, comment))
+                continue
+            yield job.id, comment, position
+
+    def find_old(self) -> Iterator[tuple[str, str]]:
+        """Job and comment of those seen in which counts have moved, the oldest first, without the recent ones."""
+        self._moved.sort(key=lambda moved: -moved[0])
+        return ((job_id, comment) for age_s, job_id, comment in self._moved if age_s >= _COUNTS_AGE_S)
+
+    def _sentence(self, job: Job, reason: Reason) -> str:
+        told = reason.sentence(job, self._now_s, self._in_line.numbers(job.id), self._moment)
+        if self._pause and reason.code != "left-undone":
+            told = f"{self._pause}; {told}"
+        return printable(told[:_LENGTH])
+
+    def _age_s(self, stamp: str) -> float:
+        """Seconds since the comment was written; one that cannot be dated, or has a time to come, is the oldest."""
+        try:
+            written_s = time.mktime(time.strptime(stamp, _STAMP))
+        except (ValueError, OverflowError):
+            return float("inf")
+        return self._now_s - written_s if written_s <= self._now_s else float("inf")

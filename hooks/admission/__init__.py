@@ -1,0 +1,1 @@
+"""Requests of users judged one by one: submission, alteration, reservation and start."""

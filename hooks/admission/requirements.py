@@ -1,0 +1,59 @@
+"""The last look before a start at what the job requires of each vnode, by the readings of that moment.
+
+It asks the very ranking that a pass decides by (:mod:`policy.ranking.ranking`; docs/policies.md, P4), about the job's
+vnodes alone. PBS's own scheduler knows nothing of these requirements: where it starts the jobs, this is what holds
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from hooks.pbs.status import Objects
+from hooks.translate.preferences import read_wishes
+from hooks.translate.readings import read_readings
+from hooks.translate.reservations import Reservations
+from hooks.translate.vnodes import read_vnode
+from policy.model.cluster import Job, Server
+from policy.model.preferences import Needs
+from policy.model.request import Request
+from policy.ranking.ranking import Ranking
+from policy.settings.site_settings import RankingSettings
+from policy.state.cluster_index import World
+
+
+def has_requirements(asked: Mapping[str, str], settings: RankingSettings) -> bool:
+    """Whether the job requires anything of its vnodes beyond room."""
+    wish = read_wishes(asked, settings).rank
+    return wish is not None and wish.needs != Needs()
+
+
+def refuse_unmet(
+    asked: Mapping[str, str],
+    texts: Objects,
+    consumables: frozenset[str],
+    several: Collection[str],
+    now_s: float,
+    settings: RankingSettings,
+) -> str | None:
+    """The sentence to refuse a start with; None where each vnode has what the job requires.
+
+    ``texts`` are the attributes of the job's vnodes. Vnodes of the hosts in ``several``, which show more than one, are
+    not judged here: what their host reports stands on another vnode.
+    """
+    wish = read_wishes(asked, settings).rank
+    if wish is None:
+        return None
+    unreserved = Reservations({}, {})
+    read = [
+        read_vnode(name, seen, consumables, {}, unreserved, now_s, lambda _queue, _sentence: None)
+        for name, seen in texts.items()
+    ]
+    vnodes = [vnode for vnode in read if (vnode.host or vnode.name) not in several]
+    world = World(vnodes, (), (), (), Server(), read_readings(texts, vnodes, now_s, settings).of)
+    ranking = Ranking(world, settings, now_s)
+    everyone = (1 << len(vnodes)) - 1
+    if not vnodes or not everyone & ~ranking.compliant(wish):
+        return None
+    job = Job("", "", Request.of_cores(1), "", now_s, rank=wish)
+    return ranking.missing(wish, everyone).sentence(job, now_s)

@@ -1,0 +1,124 @@
+"""What a user may reserve: no more at any time than the quotas of the user's jobs let these keep from others.
+
+A reservation belongs to PBS: its vnodes are not taken back, and its jobs are in a queue of their own. So where queues
+have quotas, users reserve within these, and no job of such a queue is made a reservation by its owner. Managers and
+operators reserve what they like.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from policy.model.limits import LimitError, Limits, parse_limits, show_entity
+from policy.model.request import Request, RequestError, parse_request
+from policy.model.units import parse_resource
+
+FOREVER_S = math.inf
+_PROJECT = "_pbs_project_default"
+_SPREAD = ("scatter", "vscatter")
+
+
+class Reserved(NamedTuple):
+    """A reservation: its ``select`` and ``place``, the amounts that it names beside them, and its time. A standing one
+    counts as if it never ended."""
+
+    select: str
+    place: str
+    plain: Mapping[str, str]
+    begin_s: float
+    end_s: float
+
+
+class Table(NamedTuple):
+    """A soft quota attribute: of which queue ("" for the server), on which resource, and its text."""
+
+    queue: str
+    resource: str
+    text: str
+
+
+class _Limit(NamedTuple):
+    amount: int
+    told: str
+
+
+def refuse_beyond_quota(
+    asked: Reserved,
+    others: Iterable[Reserved],
+    tables: Sequence[Table],
+    user: str,
+    group: str,
+    *,
+    largest: Mapping[str, int],
+    consumables: frozenset[str],
+) -> str | None:
+    """The sentence to refuse a user's reservation with; None where it stays within quota beside the user's ``others``.
+
+    ``largest`` is what the largest host has: a reservation that has its vnodes alone keeps all of them.
+    """
+    limits = _find_limits(tables, user, group)
+    if not limits:
+        return None
+    counted = [each for each in others if each.begin_s < asked.end_s and asked.begin_s < each.end_s]
+    for resource, limit in limits.items():
+        amount = _amount(asked, resource, largest, consumables)
+        before = sum(_amount(each, resource, largest, consumables) for each in counted)
+        if amount and amount + before > limit.amount:
+            beside = f" beside {before} in other reservations of {user} at that time" if before else ""
+            return (
+                f"{resource}={amount} to be reserved{beside} is more than {limit.told}: reservations of users count as"
+                " their jobs do; managers and operators may reserve more (submission.reservations)"
+            )
+    return None
+
+
+def _find_limits(tables: Sequence[Table], user: str, group: str) -> dict[str, _Limit]:
+    """By resource: the most that quotas let the user's jobs keep, in the queue that lets them keep most. A queue whose
+    quotas do not bind the user binds no reservation either; those of the server bind always."""
+    found: dict[str, _Limit] = {}
+    for resource in sorted({table.resource for table in tables}):
+        of_queues = [_bind(table, user, group) for table in tables if table.resource == resource and table.queue]
+        of_server = [_bind(table, user, group) for table in tables if table.resource == resource and not table.queue]
+        bounds = [bound for bound in of_server if bound is not None]
+        bound_queues = [bound for bound in of_queues if bound is not None]
+        if bound_queues and len(bound_queues) == len(of_queues):
+            bounds.append(max(bound_queues))
+        if bounds:
+            found[resource] = min(bounds)
+    return found
+
+
+def _bind(table: Table, user: str, group: str) -> _Limit | None:
+    where = f"queue {table.queue}" if table.queue else "the server"
+    try:
+        limits = parse_limits(table.text, where) if table.text else Limits()
+    except LimitError:
+        # A pass says so, and nobody acts for the queue.
+        return None
+    bounds = [
+        _Limit(limit, f"the quota {show_entity(entity)}={limit} of {where}")
+        for entity, limit in limits.bounds(user, group, _PROJECT)
+    ]
+    return min(bounds) if bounds else None
+
+
+def _amount(each: Reserved, resource: str, largest: Mapping[str, int], consumables: frozenset[str]) -> int:
+    """What the reservation keeps of a resource; nothing where it cannot be read, which PBS refuses."""
+    try:
+        request = parse_request(each.select, each.place, consumables) if each.select else None
+    except RequestError:
+        return 0
+    amount = (
+        request.amount(resource) if request is not None else parse_resource(resource, each.plain.get(resource, "0"))
+    )
+    if request is not None and request.exclusive:
+        return max(amount or 0, _fewest_vnodes(request, largest) * largest.get(resource, 0))
+    return amount or 0
+
+
+def _fewest_vnodes(request: Request, largest: Mapping[str, int]) -> int:
+    if request.place in _SPREAD:
+        return sum(chunk.pieces for chunk in request.chunks)
+    return max(1, -(-request.cores // max(1, largest.get("ncpus", 1))))

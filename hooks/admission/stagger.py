@@ -1,0 +1,61 @@
+"""Two stripes on one node start apart: when one last started on each node, and the start that comes too soon after it.
+
+The runjob hook sees every start, whoever asks for it, and writes those of stripes into one small file. That is not
+forced to the disk, as everything in the server waits: what a crash loses is a delay, and no pass decides by it. See
+docs/policies.md, P5.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+
+from hooks.pbs.resources import LAYOUT, OWN_SELECT, WIDTH
+from hooks.store.state_dir import state_folder
+from policy.settings.site_settings import StripeSettings
+
+STRIPE_STARTS = "stripe-starts.json"
+
+
+def is_stripe(asked: Mapping[str, str], nodes: int, settings: StripeSettings) -> bool:
+    """Whether a job on so many nodes is one of those whose starts are kept apart: it was cut for a stripe, wishes for
+    one, or the site stripes."""
+    if nodes < 2 or asked.get(LAYOUT) == "pack":
+        return False
+    return bool(asked.get(OWN_SELECT) or asked.get(LAYOUT) or asked.get(WIDTH) or settings.layout == "stripe")
+
+
+def refuse_too_soon(nodes: Collection[str], starts: Mapping[str, float], now_s: float, stagger_s: float) -> str | None:
+    """The sentence to refuse a stripe's start with; None where the last one on each of its nodes is long enough ago.
+
+    A start that is later than now is one of a clock that was set back, and tells nothing.
+    """
+    recent = [(starts[node], node) for node in nodes if now_s - stagger_s < starts.get(node, 0.0) <= now_s]
+    if not recent:
+        return None
+    at_s, node = max(recent)
+    return (
+        f"a stripe started on node {node} {now_s - at_s:.0f} s ago, and two of them start {stagger_s:g} s apart there"
+    )
+
+
+def read_starts(pbs_home: str) -> dict[str, float]:
+    """Node to the last start of a stripe on it, seconds since 1970. Empty where nothing is known."""
+    try:
+        data = json.loads((state_folder(pbs_home) / STRIPE_STARTS).read_text(encoding="utf-8"))
+        return {str(node): float(at_s) for node, at_s in data.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def note_start(
+    pbs_home: str, nodes: Collection[str], starts: Mapping[str, float], now_s: float, stagger_s: float
+) -> None:
+    """Write down that a stripe starts on these nodes now; what is long ago is forgotten. Raises OSError."""
+    kept = {node: at_s for node, at_s in starts.items() if now_s - stagger_s < at_s <= now_s}
+    path = state_folder(pbs_home) / STRIPE_STARTS
+    new = path.with_suffix(".new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(json.dumps({**kept, **dict.fromkeys(nodes, now_s)}))
+    new.replace(path)

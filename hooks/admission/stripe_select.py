@@ -1,0 +1,95 @@
+"""A job's select cut for a stripe, and what it was before.
+
+Where PBS's scheduler places the job the stripe has to be in its select: one chunk for each node. What the job had asked
+for is written into a resource of the job, so that it can be striped otherwise, or no longer, at any time: after a move,
+after its owner altered it, at the next start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hooks.pbs.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
+from hooks.pbs.striped_select import undo_stripe, without_stripe
+from hooks.store.summary import QueueSummary, Summary
+from hooks.translate.preferences import read_wishes
+from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.request import Request, RequestError, parse_request
+from policy.model.units import UnitError, parse_duration_s
+from policy.settings.site_settings import Settings
+from policy.striping.learning import layout_of
+from policy.striping.pbs_select import stripe_chunks
+
+_LONGEST_SELECT = 2000
+_MOST_SHAPES = 4096
+_LAYOUT_WISHES = (LAYOUT, WIDTH, STRIPE_NODES)
+_DECIDES = ("select", "place", "walltime", APPLICATION, *_LAYOUT_WISHES)
+
+
+def restripe(
+    asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
+) -> dict[str, str | None]:
+    """What to set so that PBS's scheduler stripes the job as it should be now, striped before or not; None unsets."""
+    stripe = find_stripe(without_stripe(asked), user, queue, summary, settings)
+    return {**stripe} if stripe else undo_stripe(asked)
+
+
+def find_stripe(
+    asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
+) -> dict[str, str]:
+    """What to set so that PBS's scheduler stripes the job: ``select``, ``place``, and its own select to keep.
+
+    ``asked`` is what the job asks for by itself. Empty where it stays as it is (docs/policies.md, P5): by wish or by
+    settings, or as the select has what cannot be cut without a loss. The defaults that PBS would add to each chunk are
+    written out, since it would add them to more chunks.
+    """
+    select = asked.get("select", "")
+    # A quoted value, a fraction, a name with a dot: none of them is a plain amount.
+    if not select or len(select) > _LONGEST_SELECT or any(character in select for character in "\"'."):
+        return {}
+    if settings.stripe.layout == "none" and not any(name in asked for name in _LAYOUT_WISHES):
+        return {}
+    shape = (id(queue), settings.stripe, *[asked.get(name) for name in _DECIDES])
+    stripe = summary.stripes.get(shape)
+    if stripe is None:
+        if len(summary.stripes) >= _MOST_SHAPES:
+            summary.stripes.clear()
+        stripe = summary.stripes[shape] = _stripe(asked, user, queue, summary, settings)
+    return dict(stripe)
+
+
+def _stripe(
+    asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
+) -> dict[str, str]:
+    own = _with_defaults(asked["select"], queue.chunk)
+    try:
+        request = parse_request(own, asked.get("place", "") or queue.place, summary.consumables)
+    except RequestError:
+        return {}
+    job = _describe(asked, user, request, settings)
+    layout, _, _ = layout_of(job, summary.past.learned, settings.stripe, lambda _: 0)
+    if layout is None or layout.kind != "stripe":
+        return {}
+    striped = stripe_chunks(request, layout, queue.nodes, settings.stripe.width_factor)
+    if striped is None:
+        return {}
+    place = ":".join(filter(None, ("scatter", striped.sharing)))
+    return {OWN_SELECT: own, "select": striped.select, "place": place}
+
+
+def _describe(asked: Mapping[str, str], user: str, request: Request, settings: Settings) -> Job:
+    wishes = read_wishes(asked, settings.ranking)
+    try:
+        estimate_s = float(parse_duration_s(asked["walltime"])) if asked.get("walltime") else UNLIMITED_S
+    except UnitError:
+        estimate_s = UNLIMITED_S
+    return Job("", user, request, "", 0.0, estimate_s, application=asked.get(APPLICATION, ""), layout=wishes.layout)
+
+
+def _with_defaults(select: str, defaults: Mapping[str, str]) -> str:
+    """The select with what each chunk does not name."""
+    chunks = []
+    for chunk in select.split("+"):
+        named = {part.partition("=")[0].strip() for part in chunk.split(":")}
+        chunks.append(":".join([chunk, *(f"{name}={text}" for name, text in defaults.items() if name not in named)]))
+    return "+".join(chunks)

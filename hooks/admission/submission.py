@@ -1,0 +1,162 @@
+"""A submission judged: can it ever run where it goes, and which estimate shall PBS's scheduler plan with.
+
+Only what holds whatever happens is refused: more than all vnodes of the queue have together, in one chunk more than its
+largest host, on more hosts than there are, a host or vnode that is not there, or a wish that makes no sense. All else
+may come to fit, and is the passes' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Callable, NamedTuple, Union
+
+from hooks.store.summary import QueueSummary, Summary
+from hooks.translate.jobs import read_saves
+from hooks.translate.preferences import read_wishes
+from policy.backfill.runtime_estimates import Estimates
+from policy.model.cluster import Job
+from policy.model.ledger import Ledger
+from policy.model.request import Chunk, Request, RequestError, parse_request
+from policy.model.units import UnitError, parse_amount, parse_duration_s
+from policy.settings.site_settings import RankingSettings, Settings
+from policy.striping.striping import cut
+
+Look = Callable[[], Union[Summary, None]]
+"""Gives the summary as it would be now, or None where that cannot be told."""
+
+
+def find_impossible(
+    asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
+) -> str | None:
+    """Why a job with this ``Resource_List`` can never run in the queue; None where it can, where it cannot be read, or
+    where such jobs are to wait in a queue of that mode.
+
+    With ``look`` that is judged again by what the server has at this moment before it is said; nothing is said where
+    that cannot be told.
+
+    A chunk that is too large for any host is no reason where the job may be striped and so cut.
+    """
+    if not settings.submission.refuses_impossible_in(summary.mode(queue)):
+        return None
+    why = _find_why(asked, queue, summary, settings)
+    if why and look is not None:
+        now = look()
+        why = _find_why(asked, queue, now, settings) if now is not None else ""
+    return f"this job can never run in queue {queue}: {why}" if why else None
+
+
+def _find_why(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
+    here = summary.queues[queue]
+    # Before a vnode has reported how many cores it has, nothing is known of it.
+    request = _read_request(asked, here, summary.consumables) if here.together.get("ncpus") else None
+    if request is None:
+        return ""
+    why = _find_too_much(request, here) or _find_unknown(request, summary.names)
+    if why and _may_be_striped(asked, settings):
+        pieces = cut(request)
+        why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
+    return why
+
+
+def _may_be_striped(asked: Mapping[str, str], settings: Settings) -> bool:
+    wish = read_wishes(asked, settings.ranking).layout
+    return settings.stripe.layout in ("stripe", "learn") if wish is None else wish.kind == "stripe"
+
+
+def _find_too_much(request: Request, queue: QueueSummary) -> str:
+    for resource, amount in request.totals:
+        most = queue.together.get(resource, 0)
+        if amount > most:
+            return (
+                f"it asks for {_show(resource, amount)},"
+                f" and all vnodes open to that queue have {_show(resource, most)} together"
+            )
+    # What is packed is on one host as a whole.
+    parts = [request.totals] if request.place == "pack" else [chunk.amounts for chunk in request.chunks]
+    for amounts in parts:
+        for resource, amount in amounts:
+            most = queue.largest.get(resource, 0)
+            if amount > most:
+                part = "with place=pack one host has to have" if request.place == "pack" else "one chunk asks for"
+                return (
+                    f"{part} {_show(resource, amount)},"
+                    f" and the largest host open to that queue has {_show(resource, most)}"
+                )
+    pieces = sum(chunk.pieces for chunk in request.chunks)
+    for place, most, what in (("scatter", queue.hosts, "hosts"), ("vscatter", queue.vnodes, "vnodes")):
+        if request.place == place and pieces > most:
+            return f"with place={place} it asks for {pieces} {what}, and {most} are open to that queue"
+    return ""
+
+
+def _find_unknown(request: Request, names: frozenset[str]) -> str:
+    for chunk in request.chunks:
+        for name, value in chunk.wants:
+            if name in ("host", "vnode") and names and value.lower() not in names:
+                return f"it asks for {name}={value[:80]}, and there is no such {name}"
+    return ""
+
+
+def find_nonsense(asked: Mapping[str, str]) -> str | None:
+    """Why a job's wishes cannot be met by anybody; None where they can."""
+    unread = read_wishes(asked, RankingSettings()).unread
+    return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
+
+
+class Kept(NamedTuple):
+    """What becomes of a job's work when it is cut: whether it may be rerun, and whether it saves (None: as the settings
+    say)."""
+
+    rerunable: bool = True
+    saves: bool | None = None
+
+
+def read_kept(
+    rerunable: object, checkpoint: object, asked: Mapping[str, str], settings: Settings, *, array: bool = False
+) -> Kept:
+    """The same by a job's ``Rerunable``, ``Checkpoint`` (None where PBS's defaults are still to come) and wishes."""
+    save = read_wishes(asked, settings.ranking)
+    return Kept(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
+
+
+def shrink_estimate(
+    asked: Mapping[str, str],
+    user: str,
+    past: Ledger,
+    settings: Settings,
+    kept: Kept = Kept(),  # noqa: B008 - a value
+) -> int | None:
+    """The ``soft_walltime`` to set, in seconds: the estimate that backfilling tests with (docs/policies.md, P3).
+
+    ``past`` is what the predictor knows of the users' runs. None where the job is to keep what it has: a soft walltime
+    already, no walltime, one that is not shrunk, or a range of them; or where it could not be cut, or nothing is.
+    """
+    if any(asked.get(name) for name in _OWN_ESTIMATES) or not asked.get("walltime"):
+        return None
+    try:
+        walltime_s = parse_duration_s(asked["walltime"])
+    except UnitError:
+        return None
+    job = Job("", user, _ANY_REQUEST, "", 0.0, float(walltime_s), rerunable=kept.rerunable, saves=kept.saves)
+    short_s = max(1, round(Estimates(settings, past, 0.0).advised_s(job)))
+    return short_s if short_s < walltime_s else None
+
+
+_ANY_REQUEST = Request.of_cores(1)
+_OWN_ESTIMATES = ("soft_walltime", "min_walltime", "max_walltime")
+
+
+def _read_request(asked: Mapping[str, str], queue: QueueSummary, consumables: frozenset[str]) -> Request | None:
+    select = asked.get("select", "")
+    if select:
+        try:
+            return parse_request(select, asked.get("place", "") or queue.place, consumables)
+        except RequestError:
+            return None
+    amounts = {name: parse_amount(text) for name, text in asked.items() if name in consumables}
+    known = sorted((name, amount) for name, amount in amounts.items() if amount)
+    return Request((Chunk(1, tuple(known)),)) if known else None
+
+
+def _show(resource: str, amount: int) -> str:
+    return f"{resource}={amount}kb" if resource.endswith("mem") else f"{resource}={amount}"

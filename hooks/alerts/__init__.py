@@ -1,0 +1,1 @@
+"""Alerts to the administrators: by syslog, and by the site's own command."""

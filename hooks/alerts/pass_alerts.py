@@ -1,0 +1,164 @@
+"""Alerts: passes that fail, that have no time for starts, and queues that are handed back to PBS's scheduler, by syslog
+and by the site's command.
+
+Each kind is an episode: told when it begins, once an hour while it lasts, and when it is over. What was told is on
+disk, so that passes, which are processes of their own, do not repeat each other. Nothing here raises or waits.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hooks.alerts.command import find_fault, start_program
+from hooks.alerts.syslog import ERROR, NOTICE, WARNING, send_line
+from hooks.store.state_dir import ALERT_COMMAND, ALERTS, State
+from policy.model.printable import printable
+
+FAILING = "passes fail"
+HANDED_BACK = "handed back"
+UNSTARTED = "starts put off"
+_SEVERITY = {FAILING: WARNING, HANDED_BACK: ERROR, UNSTARTED: WARNING}
+_OVER = {
+    FAILING: "passes are well again: none has failed for {quiet_s:.0f} s",
+    UNSTARTED: "passes have time for all starts again: none was put off for {quiet_s:.0f} s",
+}
+"""What is said of the kinds that are over when nothing of them was seen for long."""
+_AGAIN_S = 3600.0
+_WELL_FOR_S = 300.0
+"""Passes that fail now and then are one episode, which is over when none has failed for so long."""
+_MOST_UNSTARTED = 3
+"""Passes in a row that put starts off: one or two are what many jobs at once may take."""
+LONGEST = 2000
+
+
+class Episode(NamedTuple):
+    """One that lasts: when it began, when it was last seen and last told."""
+
+    begun_s: float
+    seen_s: float
+    told_s: float
+
+
+class Alerts:
+    """What the passes of one server have told. ``notes`` says what could not be told, for the server's log."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.notes: list[str] = []
+        said = state.read_published(ALERTS)
+        self._episodes = _read_episodes(said.get("episodes"))
+        self._last = said.get("last") if isinstance(said.get("last"), dict) else None
+        unstarted = said.get("unstarted")
+        self._unstarted = unstarted if isinstance(unstarted, int) else 0
+        command = said.get("command")
+        # Of the last settings that could be read: that a pass cannot read them is what has to be told.
+        self._command = [str(word) for word in command] if isinstance(command, list) else []
+
+    def use(self, command: Sequence[str]) -> None:
+        """The settings' command, from now on."""
+        if list(command) != self._command:
+            self._command = list(command)
+            self._write()
+
+    def report(self, kind: str, text: str, now_s: float) -> None:
+        """This is so now: told where it has just begun, or was told an hour ago."""
+        episode = self._episodes.get(kind)
+        if episode is not None and 0 <= now_s - episode.told_s < _AGAIN_S:
+            self._episodes[kind] = episode._replace(seen_s=now_s)
+            self._write()
+            return
+        begun_s = episode.begun_s if episode is not None else now_s
+        self._episodes[kind] = Episode(begun_s, now_s, now_s)
+        self._tell(kind, text, _SEVERITY[kind], now_s)
+
+    def note_unstarted(self, text: str, now_s: float) -> None:
+        """A pass that was due put starts off for want of time, as the text says; an empty one: it put off none."""
+        before, self._unstarted = self._unstarted, min(self._unstarted + 1, _MOST_UNSTARTED) if text else 0
+        if self._unstarted >= _MOST_UNSTARTED:
+            self.report(UNSTARTED, f"{_MOST_UNSTARTED} passes in a row had no time for all starts: {text}", now_s)
+        elif self._unstarted != before:
+            self._write()
+
+    def note_pass(self, missing: int, now_s: float) -> None:
+        """A pass came to its end, and so many good ones are ``missing`` until pbsteer may drive: episodes that are over
+        by it are told so."""
+        handed_back = self._episodes.get(HANDED_BACK)
+        if handed_back is not None and not missing:
+            del self._episodes[HANDED_BACK]
+            self._tell(HANDED_BACK, "passes are well again: pbsteer may drive its queues again", NOTICE, now_s)
+        elif handed_back is not None:
+            text = f"passes had failed; pbsteer drives its queues again after {missing} more without a failure"
+            self.report(HANDED_BACK, text, now_s)
+        for kind, over in _OVER.items():
+            episode = self._episodes.get(kind)
+            if episode is not None and not 0 <= now_s - episode.seen_s < _WELL_FOR_S:
+                del self._episodes[kind]
+                self._tell(kind, over.format(quiet_s=now_s - episode.seen_s), NOTICE, now_s)
+
+    def _tell(self, kind: str, text: str, severity: int, now_s: float) -> None:
+        """On disk first: what is not remembered would be told by each pass, so then by syslog alone."""
+        text = printable(text)[:LONGEST]
+        unsent = send_line(text, severity)
+        self._last = {"time_s": now_s, "kind": kind, "text": text, "syslog": unsent}
+        is_kept = self._write()
+        if self._command and is_kept:
+            note = start_command(self._state, self._command, text, now_s)
+            self.notes += [note] if note else []
+
+    def _write(self) -> bool:
+        episodes = {kind: dict(episode._asdict()) for kind, episode in self._episodes.items()}
+        data = {
+            "episodes": episodes,
+            "last": self._last,
+            "command": self._command,
+            "unstarted": self._unstarted,
+        }
+        try:
+            self._state.publish(ALERTS, data, shared=False)
+        except OSError as error:
+            self.notes.append(f"what was told cannot be written down, so the command for alerts is not run: {error}")
+            return False
+        return True
+
+
+def start_command(state: State, command: Sequence[str], text: str, now_s: float) -> str:
+    """Start the site's command; a sentence where it could not be. How it ends is written down when it has."""
+
+    def tell(problem: str) -> None:
+        state.publish(ALERT_COMMAND, {"time_s": now_s, "program": command[0], "problem": problem}, shared=False)
+
+    fault = find_fault(command[0])
+    try:
+        if fault:
+            tell(f"not run: {fault}")
+            return f"the command for alerts is not run: {fault}"
+        start_program(command, on_stdin(text), tell)
+    except OSError as error:
+        return f"the command for alerts could not be started: {error}"
+    return ""
+
+
+def on_stdin(text: str) -> str:
+    """What a command reads: one line that names the host."""
+    return f"pbsteer on {socket.gethostname()}: {text}\n"
+
+
+def describe_alerts(state: State) -> dict[str, Any]:
+    """The last alert, what lasts, and what became of the last command, for ``hooks status``; empty where there was
+    none."""
+    said, ended = state.read_published(ALERTS), state.read_published(ALERT_COMMAND)
+    if not isinstance(said.get("last"), dict):
+        return {}
+    lasting = sorted(_read_episodes(said.get("episodes")))
+    problem = ended.get("problem")
+    return {**said["last"], "lasting": lasting, "command_problem": problem if isinstance(problem, str) else ""}
+
+
+def _read_episodes(data: object) -> dict[str, Episode]:
+    try:
+        known = {kind: said for kind, said in data.items() if kind in _SEVERITY} if isinstance(data, Mapping) else {}
+        return {kind: Episode(*(float(said[name]) for name in Episode._fields)) for kind, said in known.items()}
+    except (KeyError, TypeError, ValueError):
+        return {}

@@ -1,0 +1,32 @@
+"""One line for the host's syslog: a datagram to ``/dev/log`` that is never waited for.
+
+A host without a syslog, or one whose syslog is full, gets nothing; the caller learns of it as a sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from policy.model.printable import printable
+
+ERROR, WARNING, NOTICE = 3, 4, 5
+"""Severities of syslog (RFC 5424, 6.2.1)."""
+
+SOCKET = "/dev/log"
+_DAEMON = 3
+_LONGEST = 900
+"""Bytes of text: with the header still within the 1,024 that every syslog takes (RFC 3164, 4.1)."""
+
+
+def send_line(text: str, severity: int, path: str = SOCKET) -> str:
+    """Send one line, escaped and cut, with the tag ``pbsteer``; a sentence where the syslog did not take it."""
+    said = printable(text).encode("ascii", "backslashreplace")[:_LONGEST]
+    line = f"<{_DAEMON * 8 + severity}>pbsteer[{os.getpid()}]: ".encode("ascii") + said
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+            sender.setblocking(False)
+            sender.sendto(line, path)
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    return ""

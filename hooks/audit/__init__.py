@@ -1,0 +1,1 @@
+"""The audit of all administrators of a server: each change, from the server's log."""

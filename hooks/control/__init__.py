@@ -1,0 +1,1 @@
+"""Whether and when a pass may act: the mode of PBS's schedulers, obstacles, the circuit breaker, early passes."""

@@ -1,0 +1,102 @@
+"""The time that a pass has to decide, by the clock, and which jobs took most of it.
+
+Half of a pass's budget is for reading and deciding, so that the other half is left to carry the plan out. A user's jobs
+that have taken a quarter of it come after all other users' jobs. However long reading took, deciding has a quarter of
+the budget after it, and carrying out a quarter after that: a pass that only reads would start nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from heapq import heappushpop
+from typing import Callable, NamedTuple
+
+from policy.model.cluster import Job
+from policy.model.units import show_count
+from policy.plan.deadline import Deadline
+
+_PART_FOR_DECIDING = 2
+_LEAST_PART = 4
+"""Of the budget that deciding has at least, however long reading the server took, and so has carrying out."""
+_SHARE = 4
+_MOST_TOLD = 5
+_LEAST_TOLD_S = 0.05
+
+
+class Slow(NamedTuple):
+    """How long an attempt to place a job took."""
+
+    seconds: float
+    job: str
+    user: str
+
+
+class PassDeadline(Deadline):
+    """Over so many seconds after it was made; ``clock`` gives seconds."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._over_s = clock() + seconds
+        self._share_s = seconds / _SHARE
+        self._job: Job | None = None
+        self._begun_s = 0.0
+        self._taken_s: dict[str, float] = {}
+        self._slowest: list[Slow] = [Slow(0.0, "", "")] * _MOST_TOLD
+
+    def begin(self, job: Job) -> None:
+        """An attempt to place this job begins."""
+        self._job, self._begun_s = job, self._clock()
+
+    def end(self) -> None:
+        """The attempt has ended."""
+        job = self._job
+        if job is None:
+            return
+        self._job = None
+        seconds = self._clock() - self._begun_s
+        self._taken_s[job.user] = self._taken_s.get(job.user, 0.0) + seconds
+        if seconds > self._slowest[0].seconds:
+            heappushpop(self._slowest, Slow(seconds, job.id, job.user))
+
+    def is_over(self) -> bool:
+        """Whether the time of the whole pass is up."""
+        return self._clock() >= self._over_s
+
+    def is_share_spent(self, user: str) -> bool:
+        """Whether the jobs of this user have taken their share, the attempt under way included."""
+        taken_s = self._taken_s.get(user, 0.0)
+        if self._job is not None and self._job.user == user:
+            taken_s += self._clock() - self._begun_s
+        return taken_s > self._share_s
+
+    def slowest(self) -> list[Slow]:
+        """The jobs that took longest, as far as they took long, the slowest first."""
+        return sorted((slow for slow in self._slowest if slow.seconds >= _LEAST_TOLD_S), reverse=True)
+
+
+def time_to_decide_s(budget_s: float, spent_s: float) -> float:
+    """How long a pass with this budget may decide that has spent so much of it on reading the server."""
+    return max(budget_s / _PART_FOR_DECIDING - spent_s, budget_s / _LEAST_PART)
+
+
+def time_to_act_s(budget_s: float) -> float:
+    """How long a pass with this budget may carry out what it has decided, at least."""
+    return budget_s / _LEAST_PART
+
+
+def tell_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
+    """A sentence for the administrator where starts were put off for want of time."""
+    if count:
+        yield (
+            f"{show_count(count, 'start')} put off to the next pass, as the time of this one was up: reading the server"
+            f" took {read_s:.1f} s, of the {budget_s:g} s that a pass has (schedule.budget_s)"
+        )
+
+
+def tell_left_out(count: int, slowest: list[Slow]) -> Iterator[str]:
+    """A sentence for the administrator where jobs were not looked at for want of time."""
+    if count:
+        shown = [f"{slow.job} of {slow.user} ({slow.seconds:.1f} s)" for slow in slowest]
+        longest = f": {', '.join(shown)} took longest" if shown else ""
+        yield f"{show_count(count, 'job')} not looked at, as the time of the pass to decide was up{longest}"

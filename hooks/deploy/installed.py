@@ -1,0 +1,176 @@
+"""What is in a server of all that deploying touches: read through qmgr, and from the files that PBS made of our hooks.
+
+Two of these values, what is there and what shall be, are all that a plan is made from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+from hooks.deploy.events import ATTRIBUTES
+from hooks.pbs.qmgr_list import parse_list
+from hooks.pbs.resources import RESOURCES, Resource
+from policy.settings.site_settings import Settings, SettingsError
+
+_BUSY = "15174"
+"""PBS's number for a resource that cannot be deleted, or have other flags, as jobs, queues or vnodes have it."""
+
+_UNAUTHORIZED = "unauthorized to access hooks data"
+"""What qmgr complains of to all but root on the server's host, and then shows no hooks at all, with exit status 0."""
+
+_OWN_LINE = re.compile(r"set (?:queue \S+|server) \S+\.(?:" + "|".join(RESOURCES) + r") ")
+
+
+class Reply(NamedTuple):
+    """What qmgr said: its exit status, what it printed, and its complaints."""
+
+    status: int
+    text: str
+    complaint: str
+
+
+Qmgr = Callable[[str], Reply]
+"""Runs one qmgr command."""
+
+
+class DeployError(Exception):
+    """A step failed, or cannot be planned; the message names it, and what state the server is in now."""
+
+
+class ResourceBusyError(DeployError):
+    """A resource that is in use, by jobs above all, cannot be deleted, nor have other flags."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One of our hooks as the server has it: its event, those of :data:`hooks.deploy.events.ATTRIBUTES` that it has,
+    and the texts that were imported, None for none."""
+
+    event: str
+    attributes: Mapping[str, str]
+    script: str | None = None
+    config: str | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether PBS runs it."""
+        return self.attributes.get("enabled") == "true"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """All that deploying touches: our hooks, our resources, the lines that use these resources, who schedules (by
+    scheduler, ``True`` or ``False``), and which partition schedulers, queues and vnodes belong to.
+
+    ``partitions`` is by object as qmgr names it (``sched default``, ``queue workq``, ``node n1``); those without a
+    partition of their own are not in it. ``schedulers`` are in ``scheduling``, whoever made them.
+    """
+
+    hooks: Mapping[str, Hook] = field(default_factory=dict)
+    resources: Mapping[str, Resource] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    scheduling: Mapping[str, str] = field(default_factory=dict)
+    partitions: Mapping[str, str] = field(default_factory=dict)
+
+
+def ask(qmgr: Qmgr, line: str) -> str:
+    """What qmgr prints. Raises :class:`DeployError` with its complaint."""
+    reply = qmgr(line)
+    if _UNAUTHORIZED in reply.complaint:
+        raise DeployError(f"{' '.join(reply.complaint.split())}: do this as root, on the server's host")
+    if reply.status != 0:
+        complaint = " ".join(reply.complaint.split()) or f"qmgr ended with status {reply.status}"
+        words = line.split()
+        if words[1] == "resource" and _BUSY in complaint:
+            raise ResourceBusyError(
+                f'qmgr -c "{line}": {complaint}: PBS refuses this while a job, a queue or a vnode has'
+                f" {words[2]}, ended jobs of the history too"
+            )
+        raise DeployError(f'qmgr -c "{line}": {complaint}')
+    return reply.text
+
+
+def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
+    """What is in the server now. ``home``: its PBS_HOME; ``names``: our hooks. Raises :class:`DeployError`."""
+    listed = parse_list(ask(qmgr, "list hook @default"))
+    locks = server_locks(home)
+    if not any(lock.exists() for lock in locks):
+        raise DeployError(
+            f"{locks[0]} is not there: no PBS server has run with PBS_HOME {home}, which pbs.conf names;"
+            " allowed is the one of the server that is asked"
+        )
+    hooks = {name: _read_hook(name, listed[name], home) for name in names if name in listed}
+    resources = parse_list(ask(qmgr, "list resource"))
+    printed = ask(qmgr, "print server").splitlines()
+    schedulers = parse_list(ask(qmgr, "list sched"))
+    objects = {
+        "sched": schedulers,
+        "queue": parse_list(ask(qmgr, "list queue @default partition")),
+        "node": parse_list(ask(qmgr, "list node @default partition")),
+    }
+    return Installed(
+        hooks,
+        {
+            name: Resource(texts.get("type", ""), texts.get("flag", ""))
+            for name, texts in resources.items()
+            if name in RESOURCES
+        },
+        tuple(line for line in printed if _OWN_LINE.match(line)),
+        {name: texts.get("scheduling", "") for name, texts in schedulers.items()},
+        {
+            f"{kind} {name}": texts["partition"]
+            for kind, found in objects.items()
+            for name, texts in found.items()
+            if "partition" in texts
+        },
+    )
+
+
+def read_applied(installed: Installed) -> Settings | None:
+    """The settings that were applied last; None where no hook has any that can be read.
+
+    Where hooks have different ones, as an apply was cut off, those of the pass count, which decides.
+    """
+    hooks = sorted(installed.hooks.values(), key=lambda hook: hook.event != "periodic")
+    found = (_parse_settings(hook.config or "") for hook in hooks)
+    return next((settings for settings in found if settings is not None), None)
+
+
+def _parse_settings(text: str) -> Settings | None:
+    try:
+        return Settings.from_data(json.loads(text), "the hooks' configuration")
+    except (SettingsError, ValueError):
+        return None
+
+
+def _read_hook(name: str, texts: Mapping[str, str], home: Path) -> Hook:
+    event = texts.get("event", "")
+    # PBS shows a frequency for some hooks that have no use for one, and refuses to set it.
+    attributes = {key: texts[key] for key in ATTRIBUTES if key in texts and (key != "freq" or "periodic" in event)}
+    return Hook(event, attributes, _read_hook_file(home, name, ".PY"), _read_hook_file(home, name, ".CF"))
+
+
+def hooks_folder(home: Path) -> Path:
+    """Where a server with this PBS_HOME keeps its hooks."""
+    return home / "server_priv" / "hooks"
+
+
+def server_locks(home: Path) -> tuple[Path, ...]:
+    """The files that a running server with this PBS_HOME has locked, the primary's and that of a failover's secondary,
+    on another host; each says its server's process id, and stays."""
+    return tuple(home / "server_priv" / name for name in ("server.lock", "server.lock.secondary"))
+
+
+def _read_hook_file(home: Path, name: str, suffix: str) -> str | None:
+    path = hooks_folder(home) / (name + suffix)
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DeployError(f"{path}: {error.strerror}; hooks are root's business on the server's host") from error

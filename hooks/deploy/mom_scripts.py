@@ -1,0 +1,85 @@
+"""The scripts for the hosts that run jobs, and what a MoM's configuration has to say of them.
+
+A MoM runs them as root, so they are writable by nobody else, whatever the umask is, they are put only where nobody else
+could exchange them, and each is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from hooks.scripts.place import find_distrusted
+from policy.settings.site_settings import CHECKPOINT_ACTION_S
+
+SCRIPTS = {"checkpoint.py": 0o755, "profile.sh": 0o644}
+"""The scripts, with their modes."""
+
+_SHIPPED = Path(__file__).parents[1] / "scripts"
+_PACKAGE = "hooks.scripts."
+_ENTRY = "checkpoint"
+
+
+def install_scripts(folder: Path, pbs_exec: Path, criu: str | None) -> Iterator[str]:
+    """Write the scripts into a folder; the lines for the MoM's configuration, those for CRIU where it is named.
+
+    Raises OSError where that cannot be, ValueError for a path that a line of a MoM's configuration cannot hold, or that
+    somebody other than root could exchange.
+    """
+    for path in (str(folder), str(pbs_exec), *([criu] if criu is not None else [])):
+        if not path or not path.isprintable() or any(character in " #\"'" for character in path):
+            raise ValueError(f"{path!r}: allowed in a MoM's configuration is a path without blanks, quotes and #")
+    for place in (folder, *([Path(criu)] if criu is not None and "/" in criu else [])):
+        why = find_distrusted(place)
+        if why:
+            raise ValueError(why)
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    for name, mode in SCRIPTS.items():
+        fresh = folder / f"{name}.new"
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)
+            file.write(read_script(name))
+        fresh.replace(folder / name)
+    what = ("dump", "restore") if criu is not None else ("save", "restart")
+    words = "%jobid %sid %taskid %path" + (f" {criu}" if criu is not None else "")
+    # Isolated (-I): else Python would first run what the job's user has put into the home directory, as root.
+    run = f"{pbs_exec}/bin/pbs_python -I {folder}/{_ENTRY}.py"
+    return iter(
+        f"$action {action} {CHECKPOINT_ACTION_S} !{run} {part} {words}"
+        for action, part in zip(("checkpoint_abort", "restart"), what)
+    )
+
+
+def read_script(name: str) -> bytes:
+    """What is installed under this name: the file of :mod:`hooks.scripts`, with all that it imports from there in one
+    file, since an isolated Python looks for nothing beside the script that it runs."""
+    text = (_SHIPPED / name).read_text(encoding="utf-8")
+    if not name.endswith(".py"):
+        return text.encode("utf-8")
+    parts: dict[str, str] = {}
+    _gather(name.removesuffix(".py"), parts)
+    told = ast.get_docstring(ast.parse(text), clean=False)
+    return "\n".join([f'"""{told}"""\n\nfrom __future__ import annotations\n', *parts.values()]).encode("utf-8")
+
+
+def _gather(name: str, parts: dict[str, str]) -> None:
+    """The part of this name, after those that it imports, without its docstring and without what joins parts."""
+    text = (_SHIPPED / f"{name}.py").read_text(encoding="utf-8")
+    body, lines = ast.parse(text).body, text.splitlines()
+    joins = [node for node in body if isinstance(node, ast.ImportFrom)]
+    for node in joins:
+        if node.module is not None and node.module.startswith(_PACKAGE) and node.module[len(_PACKAGE) :] not in parts:
+            _gather(node.module[len(_PACKAGE) :], parts)
+    left_out = [body[0], *(node for node in joins if node.module == "__future__" or _is_of_package(node))]
+    for each in left_out:
+        for number in range(each.lineno - 1, each.end_lineno or each.lineno):
+            lines[number] = ""
+    parts[name] = f"# {name}.py\n\n" + "\n".join(lines).strip("\n") + "\n"
+
+
+def _is_of_package(node: ast.ImportFrom) -> bool:
+    return node.module is not None and node.module.startswith(_PACKAGE)

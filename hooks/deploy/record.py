@@ -1,0 +1,109 @@
+"""What pbsteer made in a server, and how it was before: the record by which removing leaves everything as it was found.
+
+It is written before anything is changed, and removed last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hooks.deploy.bundle import digest_of
+from hooks.deploy.installed import DeployError, Installed
+from hooks.pbs.resources import MODE, PRIORITY, RESOURCES
+
+RECORD = "installed.json"
+_FIRST_RESOURCES = frozenset({MODE, PRIORITY})
+"""Those of the versions whose record does not say which they made."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """How the server was before the first apply, and what was made since.
+
+    ``made`` are resources, ``schedulers`` those that were created, ``folders`` the names of theirs in PBS_HOME that
+    were made; ``partitions`` has for each object whose partition
+    was changed the old one, "" for none, and the new one, ``flags`` the same for resources that others had made. Who
+    schedules is not in it: what pbsteer switches it writes down itself, pass by pass
+    (:class:`hooks.control.scheduler_switch.Switched`), and an administrator may switch in between.
+    """
+
+    made: frozenset[str] = frozenset()
+    schedulers: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+    partitions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Record | None:
+        """The record in a file; None where there is none. Raises :class:`DeployError` for one that cannot be read."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            first = _FIRST_RESOURCES.difference(data.get("resources", ()))
+            return cls(
+                frozenset(data.get("made", first)),
+                frozenset(data.get("schedulers", ())),
+                frozenset(data.get("folders", ())),
+                *(
+                    {what: (str(old), str(new)) for what, (old, new) in data.get(key, {}).items()}
+                    for key in ("partitions", "flags")
+                ),
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise DeployError(
+                f"{path} cannot be read ({error}): it says which resources, schedulers and partitions pbsteer made."
+                " Move it away to go on without: while hooks are there, all resources of pbsteer's names then count as"
+                " made by it, and partitions stay as they are"
+            ) from error
+
+    def show(self) -> str:
+        """The text of the file."""
+        data: dict[str, Any] = {"made": sorted(self.made)}
+        if self.schedulers or self.partitions:
+            data.update(schedulers=sorted(self.schedulers), partitions=dict(self.partitions))
+        if self.flags:
+            data["flags"] = dict(self.flags)
+        if self.folders:
+            data["folders"] = sorted(self.folders)
+        return json.dumps(data, sort_keys=True) + "\n"
+
+
+def take_back(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
+    """The server without us, as it was before the first apply, and with those schedulers on that we have ``switched``
+    off."""
+    # Hooks without a record: theirs was lost. Where there are none either, nothing there is ours.
+    made = record.made if record is not None else RESOURCES.keys() if found.hooks else ()
+    resources = {name: resource for name, resource in found.resources.items() if name not in made}
+    for name, (old, new) in record.flags.items() if record is not None else ():
+        if name in resources and resources[name].has_flags(new):
+            resources[name] = resources[name]._replace(flag=old)
+    lines = tuple(line for line in found.lines if any(f".{resource} " in line for resource in resources))
+    scheduling = {name: "True" if name in switched else now for name, now in found.scheduling.items()}
+    if record is None:
+        return Installed({}, resources, lines, scheduling, found.partitions)
+    ours = frozenset() if keep_partition else record.schedulers
+    gone = {f"sched {name}" for name in ours}
+    partitions = {what: now for what, now in found.partitions.items() if what not in gone}
+    for what, (old, new) in () if keep_partition else record.partitions.items():
+        # What somebody else has changed since is theirs.
+        if partitions.get(what) == new:
+            partitions.pop(what)
+            partitions.update({what: old} if old else {})
+    scheduling = {name: now for name, now in scheduling.items() if name not in ours}
+    return Installed({}, resources, lines, scheduling, partitions)
+
+
+def demand_ours(found: Installed, record: Record | None) -> None:
+    """Raise :class:`DeployError` for a hook of our name that somebody else made: without a record nothing of it could
+    be put back."""
+    for name, hook in found.hooks.items() if record is None else ():
+        if hook.script is not None and not digest_of(hook.script):
+            raise DeployError(
+                f"hook {name} is there already, and its script is not pbsteer's: whoever made it has to give it another"
+                f" name, or to delete it, qmgr -c 'delete hook {name}'"
+            )

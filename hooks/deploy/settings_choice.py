@@ -1,0 +1,92 @@
+"""Which settings an apply brings, and what they change: those that are given, else those that the hooks have already.
+
+The built-in ones come only where there are none, or where somebody asks for them: what an administrator has applied is
+never lost by applying again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+from hooks.deploy.installed import DeployError, Installed, read_applied
+from policy.settings.site_settings import Settings
+
+BUILT_IN = "the built-in ones"
+_NONE = "none"
+
+
+class Change(NamedTuple):
+    """A key of the settings, with its old and its new value as an administrator reads them."""
+
+    key: str
+    old: str
+    new: str
+
+
+class Chosen(NamedTuple):
+    """The settings to apply. ``source`` says whose they are, in words; ``changes`` is what they change of those that
+    are applied, or of the built-in ones where none are (``first``)."""
+
+    settings: Settings
+    source: str
+    changes: tuple[Change, ...]
+    first: bool
+
+    def show(self) -> Iterator[str]:
+        """As an administrator reads it."""
+        yield f"# settings: {self.source}"
+        if not self.first and not self.changes:
+            yield "#   nothing changes in them"
+        elif self.changes:
+            yield f"#   {'other than built in' if self.first else 'changed'}:"
+        yield from (f"#   {change.key}: {change.old} -> {change.new}" for change in self.changes)
+
+    def to_data(self) -> dict[str, Any]:
+        """The same as plain data for JSON."""
+        return {
+            "source": self.source,
+            "first": self.first,
+            "changes": {change.key: {"old": change.old, "new": change.new} for change in self.changes},
+        }
+
+
+def choose(found: Installed, given: Settings | None, source: str) -> Chosen:
+    """The settings for a server in which ``found`` is. ``given``: those that somebody named, with their ``source``.
+
+    Raises :class:`DeployError` where none are given and those of the hooks cannot be read.
+    """
+    applied = read_applied(found)
+    if given is None and applied is None and any(hook.config for hook in found.hooks.values()):
+        raise DeployError(
+            "the settings that the hooks have cannot be read by this version: name a file with --settings, or ask for"
+            " the built-in ones with --defaults"
+        )
+    if given is not None:
+        settings = given
+    elif applied is not None:
+        settings, source = applied, "those that the hooks have already"
+    else:
+        settings, source = Settings(), f"{BUILT_IN}, as none have been applied yet"
+    return Chosen(settings, source, tuple(_compare(applied or Settings(), settings)), applied is None)
+
+
+def _compare(old: Settings, new: Settings) -> Iterator[Change]:
+    for table in fields(Settings):
+        before, after = getattr(old, table.name), getattr(new, table.name)
+        if is_dataclass(before):
+            for key in fields(before):
+                was, now = getattr(before, key.name), getattr(after, key.name)
+                if was != now:
+                    yield Change(f"{table.name}.{key.name}", _show(was), _show(now))
+        elif before != after:
+            # Queues of a simulated cluster, which hooks have no use for: how many says enough.
+            yield Change("queue", f"{len(before)} described", f"{len(after)} described")
+
+
+def _show(value: Any) -> str:
+    """As ``pbsteer check --keys`` shows it, and TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _NONE if value in (None, "") else str(value)

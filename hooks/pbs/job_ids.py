@@ -1,0 +1,90 @@
+"""Job ids, job states and array indices as PBS writes them.
+
+Hooks that need no more of a job than these load no other module for it."""
+
+from __future__ import annotations
+
+import re
+
+from hooks.pbs.status import Attributes
+
+NO_CHECKPOINT = "n"
+"""What ``Checkpoint`` says of a job that must not be checkpointed (``qsub -c n``)."""
+
+
+_DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
+"""What PBS adds at the end of the comment of a running job that it is told to delete, at once (``req_deletejob2`` calls
+``update_job_finish_comment``). Users cannot set comments, but words of theirs may be quoted in one."""
+
+
+_SUBJOB = re.compile(r"\[([0-9]+)\]")
+
+
+_MOST_SUBJOBS = 1_000_000
+
+
+def is_subjob(job_id: str) -> bool:
+    """Whether the id names one subjob of an array, ``12[3].server``."""
+    return _SUBJOB.search(job_id) is not None
+
+
+def parent_of(job_id: str) -> str:
+    """The id of the array that a subjob belongs to."""
+    return _SUBJOB.sub("[]", job_id, count=1)
+
+
+def may_have_runs(job_id: str, state: str) -> bool:
+    """Whether subjobs of this array may run. One that is held, or has a start time again, keeps those that run."""
+    return "[]" in job_id and state != "Q"
+
+
+def index_of(job_id: str) -> int | None:
+    """The index of a subjob, 3 of ``12[3].server``; None for any other job."""
+    index = _SUBJOB.search(job_id)
+    return int(index.group(1)) if index else None
+
+
+def is_running(texts: Attributes) -> bool:
+    """Whether the job holds vnodes: it runs, starts, or exits."""
+    return texts.get("job_state", "") in ("R", "E")
+
+
+def was_deleted(texts: Attributes) -> bool:
+    """Whether somebody has PBS delete the running job, which may take its program, and PBS's patience, a while yet."""
+    return _DELETED.search(texts.get("comment", "")) is not None
+
+
+def read_start_s(texts: Attributes) -> float | None:
+    """When the job's run began; None where it does not run (PBS keeps the time of the last run of a held job)."""
+    return _read_seconds(texts.get("stime", "")) if is_running(texts) else None
+
+
+def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
+    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and nothing are none."""
+    indices: list[int] = []
+    for part in filter(None, text.strip().strip("-").split(",")):
+        bounds, _, step = part.partition(":")
+        first, _, last = bounds.partition("-")
+        numbers = [first, last or first, step or "1"]
+        if not all(n.isascii() and n.isdigit() for n in numbers) or int(numbers[2]) < 1:
+            unread.append(f"array_indices_remaining is {text[:80]!r}")
+            return ()
+        low, high, every = (int(n) for n in numbers)
+        if (high - low) // every + len(indices) > _MOST_SUBJOBS:
+            unread.append(f"array_indices_remaining {text[:80]!r} has more than {_MOST_SUBJOBS:,} subjobs")
+            return ()
+        indices.extend(range(low, high + 1, every))
+    return tuple(indices)
+
+
+def _read_seconds(text: str) -> float | None:
+    """Seconds since 1970; None where the text is no such number, or 0."""
+    return float(text) if text.isascii() and text.isdigit() and text.strip("0") else None
+
+
+_TO_BE_RESUMED = "45"
+
+
+def waits_to_resume(texts: Attributes) -> bool:
+    """Whether a suspended job is one that somebody has resumed, so that PBS's scheduler is to do it."""
+    return texts.get("job_state", "") == "S" and texts.get("substate", "") == _TO_BE_RESUMED

@@ -1,0 +1,108 @@
+"""What the pass writes on a victim itself: for whom it goes, when it was asked, whether it is held, what it has saved.
+
+It is the job's ``estimated.site``, which only managers set, which PBS takes for running jobs too, keeps over requeues
+and restarts of the server, and drops with the job: so no file of ours has to survive for a victim to be let go again.
+The resource is PBS's own, since a server breaks down over a job whose ``estimated`` has a resource that was deleted.
+PBS alters no subjob, so the marks of subjobs are on their array.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Optional
+
+MARK_ATTRIBUTE, MARK_RESOURCE = "estimated", "site"
+MARK_KEY = f"{MARK_ATTRIBUTE}.{MARK_RESOURCE}"
+"""Where a job's attributes have the mark."""
+
+_OURS = "pbsteer "
+_BETWEEN = "; "
+_INDEX = re.compile(r"\[([0-9]{1,9})\]")
+_WORDS = {"for": "beneficiary", "how": "how", "why": "why"}
+_WHOLE = re.compile(r"-?[0-9]{1,15}")
+_TIMES = {"asked": "asked_s", "until": "until_s", "saved": "saved_s", "then": "then_s"}
+
+
+class Mark(NamedTuple):
+    """What is known of a victim, in seconds (times since 1970).
+
+    ``beneficiary`` is the job it was asked to go for at ``asked_s``, ``how`` by which method
+    (:mod:`hooks.checkpoint.ask_to_save`), with time to save until ``until_s``; ``held`` tells that it is held, by us,
+    until that job runs. ``why`` is the reason where the request was withdrawn, at ``until_s``
+    (:mod:`hooks.checkpoint.withdrawn_requests`). ``saved_s`` is what runs before that one had saved (see
+    :class:`policy.model.cluster.Job`), ``then_s`` what is saved once that run is over.
+    """
+
+    beneficiary: str = ""
+    how: str = ""
+    asked_s: int = 0
+    until_s: int = 0
+    saved_s: int = 0
+    then_s: int = 0
+    held: bool = False
+    why: str = ""
+
+    def is_of_run(self, start_s: float | None) -> bool:
+        """Whether the run that began at ``start_s`` was asked, rather than an earlier one of the same job."""
+        return bool(self.asked_s) and start_s is not None and start_s <= self.asked_s
+
+    def saved_before(self, start_s: float | None) -> float:
+        """What is saved of a job that waits (``start_s`` None), or was saved when the run at ``start_s`` began."""
+        # Of a hundred thousand jobs hardly any has saved something: these share the one 0.0.
+        return float(self.saved_s if self.is_of_run(start_s) else self.then_s) or 0.0
+
+
+Marks = Mapping[Optional[int], Mark]
+"""The marks of a job under None, and those of an array's subjobs by index."""
+
+
+def is_own_mark(text: str) -> bool:
+    """Whether this was written by a pass, whether or not it makes sense."""
+    return text.startswith(_OURS)
+
+
+def read_marks(texts: Mapping[str, str]) -> dict[int | None, Mark]:
+    """The marks in a job's attributes. Never raises: what is not ours, or makes no sense, is no mark."""
+    text = texts.get(MARK_KEY, "")
+    if not is_own_mark(text):
+        return {}
+    marks: dict[int | None, Mark] = {}
+    for entry in text[len(_OURS) :].split(_BETWEEN):
+        words = entry.split(" ")
+        index = _INDEX.fullmatch(words[0])
+        mark = _read_mark(words[1:] if index else words)
+        if mark is not None:
+            marks[int(index.group(1)) if index else None] = mark
+    return marks
+
+
+def show_marks(marks: Marks) -> str:
+    """The text to write; empty where there is nothing to say."""
+    entries = [
+        (f"[{index}] " if index is not None else "") + _show_mark(marks[index])
+        for index in sorted(marks, key=lambda index: -1 if index is None else index)
+        if marks[index] != Mark()
+    ]
+    return _OURS + _BETWEEN.join(entries) if entries else ""
+
+
+def _read_mark(words: list[str]) -> Mark | None:
+    said: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if word == "held":
+            said["held"] = True
+        elif name in _WORDS and value:
+            said[_WORDS[name]] = value
+        elif name in _TIMES and _WHOLE.fullmatch(value):
+            said[_TIMES[name]] = int(value)
+        else:
+            return None
+    return Mark(**said)
+
+
+def _show_mark(mark: Mark) -> str:
+    said = {**_WORDS, **_TIMES}
+    words = [f"{name}={getattr(mark, field)}" for name, field in said.items() if getattr(mark, field)]
+    return " ".join([*words, *(["held"] if mark.held else [])])

@@ -1,0 +1,44 @@
+"""Requests to the server made one after another while there is time: each stands alone, and what went wrong is kept."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable
+
+from hooks.pbs.client import IflError
+
+
+class Budget:
+    """Seconds until a deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+
+    def left_s(self) -> float:
+        """Seconds left; 0 or less when the time is up."""
+        return self._deadline - time.monotonic()
+
+    def leave(self, seconds: float) -> None:
+        """Put the deadline off where fewer seconds than these are left."""
+        self._deadline = max(self._deadline, time.monotonic() + seconds)
+
+
+class Errands:
+    """What came of the requests so far: ``failures`` are sentences, ``put_off`` counts what there was no time for."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.failures: list[str] = []
+        self.put_off = 0
+
+    def run(self, request: Callable[[], None]) -> bool:
+        """Make a request if there is time left; whether the server did it."""
+        if self._budget.left_s() <= 0:
+            self.put_off += 1
+            return False
+        try:
+            request()
+        except IflError as error:
+            self.failures.append(str(error))
+            return False
+        return True

@@ -1,0 +1,62 @@
+"""What passes would have done where they only watch, counted by episode: a job that would be started, or preempted, in
+twenty passes in a row is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from hooks.store.state_dir import EPISODES, State
+from policy.plan.plan import Plan
+
+
+class Episodes(NamedTuple):
+    """Since ``since_s``, which is when any queue's mode changed last: how many episodes of starts and of preemptions
+    there were. ``starting`` and ``preempting`` are the jobs of those that the last pass saw going on."""
+
+    since_s: float
+    modes: Mapping[str, str]
+    starts: int = 0
+    preempts: int = 0
+    starting: frozenset[str] = frozenset()
+    preempting: frozenset[str] = frozenset()
+
+    def seen(
+        self, plan: Plan, modes: Mapping[str, str], started: Collection[str], emptied: Collection[str]
+    ) -> Episodes:
+        """With what one more pass would have done; ``started`` and ``emptied`` are the queues in which it did start
+        jobs, and preempt them."""
+        then = self if self.modes == dict(modes) else Episodes(plan.time_s, dict(modes))
+        starting = frozenset(start.id for start in plan.starts if start.job.queue not in started)
+        preempting = frozenset(preempt.id for preempt in plan.preempts if preempt.run.job.queue not in emptied)
+        return then._replace(
+            starts=then.starts + len(starting - then.starting),
+            preempts=then.preempts + len(preempting - then.preempting),
+            starting=starting,
+            preempting=preempting,
+        )
+
+    def told(self) -> dict[str, Any]:
+        """For the journal and the console."""
+        return {"since_s": self.since_s, "starts": self.starts, "preempts": self.preempts}
+
+    def write(self, state: State) -> None:
+        """Put them on disk. Raises OSError where the disk does not take it."""
+        jobs = {"starting": sorted(self.starting), "preempting": sorted(self.preempting)}
+        state.publish(EPISODES, {**self._asdict(), "modes": dict(self.modes), **jobs}, shared=False)
+
+    @classmethod
+    def read(cls, state: State, now_s: float) -> Episodes:
+        """What the last pass wrote; none yet, counted from now on, where that cannot be read."""
+        data = state.read_published(EPISODES)
+        try:
+            return cls(
+                float(data["since_s"]),
+                dict(data["modes"]),
+                int(data["starts"]),
+                int(data["preempts"]),
+                frozenset(data["starting"]),
+                frozenset(data["preempting"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            return cls(now_s, {})

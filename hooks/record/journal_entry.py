@@ -1,0 +1,137 @@
+"""A pass in plain data, for the journal and the console: what was decided, what came of it, what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hooks.act.apply_plan import Effects, Powers
+from hooks.control.decision_deadline import Slow
+from hooks.record.dry_run_counts import Episodes
+from hooks.translate.snapshot import Translation
+from policy.explain.longest_walltime import Longest
+from policy.model.cluster import Job
+from policy.plan.plan import Plan
+from policy.reasons.reason import Reason
+from policy.settings.site_settings import Settings
+
+_MOST_SENTENCES = 50
+_OF_A_WAIT = ("code", "numbers", "sentence")
+
+
+class Timing(NamedTuple):
+    """Seconds that the parts of a pass took."""
+
+    read_s: float
+    decide_s: float
+    act_s: float
+
+
+def describe_pass(
+    plan: Plan,
+    translation: Translation,
+    settings: Settings,
+    powers: Powers,
+    effects: Effects,
+    episodes: Episodes,
+    timing: Timing,
+    notes: Sequence[str],
+    passing: Sequence[str] = (),
+    slowest: Sequence[Slow] = (),
+    paused: str = "",
+) -> dict[str, Any]:
+    """One line of the journal. ``acted`` says for which queues the starts were carried out, ``preempted_in`` for which
+    the preemptions; for the others it only says what would have been done, which ``would`` counts by episode.
+    ``notes`` are sentences for the administrator, ``passing`` those of them that are over with a later pass;
+    ``slowest`` are the jobs that took most of the time to decide, ``paused`` is the sentence on a pause."""
+    snapshot = translation.snapshot
+    return {
+        "time_s": plan.time_s,
+        "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
+        "slowest": [{**slow._asdict(), "seconds": round(slow.seconds, 4)} for slow in slowest],
+        "modes": dict(translation.modes),
+        "acted": sorted(powers.start),
+        "preempted_in": sorted(powers.preempt),
+        "would": episodes.told(),
+        "waiting": len(snapshot.jobs),
+        "running": len(snapshot.runs),
+        "idle_cores": snapshot.idle_cores(),
+        "starts": [
+            {
+                "job": start.id,
+                "queue": start.job.queue,
+                "user": start.job.user,
+                "cores": start.job.cores,
+                "exec_vnode": start.placement.exec_vnode(),
+                "backfilled": start.backfilled,
+                **(_tell(start.why, start.job, plan.time_s) if start.why is not None else {}),
+            }
+            for start in plan.starts
+        ],
+        "preempts": [
+            {
+                "job": preempt.id,
+                "queue": preempt.run.job.queue,
+                "user": preempt.run.job.user,
+                "cores": preempt.run.job.cores,
+                "beneficiary": preempt.beneficiary,
+                "again": preempt.again,
+                **_tell(preempt.reason, preempt.run.job, plan.time_s),
+            }
+            for preempt in plan.preempts
+        ],
+        "estimates": [
+            {"job": estimate.id, "at_s": _finite(estimate.at_s), "promised_s": _finite(estimate.promised_s)}
+            for estimate in plan.estimates
+        ],
+        "moved": [
+            {
+                "job": moved.id,
+                "was_s": moved.was_s,
+                "at_s": moved.at_s,
+                "beneficiary": moved.beneficiary,
+            }
+            for moved in plan.moved
+        ],
+        "waits": _count_waits(plan, Longest(snapshot.world(), plan, settings)),
+        "started": list(effects.started),
+        "asked": list(effects.asked),
+        "requeued": list(effects.requeued),
+        "released": list(effects.released),
+        "withdrawn": dict(effects.withdrawn),
+        "comments": effects.comments,
+        "failures": list(effects.failures[:_MOST_SENTENCES]),
+        "put_off": effects.put_off,
+        "unstarted": list(effects.unstarted[:_MOST_SENTENCES]),
+        "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
+        "passing": list(passing),
+        "paused": paused,
+        "noted": len(notes) + len(translation.problems),
+    }
+
+
+def _tell(reason: Reason, job: Job, now_s: float) -> Mapping[str, object]:
+    """The reason's code and numbers, and its sentence as ``why``."""
+    told = reason.as_json(job, now_s)
+    return {"code": told["code"], "numbers": told["numbers"], "why": told["sentence"]}
+
+
+def _count_waits(plan: Plan, longest: Longest) -> list[Mapping[str, object]]:
+    """How many jobs wait for each kind of reason, with one of them as the example."""
+    counts: dict[str, int] = {}
+    examples: dict[str, tuple[Job, Reason]] = {}
+    for wait in plan.waits:
+        code = wait.reason.code
+        counts[code] = counts.get(code, 0) + len(wait.jobs)
+        if code not in examples and wait.jobs:
+            examples[code] = (wait.jobs[0], wait.reason)
+    waits: list[Mapping[str, object]] = []
+    for code in sorted(examples, key=lambda code: (-counts[code], code)):
+        job, reason = examples[code]
+        told = reason.as_json(job, plan.time_s, longest.numbers(job, reason))
+        waits.append({"jobs": counts[code], "example": job.id, **{key: told[key] for key in _OF_A_WAIT}})
+    return waits
+
+
+def _finite(seconds: float) -> float | None:
+    return None if seconds == float("inf") else seconds

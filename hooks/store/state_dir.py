@@ -1,0 +1,283 @@
+"""What pbsteer keeps on disk: one folder in PBS_HOME with the ledgers, the journal, and what is published.
+
+Files are replaced whole (write, flush to disk, rename, flush the folder), so a kill at any point leaves the old or the
+new one. The ledger is root's; the journal and the last pass may be read by a group. Nothing here is read for deciding
+but the ledger and which runs the last pass saw; a ledger that cannot be read is put aside, never guessed at, and so is
+whatever stands in a file's place and is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import grp
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from policy.model.ledger import Ledger, LedgerError
+
+FOLDER = "pbsteer"
+LEDGER = "ledger.json"
+OBSERVED_LEDGER = "ledger-observed.json"
+SUMMARY = "summary.json"
+RUNS = "runs.json"
+SCHEDULERS = "schedulers.json"
+PRIORITIES = "priorities.json"
+PASSES = "passes.json"
+EPISODES = "episodes.json"
+CHANGES = "changes.jsonl"
+ALERTS = "alerts.json"
+ALERT_COMMAND = "alert-command.json"
+LAST_PASS = "last-pass.json"  # noqa: S105 - a pass over the server
+_LOCK = "lock"
+_JOURNAL = re.compile(r"journal-([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9]+)\.jsonl")
+_JOURNAL_BYTES = 16 << 20
+
+
+class StateError(Exception):
+    """The folder or a file in it cannot be used; the message names it."""
+
+
+class SecondWriterError(StateError):
+    """Another process is writing to the folder right now."""
+
+
+def state_folder(pbs_home: str) -> Path:
+    """Where pbsteer keeps its files, for a server with this PBS_HOME."""
+    return Path(pbs_home) / FOLDER
+
+
+class State:
+    """The folder at ``path``, readable for ``group`` where one is named. Made when first written to."""
+
+    def __init__(self, path: Path, group: str = "") -> None:
+        self.path = path
+        self._group = group
+        self._lock: int | None = None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder against a second writer. Raises :class:`SecondWriterError` where there is one."""
+        self._make_folder()
+        lock = _open_own(self.path / _LOCK, os.O_RDWR)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise SecondWriterError(f"{self.path}: another pass is writing here ({error.strerror})") from error
+            self._lock = lock
+            yield
+        finally:
+            self._lock = None
+            # For the copies of child processes too, which closing alone would not end.
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            os.close(lock)
+
+    def find_group_problem(self) -> str:
+        """A sentence where the group that may read does not exist on this host; else empty."""
+        if self._group and self._group_id() is None:
+            return f"no group {self._group!r} on this host: nobody but root may read the journal"
+        return ""
+
+    def release_lock(self) -> None:
+        """For a child process: let go of its copy of the lock, which would outlive a parent that is killed."""
+        if self._lock is not None:
+            os.close(self._lock)
+
+    # The ledger
+
+    def load_ledger(self, name: str = LEDGER) -> tuple[Ledger, str]:
+        """The ledger, and a sentence where the file could not be used: it is then put aside, and an empty one begun."""
+        path = self.path / name
+        try:
+            return Ledger.from_data(json.loads(path.read_text(encoding="utf-8"))), ""
+        except FileNotFoundError:
+            return Ledger(), ""
+        except (LedgerError, ValueError, RecursionError, IsADirectoryError) as error:
+            aside = _put_aside(path)
+            return Ledger(), f"{path} cannot be used ({error}); it is now {aside.name}, and an empty ledger is begun"
+
+    def save_ledger(self, ledger: Ledger, name: str = LEDGER) -> None:
+        """Replace the ledger. Raises OSError where the disk does not take it."""
+        self.replace(name, json.dumps(ledger.to_data(), sort_keys=True), shared=False)
+
+    # What is published
+
+    def publish(self, name: str, data: Mapping[str, Any], *, shared: bool) -> None:
+        """Replace a published file; ``shared`` ones may be read by the group."""
+        self.replace(name, json.dumps(data), shared=shared)
+
+    def read_published(self, name: str) -> dict[str, Any]:
+        """A published file; empty where there is none that can be read."""
+        try:
+            data = json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
+    def age_s(self, name: str, now_s: float) -> float | None:
+        """Seconds since a published file was written; None where there is none that can be seen."""
+        try:
+            return now_s - (self.path / name).stat().st_mtime
+        except OSError:
+            return None
+
+    # The journal
+
+    def write_journal(self, entry: Mapping[str, Any], day: str, keep_days: int) -> None:
+        """Append one line to the journal of ``day`` (YYYY-MM-DD), and remove the files of all but the last days."""
+        path = self._journal_file(day)
+        fresh = not path.exists()
+        line = (json.dumps(entry) + "\n").encode("ascii")
+        descriptor = _open_own(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            self._share(descriptor, shared=True)
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+        if fresh:
+            days = sorted({day for day, _, _ in self._journals()})
+            for old_day, _, old in self._journals():
+                if old_day in days[:-keep_days]:
+                    old.unlink()
+
+    def read_journal(self, count: int) -> list[dict[str, Any]]:
+        """The last ``count`` passes, oldest first; lines that were cut off are left out."""
+        entries: list[dict[str, Any]] = []
+        for path in reversed(self.journal_files()):
+            lines = path.read_bytes().splitlines()
+            for line in reversed(lines):
+                with contextlib.suppress(ValueError):
+                    entries.append(json.loads(line))
+                if len(entries) == count:
+                    return entries[::-1]
+        return entries[::-1]
+
+    def journal_files(self) -> list[Path]:
+        """The journal's files, oldest first."""
+        return [path for _, _, path in self._journals()]
+
+    def _journals(self) -> list[tuple[str, int, Path]]:
+        found = []
+        for path in self.path.glob("journal-*.jsonl"):
+            match = _JOURNAL.fullmatch(path.name)
+            if match and path.is_file():
+                found.append((match.group(1), int(match.group(2)), path))
+        return sorted(found)
+
+    def _journal_file(self, day: str) -> Path:
+        """The day's last file, or the next one where that is full or was cut off in the middle of a line."""
+        numbers = [number for of_day, number, _ in self._journals() if of_day == day]
+        number = numbers[-1] if numbers else 1
+        path = self.path / f"journal-{day}.{number}.jsonl"
+        if path.is_file() and (path.stat().st_size > _JOURNAL_BYTES or not _ends_whole(path)):
+            path = self.path / f"journal-{day}.{number + 1}.jsonl"
+        return path
+
+    # The shared audit
+
+    def append(self, name: str, lines: bytes, *, full_bytes: int) -> None:
+        """Append whole lines to a file that the group may read, and see them on the disk; made where there is none.
+
+        One that is full gets the time into its name first. Raises OSError.
+        """
+        path = self.path / name
+        if path.is_file() and path.stat().st_size > full_bytes:
+            aside = path.with_name(f"{path.stem}-{time.strftime('%Y%m%dT%H%M%S')}{path.suffix}")
+            if not aside.exists():
+                path.replace(aside)
+        begin = b"" if not lines or not path.is_file() or _ends_whole(path) else b"\n"
+        descriptor = _open_own(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            self._share(descriptor, shared=True)
+            os.write(descriptor, begin + lines)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    # Files
+
+    def _make_folder(self) -> None:
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise StateError(f"{self.path}: {error.strerror}") from error
+        try:
+            group = self._group_id()
+            if group is not None:
+                os.fchown(descriptor, -1, group)
+            os.fchmod(descriptor, 0o700 if group is None else 0o750)
+        finally:
+            os.close(descriptor)
+
+    def replace(self, name: str, text: str, *, shared: bool = False) -> None:
+        """Replace a file of the folder whole; ``shared`` ones may be read by the group. Raises OSError."""
+        fresh = self.path / f".{name}.new"
+        descriptor = _open_own(fresh, os.O_WRONLY | os.O_TRUNC)
+        try:
+            self._share(descriptor, shared=shared)
+            with os.fdopen(descriptor, "w", encoding="utf-8", closefd=False) as file:
+                file.write(text)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        try:
+            fresh.replace(self.path / name)
+        except IsADirectoryError:
+            _put_aside(self.path / name)
+            fresh.replace(self.path / name)
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _share(self, descriptor: int, *, shared: bool) -> None:
+        group = self._group_id() if shared else None
+        if group is not None:
+            os.fchown(descriptor, -1, group)
+            os.fchmod(descriptor, 0o640)
+        else:
+            os.fchmod(descriptor, 0o600)
+
+    def _group_id(self) -> int | None:
+        """The group's number; None where no group is named or the host does not know it."""
+        if not self._group:
+            return None
+        try:
+            return grp.getgrnam(self._group).gr_gid
+        except KeyError:
+            return None
+
+
+def _open_own(path: Path, flags: int) -> int:
+    """Open a file for writing, made where there is none; a folder or a link to nowhere in its place is put aside."""
+    flags |= os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except (IsADirectoryError, FileNotFoundError):
+        _put_aside(path)
+        return os.open(path, flags, 0o600)
+
+
+def _put_aside(path: Path) -> Path:
+    """Give what stands there another name, and return that; an earlier file of that name gives way."""
+    aside, number = path.with_suffix(f".unreadable{path.suffix}"), 1
+    while aside.is_dir() or (path.is_dir() and os.path.lexists(aside)):
+        number += 1
+        aside = path.with_suffix(f".unreadable-{number}{path.suffix}")
+    return path.replace(aside)
+
+
+def _ends_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"

@@ -1,0 +1,79 @@
+"""Dedicated time: a scheduler's ``dedicated_time`` file to the windows in which its queues start no jobs.
+
+In dedicated time only the queues run jobs whose names begin with ``dedicated_prefix``, and these at no other time
+(Administrator's Guide, "Dedicated Time"). Times are local to the host.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from policy.model.cluster import UNLIMITED_S, Window
+
+DEDICATED, OTHER = "dedicated time", "time that is not dedicated"
+
+_USUAL_PREFIX = "ded"
+_CENTURY, _TURN = 100, 90
+_LINE = re.compile(r"\s*(\d+)/(\d+)/(\d+)\s+(\d+):(\d+)\s+(\d+)/(\d+)/(\d+)\s+(\d+):(\d+)\s*(?:#.*)?$")
+_SHOWN = 80
+
+
+class DedicatedTime(NamedTuple):
+    """The times in order, none overlapping another, and the first line that cannot be read (empty where all can)."""
+
+    times: tuple[tuple[float, float], ...]
+    unread: str
+
+
+def read_dedicated_time(text: str) -> DedicatedTime:
+    """The times of a ``dedicated_time`` file: lines of ``MM/DD/YYYY HH:MM MM/DD/YYYY HH:MM``, and comments."""
+    times: list[tuple[float, float]] = []
+    unread = ""
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip()[0] in "#*":
+            continue
+        match = _LINE.match(line)
+        numbers = [int(number) for number in match.groups()] if match else []
+        try:
+            start_s, end_s = (_local_s(numbers[:5]), _local_s(numbers[5:])) if numbers else (0.0, 0.0)
+        except (ValueError, OverflowError):
+            start_s = end_s = 0.0
+        if start_s < end_s:
+            times.append((start_s, end_s))
+        else:
+            unread = unread or line.strip()[:_SHOWN]
+    merged: list[tuple[float, float]] = []
+    for start_s, end_s in sorted(times):
+        if merged and start_s <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end_s, merged[-1][1]))
+        else:
+            merged.append((start_s, end_s))
+    return DedicatedTime(tuple(merged), unread)
+
+
+def is_dedicated(queue: str, config: Mapping[str, list[str]]) -> bool:
+    """Whether the queue is one for dedicated time, by the options of its scheduler's ``sched_config``."""
+    prefix = config.get("dedicated_prefix", [_USUAL_PREFIX])[-1]
+    return bool(prefix) and queue.startswith(prefix)
+
+
+def close_queue(times: DedicatedTime, dedicated: bool) -> tuple[Window, ...]:
+    """The windows in which a queue that is for dedicated time, or one that is not, runs no jobs."""
+    if not dedicated:
+        return tuple(Window(start_s, end_s, DEDICATED) for start_s, end_s in times.times)
+    bounds = [0.0, *(bound for span in times.times for bound in span), UNLIMITED_S]
+    return tuple(Window(start_s, end_s, OTHER) for start_s, end_s in zip(bounds[::2], bounds[1::2]))
+
+
+def _local_s(numbers: list[int]) -> float:
+    """Seconds since 1970 of month, day, year, hour and minute; two digits of a year below 90 are of this century.
+
+    Raises ValueError or OverflowError for a time that is none.
+    """
+    month, day, year, hour, minute = numbers
+    if year < _CENTURY:
+        year += 1900 if year >= _TURN else 2000
+    return time.mktime(time.strptime(f"{year}-{month}-{day} {hour}:{minute}", "%Y-%m-%d %H:%M"))

@@ -1,0 +1,241 @@
+"""Jobs: attribute texts to what waits and what runs.
+
+A job that must not start whatever is free (held, dependent, moving, suspended), and one of which something cannot be
+read, is blocked with the reason: it stays where it is, it is shown, and nobody acts on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from hooks.pbs.job_ids import (
+    NO_CHECKPOINT,
+    _read_seconds,
+    index_of,
+    is_running,
+    read_indices,
+    read_start_s,
+    waits_to_resume,
+)
+from hooks.pbs.job_mark import Mark, read_marks
+from hooks.pbs.resources import OWN_SELECT, PLACE, WISHES
+from hooks.pbs.status import Attributes, read_whole
+from hooks.pbs.striped_select import own_place
+from hooks.translate.preferences import NO_WISHES, Wishes, read_wishes
+from hooks.translate.queues import Report
+from policy.eligibility.request_bounds import find_excess
+from policy.model.allocation import Placement, PlacementError, parse_exec_vnode
+from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.request import Chunk, Request, RequestError, parse_request
+from policy.model.units import UnitError, parse_duration_s, parse_resource
+from policy.settings.queues import MOST_PRIORITY
+from policy.settings.site_settings import RankingSettings, Settings
+
+_WAITING = {
+    "T": "it is being moved or its files are being brought",
+    "S": "it is suspended: whoever suspended it has to resume it",
+    "U": "it is suspended, as the owner of its workstation is using it",
+}
+_HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
+_ENVIRONMENTS = frozenset({"aoe", "eoe"})
+"""Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
+_SEQUENCE = re.compile(r"[0-9]+")
+_OWN_SELECT = f"Resource_List.{OWN_SELECT}"
+_PLACE = f"Resource_List.{PLACE}"
+_WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
+
+
+@lru_cache(maxsize=8192)
+def _parse_duration_s(text: str) -> float:
+    return float(parse_duration_s(text))
+
+
+def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
+    """One job or job array as it was asked for. Never raises: what cannot be read blocks the job.
+
+    PBS keeps nothing of what a job had used before it was requeued, so saved is what its mark says. Subjobs share the
+    array's one entry, so nothing counts as saved of those.
+    """
+    queue = texts.get("queue", "")
+    unread: list[str] = []
+    excess = find_excess(texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", ""), settings.submission)
+    request = _without_chunks(texts) if excess else _read_request(texts, consumables, unread)
+    pinned = _read_pinned(texts, unread)
+    if pinned.spots:
+        request = _request_of(pinned, request)
+    estimate_s = _read_estimate(texts, unread)
+    wishes = _read_wishes(texts, settings.ranking)
+    unread += wishes.unread
+    subjobs = read_indices(texts.get("array_indices_remaining", ""), unread) if "[]" in job_id else None
+    if unread:
+        report(queue, f"job {job_id}: {'; '.join(unread)}")
+    not_before_s = _read_seconds(texts.get("Execution_Time", ""))
+    priority, own_priority = _read_priorities(texts, settings)
+    mark = read_marks(texts).get(None, Mark())
+    number = _SEQUENCE.match(job_id)
+    return Job(
+        job_id,
+        texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0],
+        request,
+        queue,
+        _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,
+        estimate_s,
+        group=texts.get("egroup", ""),
+        project=texts.get("project", ""),
+        priority=priority,
+        rerunable=texts.get("Rerunable", "True") == "True",
+        blocked=f"{unread[0]}, which cannot be read"
+        if unread
+        else _read_block(texts, not_before_s, mark) or excess or _unable(request),
+        not_before_s=not_before_s,
+        subjobs=subjobs,
+        name=texts.get("Job_Name", ""),
+        sequence=int(number.group()) if number else 0,
+        saves=read_saves(texts.get("Checkpoint", ""), wishes, array=subjobs is not None),
+        saved_s=mark.saved_before(read_start_s(texts)),
+        deferrable=wishes.deferrable,
+        application=wishes.application,
+        rank=wishes.rank,
+        layout=wishes.layout,
+        pinned=pinned.vnodes,
+        own_priority=own_priority,
+    )
+
+
+def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
+    """The job's priority among everybody's jobs, which managers set, and among its owner's, which its owner sets. PBS
+    does not tell who has set ``Priority``, so it counts as the owner's."""
+    of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
+    priority = read_whole(texts.get("Priority", ""), 0)
+    kind = settings.order.user_priority
+    if kind == "all":
+        return of_manager + priority, 0
+    return of_manager, priority if kind == "within-user" else 0
+
+
+def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Report) -> Run | None:
+    """One job, or one subjob of the array ``job``, that holds vnodes; None where it cannot be read which."""
+    try:
+        placement = parse_exec_vnode(texts.get("exec_vnode", ""))
+    except PlacementError as error:
+        report(job.queue, f"job {job_id}: {error}; what it holds counts as held by others")
+        return None
+    start_s = _read_seconds(texts.get("stime", "")) or time_s
+    return Run(
+        job_id,
+        job,
+        start_s,
+        placement,
+        start_s + job.left_s,
+        exiting=texts.get("job_state", "") == "E",
+        subjob=index_of(job_id),
+    )
+
+
+def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
+    """The job's chunks: before they were cut for a stripe, else with the defaults that PBS put in where it says, else
+    as asked for, else the old plain form."""
+    own, place = texts.get(_OWN_SELECT, ""), texts.get("Resource_List.place", "")
+    select = own or texts.get("schedselect", "") or texts.get("Resource_List.select", "")
+    if not select:
+        return _read_plain_request(texts, consumables, unread)
+    try:
+        return parse_request(select, own_place(place) if own else place, consumables)
+    except RequestError as error:
+        unread.append(str(error))
+        return _without_chunks(texts)
+
+
+def _without_chunks(texts: Attributes) -> Request:
+    """As many single cores as a job has whose chunks are not read; such a job does not start."""
+    return Request.of_cores(max(1, read_whole(texts.get("Resource_List.ncpus", ""), 1)))
+
+
+def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], unread: list[str]) -> Request:
+    """A job without ``select``: all it asks for on one vnode, as PBS converts ``-l ncpus=2,mem=1gb``."""
+    amounts = {"ncpus": 1}
+    for attribute, text in texts.items():
+        kind, _, resource = attribute.partition(".")
+        if kind == "Resource_List" and resource in consumables:
+            amount = parse_resource(resource, text)
+            if amount is None:
+                unread.append(f"{attribute} is {text!r}")
+            else:
+                amounts[resource] = amount
+    return Request((Chunk(1, tuple(sorted((name, amount) for name, amount in amounts.items() if amount))),))
+
+
+def _read_pinned(texts: Attributes, unread: list[str]) -> Placement:
+    """Where PBS's own checkpoint keeps a job that waits: it still has its ``exec_vnode`` and runs nowhere else."""
+    if is_running(texts) or texts.get("job_state", "") not in ("Q", "H", "W"):
+        return Placement(())
+    try:
+        return parse_exec_vnode(texts.get("exec_vnode", ""))
+    except PlacementError as error:
+        unread.append(str(error))
+        return Placement(())
+
+
+def _request_of(placement: Placement, asked: Request) -> Request:
+    """What a job holds there, as a request that fits nowhere else."""
+    chunks = [Chunk(spot.chunks, spot.amounts, (("vnode", spot.vnode),)) for spot in placement.spots]
+    return Request(tuple(chunks), sharing=asked.sharing)
+
+
+def _read_estimate(texts: Attributes, unread: list[str]) -> float:
+    """The walltime, or for a shrink-to-fit job that waits the longest it may get; infinite without either."""
+    text = texts.get("Resource_List.walltime", "") or texts.get("Resource_List.max_walltime", "")
+    if not text:
+        return UNLIMITED_S
+    try:
+        return _parse_duration_s(text)
+    except UnitError as error:
+        unread.append(f"walltime {error}")
+        return UNLIMITED_S
+
+
+def _read_wishes(texts: Attributes, ranking: RankingSettings) -> Wishes:
+    if _WISHED.keys().isdisjoint(texts):
+        return NO_WISHES
+    return _read_same_wishes(tuple([texts.get(attribute, "") for attribute in _WISHED]), ranking)
+
+
+@lru_cache(maxsize=8192)
+def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wishes:
+    return read_wishes(dict(zip(WISHES, values)), ranking)
+
+
+def read_saves(checkpoint: str, wishes: Wishes, *, array: bool) -> bool | None:
+    """Whether the job saves its work when it is asked to; None where it does not say. PBS checkpoints no subjobs."""
+    if checkpoint == NO_CHECKPOINT:
+        return False
+    return False if array and wishes.save == "checkpoint" else wishes.saves
+
+
+def _unable(request: Request) -> str:
+    """Why pbsteer cannot start such a job at all."""
+    for chunk in request.chunks:
+        for name, value in chunk.wants:
+            if name in _ENVIRONMENTS:
+                return f"it asks for {name}={value[:80]}, and pbsteer provisions no vnodes"
+    return ""
+
+
+def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> str:
+    state = texts.get("job_state", "")
+    if state in ("Q", "B", "R", "E"):
+        return ""
+    if state == "H":
+        if mark.held and texts.get("Hold_Types", "") == "s":
+            return f"it made room for {mark.beneficiary} and is held until that runs"
+        if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
+            return f"it waits for other jobs ({texts['depend'][:200]})"
+        holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
+        return f"it is held by {' and '.join(holders) or 'somebody'}: releasing it lets it run"
+    if waits_to_resume(texts):
+        return "it was suspended, and goes on when PBS's scheduler finds its vnodes idle"
+    if state == "W":
+        return "" if not_before_s is not None else "it waits, for its files or its start time"
+    return _WAITING.get(state, f"its state is {state!r}, which pbsteer does not know")

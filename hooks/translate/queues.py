@@ -1,0 +1,180 @@
+"""Queues, their modes, limits and priorities, and the server's own limits and consumables: texts to policy values.
+
+What cannot be read is reported under the name of its queue, or of no queue where it is the server's; a limit that
+cannot be read is not guessed at, and whoever acts for that queue has to refuse to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Callable, NamedTuple
+
+from hooks.pbs.resources import (
+    DEFAULT_PARTITION,
+    DEFERRABLE_ATTRIBUTE,
+    MODE_ATTRIBUTE,
+    PRIORITY_ATTRIBUTE,
+    SOFT_LIMIT,
+    is_reservation_queue,
+)
+from hooks.pbs.status import Attributes, Objects, Picture, read_whole
+from policy.model.cluster import HardLimits, Queue, Server
+from policy.model.limits import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
+from policy.model.request import DEFAULT_CONSUMABLES
+from policy.model.units import SIZES, parse_amount, parse_resource
+from policy.settings.site_settings import MODES, Settings
+
+_NUMBERS = frozenset({"long", "float", "size"})
+_OLD_LIMITS: Mapping[str, EntityKey] = {
+    "max_running": ALL,
+    "max_user_run": ("u", GENERIC),
+    "max_group_run": ("g", GENERIC),
+    "max_user_res": ("u", GENERIC),
+    "max_group_res": ("g", GENERIC),
+}
+"""The limits of PBS before entity syntax, and the entity that each of them binds (Administrator's Guide, "Old Limit
+Attributes"). PBS allows either kind on one object, never both."""
+
+Report = Callable[[str, str], None]
+"""Takes the queue that a problem belongs to ("" for the server or for all), and a sentence."""
+
+
+def read_consumables(resources: Objects, flags: str = "nf") -> frozenset[str]:
+    """The resources that jobs use up on vnodes, or with flags ``nfq`` anywhere; PBS's own where it does not say."""
+    found = {name for name, texts in resources.items() if set(texts.get("flag", "")) & set(flags)}
+    return frozenset(found) if found else DEFAULT_CONSUMABLES
+
+
+def read_measured(resources: Objects) -> frozenset[str]:
+    """The resources that are numbers but are not used up: a job asks for at least so much of them."""
+    return frozenset(
+        name
+        for name, texts in resources.items()
+        if texts.get("type") in _NUMBERS and not set(texts.get("flag", "")) & set("nf")
+    )
+
+
+def read_sizes(resources: Objects) -> frozenset[str]:
+    """The resources that are sizes, PBS's own and the site's."""
+    return SIZES.union(name for name, texts in resources.items() if texts.get("type") == "size")
+
+
+def read_modes(picture: Picture, settings: Settings) -> dict[str, str]:
+    """The mode of each queue that pbsteer manages: execution queues, those of reservations apart."""
+    reserved = {texts.get("queue", "") for texts in picture.reservations.values()}
+    modes = {}
+    for name, texts in picture.queues.items():
+        if texts.get("queue_type", "Execution")[:1] in "Ee" and name not in reserved and not is_reservation_queue(name):
+            mode = texts.get(MODE_ATTRIBUTE, "") or settings.server.mode
+            modes[name] = mode if mode in MODES else "observe"
+    return modes
+
+
+class _Owner(NamedTuple):
+    """The object whose limits are read: what messages call it, the queue it is ("" for the server), its attributes."""
+
+    called: str
+    queue: str
+    texts: Attributes
+    report: Report
+
+
+def read_queue(name: str, texts: Attributes, *, managed: bool, consumables: frozenset[str], report: Report) -> Queue:
+    """One queue. Its own consumables, ``resources_available.ncpus`` of a queue, count as a hard limit on all jobs."""
+    mode = texts.get(MODE_ATTRIBUTE, "")
+    if managed and mode and mode not in MODES:
+        report(name, f"queue {name}: {MODE_ATTRIBUTE} is {mode!r}; allowed is {', '.join(MODES)}; taken as observe")
+    owner = _Owner(f"queue {name}", name, texts, report)
+    hard = _read_hard_limits(owner)
+    most = dict(hard.max_run_res)
+    for resource, amount in _read_available(owner, consumables).items():
+        limits = most.get(resource, Limits())
+        if amount < limits.entries.get(ALL, amount + 1):
+            most[resource] = limits.with_entry(ALL, amount)
+    quotas = _read_quotas(owner, consumables)
+    return Queue(
+        name,
+        started=texts.get("started", "True") == "True",
+        enabled=texts.get("enabled", "True") == "True",
+        managed=managed,
+        quotas=quotas.pop("ncpus", Limits()),
+        hard=HardLimits(hard.max_run, most),
+        partition=read_partition(texts),
+        priority=read_whole(texts.get("Priority", ""), 0),
+        priorities=_read_limits(owner, PRIORITY_ATTRIBUTE),
+        deferrable=texts.get(DEFERRABLE_ATTRIBUTE, "") == "True",
+        other_quotas=quotas,
+    )
+
+
+def read_server(name: str, texts: Attributes, consumables: frozenset[str], report: Report) -> Server:
+    """The server: its hard limits and soft quotas, and what is left of its own consumables."""
+    owner = _Owner("server", "", texts, report)
+    left = {
+        resource: max(0, amount - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0))
+        for resource, amount in _read_available(owner, consumables).items()
+    }
+    return Server(name, _read_hard_limits(owner), left, _read_quotas(owner, consumables))
+
+
+def read_partition(texts: Attributes) -> str | None:
+    """The partition of a queue or vnode; None for the default one."""
+    partition = texts.get("partition", "")
+    return None if partition in ("", DEFAULT_PARTITION) else partition
+
+
+def _read_hard_limits(owner: _Owner) -> HardLimits:
+    runs = _read_limits(owner, "max_run")
+    amounts: dict[str, Limits] = {}
+    for attribute, text in owner.texts.items():
+        kind, _, resource = attribute.partition(".")
+        if kind == "max_run_res" and resource:
+            amounts[resource] = _read_limits(owner, attribute)
+        elif kind in _OLD_LIMITS:
+            number = _read_amount(owner, attribute, text)
+            if number is None:
+                continue
+            if resource:
+                amounts[resource] = amounts.get(resource, Limits()).with_entry(_OLD_LIMITS[kind], number)
+            else:
+                runs = runs.with_entry(_OLD_LIMITS[kind], number)
+    return HardLimits(runs, amounts)
+
+
+def _read_quotas(owner: _Owner, consumables: frozenset[str]) -> dict[str, Limits]:
+    """The soft limits on what jobs hold, by resource: of a resource that is not used up nothing can be held."""
+    quotas: dict[str, Limits] = {}
+    for attribute in owner.texts:
+        kind, _, resource = attribute.partition(".")
+        if kind == SOFT_LIMIT and resource in consumables:
+            limits = _read_limits(owner, attribute)
+            if limits:
+                quotas[resource] = limits
+    return quotas
+
+
+def _read_limits(owner: _Owner, attribute: str) -> Limits:
+    text = owner.texts.get(attribute, "")
+    try:
+        return parse_limits(text, f"{owner.called}: {attribute}") if text else Limits()
+    except LimitError as error:
+        owner.report(owner.queue, str(error))
+        return Limits()
+
+
+def _read_available(owner: _Owner, consumables: frozenset[str]) -> dict[str, int]:
+    amounts = {}
+    for attribute, text in owner.texts.items():
+        kind, _, resource = attribute.partition(".")
+        if kind == "resources_available" and resource in consumables:
+            amount = _read_amount(owner, attribute, text)
+            if amount is not None:
+                amounts[resource] = amount
+    return amounts
+
+
+def _read_amount(owner: _Owner, attribute: str, text: str) -> int | None:
+    amount = parse_amount(text)
+    if amount is None:
+        owner.report(owner.queue, f"{owner.called}: {attribute} is {text!r}; allowed is a whole number or a size")
+    return amount

@@ -1,0 +1,220 @@
+"""A picture becomes a snapshot: the one place where PBS's words meet the policy's values.
+
+Never raises on odd data. A job that cannot be read is blocked and says so, a vnode that cannot be read takes no job, a
+limit that cannot be read makes its queue one that nobody may act for; each is listed among the problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from hooks.checkpoint.method import SAVING, SIGNAL
+from hooks.checkpoint.save_method import read_methods
+from hooks.pbs.job_ids import is_running, is_subjob, parent_of
+from hooks.pbs.resources import is_reservation_queue
+from hooks.pbs.sched_config import SchedFiles, read_sched_config
+from hooks.pbs.schedulers import find_scheduler
+from hooks.pbs.status import NAME, Attributes, Picture, read_whole
+from hooks.translate.dedicated_time import close_queue, is_dedicated, read_dedicated_time
+from hooks.translate.job_wide_resources import block_unmet
+from hooks.translate.jobs import read_job, read_run
+from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
+from hooks.translate.readings import read_readings
+from hooks.translate.reservations import read_reservations
+from hooks.translate.reservations_of_users import find_kept_by_users
+from hooks.translate.runone import find_alternatives
+from hooks.translate.suspended_jobs import find_kept, with_kept
+from hooks.translate.uncounted_resources import PLENTY, find_uncounted
+from hooks.translate.vnodes import read_vnode
+from policy.model.cluster import Job, Queue, Run, Server, Window
+from policy.model.units import parse_resource
+from policy.settings.site_settings import Settings
+from policy.state.snapshot import Snapshot
+
+_ENDED = ("F", "M", "X")
+_NO_FILES: SchedFiles = MappingProxyType({})
+
+
+class Translation(NamedTuple):
+    """``modes`` has the managed queues. ``problems`` are sentences; ``unread`` tells for a queue, or for all under the
+    empty name, what of its limits could not be read."""
+
+    snapshot: Snapshot
+    modes: Mapping[str, str]
+    problems: tuple[str, ...]
+    unread: Mapping[str, str]
+
+
+class Known:
+    """Jobs that were translated before: whoever gets pictures in which what did not change is the same object hands
+    the same one of these to :func:`translate` each time, and has only what changed translated."""
+
+    def __init__(self) -> None:
+        self._context: object = None
+        self._jobs: dict[str, tuple[Attributes, Job]] = {}
+        self._kept: dict[str, tuple[Attributes, Job]] = {}
+
+    def begin(self, context: object) -> None:
+        """Another picture; in another context than before no job counts as known."""
+        self._jobs = self._kept if context == self._context else {}
+        self._kept, self._context = {}, context
+
+    def find(self, job_id: str, texts: Attributes) -> Job | None:
+        """The job of these very texts."""
+        found = self._jobs.get(job_id)
+        if found is None or found[0] is not texts:
+            return None
+        self._kept[job_id] = found
+        return found[1]
+
+    def keep(self, job_id: str, texts: Attributes, job: Job) -> None:
+        """Know this job from now on."""
+        self._kept[job_id] = (texts, job)
+
+
+def translate(
+    picture: Picture, settings: Settings, files: SchedFiles = _NO_FILES, known: Known | None = None
+) -> Translation:
+    """The snapshot of a picture, with all that was found on the way; ``files`` have the schedulers' dedicated time."""
+    known = known or Known()
+    problems: list[str] = []
+    unread: dict[str, str] = {}
+
+    def report(_queue: str, sentence: str) -> None:
+        problems.append(sentence)
+
+    def report_limit(queue: str, sentence: str) -> None:
+        problems.append(sentence)
+        unread.setdefault(queue, sentence)
+
+    consumables = read_consumables(picture.resources)
+    everywhere = read_consumables(picture.resources, "nfq")
+    modes = read_modes(picture, settings)
+    queues = [
+        read_queue(name, texts, managed=name in modes, consumables=everywhere, report=report_limit)
+        for name, texts in picture.queues.items()
+    ]
+    server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
+    uncounted = _bound(server, queues).union(server.left) - consumables
+    methods = read_methods(picture, settings, problems.append)
+    known.begin((consumables, settings, uncounted, methods))
+    waiting: list[Job] = []
+    runs: list[Run] = []
+    arrays: dict[str, Job] = {}
+    outside = {texts.get("queue", "") for texts in picture.reservations.values()}
+    subjobs: list[str] = []
+    for job_id, texts in picture.jobs.items():
+        if texts.get("queue", "") in outside or is_reservation_queue(texts.get("queue", "")):
+            continue
+        if is_subjob(job_id):
+            subjobs.append(job_id)
+            continue
+        job = known.find(job_id, texts)
+        if job is None:
+            told = len(problems)
+            job = read_job(job_id, texts, consumables, settings, report)
+            if uncounted:
+                job = _with_job_wide(job, texts, uncounted)
+            if job.saves is None and methods.get(job.queue) in (SAVING if job.subjobs is None else (SIGNAL,)):
+                job = job._replace(saves=True)
+            if len(problems) == told:
+                known.keep(job_id, texts, job)
+        if job.subjobs is not None:
+            arrays[job_id] = job
+        if is_running(texts):
+            run = read_run(job_id, texts, job, picture.time_s, report)
+            if run is not None:
+                runs.append(run)
+        elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
+            waiting.append(job)
+    for job_id in subjobs:
+        texts = picture.jobs[job_id]
+        if is_running(texts):
+            array = arrays.get(parent_of(job_id)) or read_job(parent_of(job_id), texts, consumables, settings, report)
+            run = read_run(job_id, texts, array, picture.time_s, report)
+            if run is not None:
+                runs.append(run)
+    waiting = [_limit_subjobs(job, picture.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
+    waiting = block_unmet(waiting, picture, everywhere, files)
+    waiting, alternatives = find_alternatives(waiting, picture.jobs)
+    if alternatives:
+        server = replace(server, left={**server.left, **alternatives})
+    held = _sum_held(runs)
+    reservations = with_kept(read_reservations(picture, report), find_kept(picture), picture.time_s)
+    measured = read_measured(picture.resources)
+    plenty = dict.fromkeys(find_uncounted(picture, consumables, files), PLENTY)
+    vnodes = [
+        read_vnode(name, texts, consumables, held, reservations, picture.time_s, report, measured, plenty)
+        for name, texts in picture.vnodes.items()
+    ]
+    kept_by_users = find_kept_by_users(picture, vnodes, queues)
+    if kept_by_users:
+        server = replace(server, kept=kept_by_users)
+    queues = _with_dedicated_time(queues, picture, files)
+    readings = read_readings(picture.vnodes, vnodes, picture.time_s, settings.ranking)
+    problems += readings.problems
+    snapshot = Snapshot.build(
+        picture.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server, readings=readings.of
+    )
+    return Translation(snapshot, modes, tuple(problems), unread)
+
+
+def modes_of(picture: Picture, settings: Settings) -> Mapping[str, str]:
+    """The mode of each queue that pbsteer manages."""
+    return read_modes(picture, settings)
+
+
+def _with_dedicated_time(queues: list[Queue], picture: Picture, files: SchedFiles) -> list[Queue]:
+    """The queues with the windows in which their schedulers' dedicated time keeps them closed."""
+    closed: dict[tuple[str, bool], tuple[Window, ...]] = {}
+    found = []
+    for queue in queues:
+        own = files.get(find_scheduler(picture, queue.name) or "", {})
+        dedicated = "sched_config" in own and is_dedicated(queue.name, read_sched_config(own["sched_config"]))
+        kind = (own.get("dedicated_time", ""), dedicated)
+        if kind not in closed:
+            closed[kind] = close_queue(read_dedicated_time(kind[0]), dedicated)
+        found.append(replace(queue, closed=closed[kind]) if closed[kind] else queue)
+    return found
+
+
+def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
+    """The resources of which a limit of the server or of a queue bounds what jobs hold together."""
+    of_queues = (frozenset(queue.hard.max_run_res).union(queue.quotas_by_resource()) for queue in queues)
+    return frozenset(server.hard.max_run_res).union(server.quotas, *of_queues)
+
+
+def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str]) -> Job:
+    """The job with what it asks for as a whole, not by chunks; blocked where that cannot be read."""
+    asked = {name: parse_resource(name, texts.get(f"Resource_List.{name}", "0")) for name in sorted(job_wide)}
+    for name, amount in asked.items():
+        if amount is None:
+            text = texts.get(f"Resource_List.{name}", "")
+            job = job._replace(
+                blocked=job.blocked or f"it asks for {name}={text[:80]} as a whole, which cannot be read"
+            )
+    return job._replace(job_wide=tuple((name, amount) for name, amount in asked.items() if amount))
+
+
+def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
+    """The array with no more waiting subjobs than its own ``max_run_subjobs`` lets run beside those that do."""
+    most = read_whole(texts.get("max_run_subjobs", ""), 0)
+    if most <= 0 or array.subjobs is None or array.blocked:
+        return array
+    room = most - sum(1 for run in runs if run.job.id == array.id)
+    if room <= 0:
+        return array._replace(blocked=f"max_run_subjobs = {most} of its subjobs are running")
+    return array._replace(subjobs=array.subjobs[:room])
+
+
+def _sum_held(runs: list[Run]) -> dict[str, dict[str, int]]:
+    held: dict[str, dict[str, int]] = {}
+    for run in runs:
+        for vnode, amounts, chunks, _ in run.placement.spots:
+            mine = held.setdefault(vnode, {})
+            for resource, amount in amounts:
+                mine[resource] = mine.get(resource, 0) + amount * chunks
+    return held

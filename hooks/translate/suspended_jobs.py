@@ -1,0 +1,76 @@
+"""What is kept for suspended jobs that are to be resumed: their vnodes' cores, and all else that they need again.
+
+PBS's scheduler resumes such a job once its vnodes have room for it, so nothing else may take that room as it comes
+free: the pass plans around it as around a reservation, and the guard refuses a start by the scheduler that would take
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from hooks.pbs.job_ids import waits_to_resume
+from hooks.pbs.status import Attributes, Picture
+from hooks.translate.reservations import Reservations, amounts_by_vnode
+from policy.model.allocation import Placement, PlacementError, parse_exec_vnode
+from policy.model.cluster import UNLIMITED_S, Window
+from policy.model.request import Amounts
+from policy.model.units import UnitError, parse_duration_s
+
+_ALONE = frozenset({"excl", "exclhost"})
+
+
+class Kept(NamedTuple):
+    """What a job to be resumed needs again of each of its vnodes; None is the vnode as a whole. ``run_s`` is the
+    longest that it may still run."""
+
+    job_id: str
+    queue: str
+    vnodes: Mapping[str, Amounts | None]
+    run_s: float
+
+    def window(self, vnode: str, now_s: float) -> Window:
+        """The time in which the vnode is kept."""
+        name = f"job {self.job_id.split('.', maxsplit=1)[0]}, which is to be resumed"
+        return Window(now_s, now_s + self.run_s, name, self.vnodes[vnode])
+
+
+def find_kept(picture: Picture) -> Iterator[Kept]:
+    """Of each suspended job that is to be resumed, outside reservations, which keep their vnodes themselves."""
+    reserved = {texts.get("queue", "") for texts in picture.reservations.values()}
+    for job_id, texts in picture.jobs.items():
+        queue = texts.get("queue", "")
+        if not waits_to_resume(texts) or queue in reserved:
+            continue
+        placement = read_released(texts)
+        if placement is not None:
+            alone = bool(set(texts.get("Resource_List.place", "").split(":")) & _ALONE)
+            amounts = amounts_by_vnode(placement)
+            vnodes = {vnode: None if alone else amounts[vnode] for vnode in amounts}
+            yield Kept(job_id, queue, vnodes, _read_longest_s(texts))
+
+
+def with_kept(reservations: Reservations, kept: Iterable[Kept], now_s: float) -> Reservations:
+    """The windows of the reservations, and of what is kept for these jobs."""
+    windows = dict(reservations.windows)
+    for each in kept:
+        for vnode in each.vnodes:
+            windows[vnode] = (*windows.get(vnode, ()), each.window(vnode, now_s))
+    return reservations._replace(windows=windows)
+
+
+def read_released(texts: Attributes) -> Placement | None:
+    """What a suspended job needs again: what it holds, or, where the server has ``restrict_res_to_release_on_suspend``,
+    the part of it that was released. None where that cannot be read."""
+    try:
+        return parse_exec_vnode(texts.get("resources_released", "") or texts.get("exec_vnode", ""))
+    except PlacementError:
+        return None
+
+
+def _read_longest_s(texts: Attributes) -> float:
+    try:
+        return parse_duration_s(texts["Resource_List.walltime"])
+    except (KeyError, UnitError):
+        return UNLIMITED_S

@@ -1,0 +1,173 @@
+"""How long a job is taken to run when it is tested for backfilling (docs/policies.md, P3).
+
+A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or what
+its user's past runs predict. Any other is tested with all that is left, and so is one whose remaining estimate is at or
+below the threshold: those are never cut. The predictors: the mean of the user's last two run times (Tsafrir, Etsion,
+Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), and the user's ratio of run times to
+estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from policy.model.cluster import UNLIMITED_S, Finished, Job, Run
+from policy.model.ledger import History, Ledger
+from policy.settings.site_settings import Settings
+
+NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]
+"""What keeps a job from being cut, and so from being tested with less than all that is left of it."""
+
+
+class Tested(NamedTuple):
+    """``estimate_s`` is what the job is tested with; ``cuttable`` whether it may be cut at the reserved time."""
+
+    estimate_s: float
+    cuttable: bool
+
+
+class Estimates:
+    """The estimates of one pass."""
+
+    __slots__ = (
+        "_cheap_s", "_counts", "_exempt_s", "_factor", "_grace_s", "_history", "_most_cuts", "_now_s", "_predictor",
+        "_saves", "_slack_s", "_threshold_s", "shrinks",
+    )  # fmt: skip
+
+    def __init__(self, settings: Settings, ledger: Ledger, now_s: float) -> None:
+        backfill = settings.backfill
+        self._factor = backfill.shrink_factor
+        self._predictor = backfill.predictor
+        self._threshold_s = backfill.shrink_threshold_s
+        self._most_cuts = settings.quota.cap
+        self._exempt_s = settings.quota.exempt_s
+        self._saves = settings.checkpoint.saves
+        self._cheap_s = settings.checkpoint.repeat_at_most_s
+        self._grace_s = settings.checkpoint.grace_s
+        self._slack_s = settings.schedule.interval_s + settings.checkpoint.grace_s
+        self._counts = ledger.preemptions
+        self._history = ledger.history
+        self._now_s = now_s
+        self.shrinks = backfill.kind == "checkpoint"
+
+    def tested(self, job: Job, reserved_s: float, promised_s: float = 0.0) -> Tested:
+        """The estimate for a test against a head that is reserved for ``reserved_s``, and whether it may be cut then.
+
+        ``promised_s`` is the last time that is promised to a head there: a reserved time may move back to it. A job
+        without walltime has an infinite estimate; it can be cut as others can.
+        """
+        left_s, now_s = job.left_s, self._now_s
+        if (
+            not self.shrinks
+            or left_s <= self._threshold_s
+            or self.why_not_cut(job, reserved_s - now_s, max(reserved_s, promised_s) - now_s)
+        ):
+            return Tested(left_s, cuttable=False)
+        return Tested(self.expected_s(job, left_s), cuttable=True)
+
+    def expected_s(self, job: Job, left_s: float) -> float:
+        """What is left of the job by prediction or by p; all of it where neither says less, or without a walltime."""
+        if left_s == UNLIMITED_S:
+            return left_s
+        predicted = self._predicted_s(job, left_s)
+        if predicted is not None and predicted <= 0:
+            # It has outlived what was predicted of it.
+            return left_s
+        if predicted is None:
+            return left_s if self._factor is None else left_s * self._factor
+        return min(left_s, max(1.0, predicted))
+
+    def longest_expected(self, job: Job, within_s: float) -> float:
+        """How much may be left of the job, at most, to be expected to run no longer than that: infinite where the
+        prediction does not depend on it."""
+        most_s = within_s
+        past = self._history.get(job.user) if self._predictor != "none" else None
+        if past is not None and len(past.last) >= 2 and self._predictor == "last-two":
+            predicted = sum(past.last) / len(past.last) - job.saved_s
+            most_s = UNLIMITED_S if predicted > 0 and max(1.0, predicted) <= within_s else within_s
+        elif past is not None and len(past.last) >= 2 and past.estimate_s:
+            most_s = within_s * past.estimate_s / past.run_s if past.run_s else within_s
+        elif self._factor is not None:
+            most_s = within_s / self._factor
+        return most_s if most_s == UNLIMITED_S else max(within_s, float(int(most_s)))
+
+    def short_s(self, job: Job) -> float:
+        """The same with the threshold, whatever else is asked of a job that may be cut: how short a waiting job is."""
+        left_s = job.left_s
+        return left_s if left_s <= self._threshold_s else self.expected_s(job, left_s)
+
+    def advised_s(self, job: Job) -> float:
+        """What PBS's own scheduler is to plan with in ``advise``: less than the walltime only for a job that can be
+        cut, where backfilling is by checkpoint.
+
+        How long the window will be is not known yet, so only what never has more than that to do again is cheap to
+        repeat.
+        """
+        cheap = self.may_save(job) or job.left_s <= self._cheap_s
+        return self.short_s(job) if self.shrinks and job.rerunable and cheap else job.left_s
+
+    def longest_that_is(self, short_s: float, user: str) -> float:
+        """No job of the user with more left to run than this is that short; infinite where only a look tells."""
+        past = self._history.get(user) if self._predictor != "none" else None
+        if past is None or len(past.last) < 2:
+            return short_s if self._factor is None else max(short_s, short_s / self._factor)
+        if self._predictor == "last-two" or not past.run_s or not past.estimate_s:
+            return UNLIMITED_S
+        return max(short_s, short_s * past.estimate_s / past.run_s * (1 + 1e-9))
+
+    def may_save(self, job: Job) -> bool:
+        """Whether the job's work outlives a preemption."""
+        return self._saves if job.saves is None else job.saves
+
+    def below_cap(self, job_id: str) -> bool:
+        """Whether the job was preempted less often than is allowed."""
+        return self._counts.get(job_id, 0) < self._most_cuts
+
+    def may_be_cut_at(self, run: Run, at_s: float) -> bool:
+        """Whether a run that was let in on that condition saves, or will have little to repeat at that promised time,
+        or now, where a pass comes late for it."""
+        if self.may_save(run.job):
+            return True
+        late_s = self._now_s - self._slack_s
+        return max(at_s, late_s) - run.start_s <= self._cheap_s
+
+    def why_not_cut(self, job: Job, window_s: float, longest_s: float) -> NotCut | None:
+        """What keeps a job from being cut at the end of its window; None where nothing does. It is below the cap, has
+        run its exempt time by then, saves or has little to repeat even if the window is as long as it can become, and
+        starts before those are asked to save who are to be cut then."""
+        if window_s <= self._grace_s:
+            return "grace"
+        if not job.rerunable:
+            return "not-rerunable"
+        if window_s < self._exempt_s:
+            return "exempt"
+        next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
+        if not self.below_cap(next_id):
+            return "cap"
+        return None if self.may_save(job) or longest_s <= self._cheap_s else "repeats"
+
+    def _predicted_s(self, job: Job, left_s: float) -> float | None:
+        if self._predictor == "none":
+            return None
+        past = self._history.get(job.user)
+        if past is None or len(past.last) < 2:
+            return None
+        if self._predictor == "last-two":
+            return sum(past.last) / len(past.last) - job.saved_s
+        return left_s * past.run_s / past.estimate_s if past.estimate_s else None
+
+
+def remember(history: Mapping[str, History], finished: Sequence[Finished]) -> dict[str, History]:
+    """The users' histories with the runs that have ended; estimates without limit teach nothing about the ratio."""
+    known = dict(history)
+    for run in sorted(finished, key=lambda run: (run.end_s, run.start_s, run.id)):
+        past = known.get(run.user, History((), 0.0, 0.0))
+        run_s = run.end_s - run.start_s
+        estimated = run.estimate_s != UNLIMITED_S
+        known[run.user] = History(
+            (*past.last, run_s)[-2:],
+            past.run_s + (run_s if estimated else 0.0),
+            past.estimate_s + (run.estimate_s if estimated else 0.0),
+        )
+    return known

@@ -1,0 +1,162 @@
+"""When the first job that does not fit will: the time that is reserved for it.
+
+Runs are taken to end when their estimates say, backfilled ones when the shrunk estimates they were tested with say. The
+reserved time is the first at which the head fits what is free by then, and never later than its promise where runs can
+be cut for it; the time until it is the backfill window: EASY backfilling (Lifka, "The ANL/IBM SP scheduling system",
+JSSPP 1995), with vnodes instead of a count of processors.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from policy.backfill.promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
+from policy.backfill.release_profile import Future, Pending, Release, expected_ends, future_of, give_back
+from policy.backfill.reservation import Reservation
+from policy.fit.fit import fits
+from policy.model.cluster import UNLIMITED_S, Job
+from policy.state.capacity import Capacity
+from policy.state.cluster_index import World
+from policy.state.windows import Closed, Windows
+
+
+def reserve(
+    world: World,
+    head: Job,
+    allowed: int,
+    now_s: float,
+    pending: Sequence[Pending] = (),
+    expected: Mapping[str, float] = MappingProxyType({}),
+    promise: Promise = NO_PROMISE,
+    windows: Windows | None = None,
+) -> Reservation | None:
+    """The reservation of a job that does not fit now; None where it would not fit even when all runs have ended.
+
+    ``expected`` are the ends of runs that are expected before their estimates say. ``at_s`` is infinite where it
+    depends on a run without a walltime. With a promise it is the promised time at the latest, if cutting can keep it.
+    From its time on the head is clear of the windows, also if it starts a pass later.
+    """
+    capacity = world.capacity
+    ends = expected_ends(world, expected)
+    alone = capacity.exclusive or capacity.sharing.has_lone_vnodes
+    plain = not (pending or alone or min(capacity.levels, default=0) < 0)
+    if plain and head.request.only_cores and windows is None:
+        return _reserve_by_count(world, head, allowed & capacity.usable, now_s, ends, expected, promise)
+    future = future_of(world, ends, pending)
+    if promise.at_s != UNLIMITED_S:
+        kept = keep_by_fit(future, head, allowed, now_s, expected, promise, windows)
+        if kept is not None:
+            return kept
+    if windows is not None:
+        return _reserve_between(future, head, allowed, now_s, expected, windows)
+    return _reserve_by_fit(future, head, allowed, now_s, expected)
+
+
+def _reserve_by_count(
+    world: World,
+    head: Job,
+    allowed: int,
+    now_s: float,
+    ends: Sequence[tuple[float, str]],
+    expected: Mapping[str, float],
+    promise: Promise,
+) -> Reservation | None:
+    idle = world.capacity.idle(allowed)
+    directory = world.capacity.directory
+    need = head.cores
+    at_s = now_s
+    runs = world.runs
+    promised_s = promise.at_s
+    everywhere = allowed == (1 << len(directory.names)) - 1
+    for end_s, run_id in ends:
+        if end_s > at_s:
+            if idle >= need:
+                break
+            if end_s > promised_s:
+                kept = keep_by_count(world, head, allowed, now_s, idle, expected, promise)
+                if kept is not None:
+                    return kept
+                promised_s = UNLIMITED_S
+            at_s = end_s
+        placement = runs[run_id].placement
+        idle += placement.cores if everywhere else placement.cores_on(allowed, directory)
+    return Reservation(head, at_s, allowed, idle - need, None, directory, expected) if idle >= need else None
+
+
+def _reserve_by_fit(
+    future: Future, head: Job, allowed: int, now_s: float, expected: Mapping[str, float]
+) -> Reservation | None:
+    """Apply releases in growing steps until the head fits, then find the first release that was enough."""
+    free, releases = future.free, future.releases
+    start = stop = 0
+    step = 1
+    before, after = free, free.copy()
+    while not fits(after, head.request, allowed):
+        if stop == len(releases):
+            return None
+        before, start = after.copy(), stop
+        stop = min(stop + step, len(releases))
+        step *= 2
+        give_back(after, releases[start:stop])
+    low, high = start, stop
+    while high - low > 1:
+        middle = (low + high) // 2
+        trial = before.copy()
+        give_back(trial, releases[start:middle])
+        if not fits(trial, head.request, allowed):
+            low = middle
+        else:
+            high = middle
+    at_s = max(now_s, releases[high - 1].end_s) if high else now_s
+    last = next((index for index in range(high, len(releases)) if releases[index].end_s > at_s), len(releases))
+    then = before.copy()
+    give_back(then, releases[start:last])
+    spare = max(0, then.idle(allowed) - head.cores)
+    return Reservation(head, at_s, allowed, spare, then, free.directory, expected)
+
+
+def _reserve_between(
+    future: Future, head: Job, allowed: int, now_s: float, expected: Mapping[str, float], windows: Windows
+) -> Reservation | None:
+    """The first time at which the head fits vnodes that no window closes to it from then on.
+
+    As long as the same windows are in its way, more is free the later it is: so the last time of such a span tells
+    whether the head fits in it at all, and the first is found by halving.
+    """
+    free, releases = future.free, future.releases
+    times = sorted({now_s, *windows.changes_s, *(release.end_s for release in releases if release.end_s > now_s)})
+    ends = [release.end_s for release in releases]
+    base, given, first = free, 0, 0
+    while first < len(times):
+        closed = windows.closed_to(head, times[first], windows.slack_s)
+        last = first
+        while last + 1 < len(times) and windows.closed_to(head, times[last + 1], windows.slack_s).key == closed.key:
+            last += 1
+        open_then = allowed & ~closed.vnodes
+        released = bisect_right(ends, times[last])
+        then = _later(base, releases[given:released], closed)
+        if open_then and fits(then, head.request, open_then, allowed):
+            low, high = first, last
+            while low < high:
+                middle = (low + high) // 2
+                trial = _later(base, releases[given : bisect_right(ends, times[middle])], closed)
+                if not fits(trial, head.request, open_then, allowed):
+                    low = middle + 1
+                else:
+                    high, then = middle, trial
+            spare = max(0, then.idle(open_then) - head.cores)
+            return Reservation(head, times[high], open_then, spare, then, free.directory, expected)
+        base = base.copy()
+        give_back(base, releases[given:released])
+        given, first = released, last + 1
+    return None
+
+
+def _later(base: Capacity, releases: Sequence[Release], closed: Closed) -> Capacity:
+    """What is free once these have come free as well, without what is closed then."""
+    then = base.copy()
+    give_back(then, releases)
+    then.take_amounts(closed.shares)
+    return then

@@ -1,0 +1,98 @@
+"""What everybody may still use of the quotas at one moment.
+
+For the many jobs of which only the first entry that they would exceed matters: where cores alone are counted, a look-up
+or two tell it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policy.model.limits import ALL, GENERIC, EntityKey
+
+if TYPE_CHECKING:
+    from policy.eligibility.quotas import Quotas
+    from policy.model.cluster import Job
+    from policy.model.request import Request
+
+_NO_LIMIT = float("inf")
+
+NO_ENTRY: EntityKey = ("", "")
+"""Stands for the entry that a job without any would exceed."""
+
+
+class Lefts:
+    """What everybody in one queue may still use, until something changes."""
+
+    __slots__ = ("_entries", "_known", "_left", "_lone", "_of_all", "_of_users", "_queue", "_quotas", "_wide")
+
+    def __init__(self, quotas: Quotas, queue: str, *, simple: bool) -> None:
+        self._quotas = quotas
+        self._queue = queue
+        self._lone = not simple
+        self._known: dict[tuple[object, Request], object] = {}
+        tables = quotas.tables(queue)
+        # Where one table of cores is all there is, two look-ups tell.
+        only = tables[0] if simple and len(tables) == 1 and tables[0][:2] == (queue, "ncpus") else None
+        self._entries = None if only is None and tables else (only.limits.entries if only else {})
+        kinds = only.limits.kinds if only is not None else frozenset()
+        self._wide = ("g" in kinds, "p" in kinds)
+        self._of_users: dict[str, float] = {}
+        self._left: dict[str, dict[str, float]] = {"u": self._of_users, "g": {}, "p": {}}
+        has_all = self._entries is not None and ALL in self._entries
+        self._of_all = self._entries[ALL] - quotas.used(queue, ALL) if self._entries and has_all else _NO_LIMIT
+
+    def first_exceeded(self, job: Job) -> object:
+        """What tells the first entry that the job would exceed from others, :data:`NO_ENTRY` where none counts it; None
+        where it stays within all."""
+        request = job.request
+        need = request.cores
+        if self._entries is None or not need or request.exclusive:
+            return self._look_at_all(job)
+        left = self._of_users.get(job.user)
+        if left is None:
+            left = self._look_up("u", job.user)
+        if need > left:
+            return ("u", job.user)
+        bound = left
+        for kind, name, is_there in (("g", job.group, self._wide[0]), ("p", job.project, self._wide[1])):
+            if is_there:
+                left = self._left[kind].get(name)
+                if left is None:
+                    left = self._look_up(kind, name)
+                if need > left:
+                    return (kind, name)
+                bound = min(bound, left)
+        if need > self._of_all:
+            return ALL
+        return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
+
+    def _look_at_all(self, job: Job) -> object:
+        """The same of any entries: the reason tells of one entry, and of what an exclusive job would keep of it."""
+        if job.job_wide:
+            return self._exceeded(job)
+        key = (self._quotas.owner(job), job.request)
+        if key not in self._known:
+            self._known[key] = self._exceeded(job)
+        return self._known[key]
+
+    def _exceeded(self, job: Job) -> object:
+        if not self._quotas.bounds(job):
+            return NO_ENTRY
+        over = self._quotas.exceeded_by(job)
+        if over is None:
+            return None
+        # Where the request does not tell what it needs, the numbers of the reason do.
+        kept, varies = 0, False
+        if self._lone or job.request.exclusive or job.job_wide:
+            kept, varies = self._quotas.needs(job)[over.resource], self._quotas.varies(job, over.resource)
+        return (over.scope, over.resource, over.entity, kept, varies)
+
+    def _look_up(self, kind: str, name: str) -> float:
+        entries = self._entries or {}
+        limit = entries.get((kind, name))
+        if limit is None:
+            limit = entries.get((kind, GENERIC))
+        left = _NO_LIMIT if limit is None else limit - self._quotas.used(self._queue, (kind, name))
+        self._left[kind][name] = left
+        return left

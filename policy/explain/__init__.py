@@ -1,0 +1,1 @@
+"""Answers beside the plan: why a job waits, what a change would do, and host files."""

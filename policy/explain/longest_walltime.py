@@ -1,0 +1,64 @@
+"""The longest walltime with which a job that passes a reservation would be let in, where estimates are shrunk (P3).
+
+Without shrinking it is the window itself. With it a job that can be cut is tested with less than its walltime, so that
+longer ones are let in as well; those up to the threshold are not shrunk, and may be too long although longer ones are
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from policy.backfill.regions import parts_with_one_head
+from policy.backfill.runtime_estimates import Estimates
+from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.ledger import Ledger
+from policy.plan.plan import Plan
+from policy.reasons.reason import Number, Reason
+from policy.settings.site_settings import Settings
+from policy.state.cluster_index import World
+
+
+class Longest:
+    """For the jobs of one plan."""
+
+    def __init__(self, world: World, plan: Plan, settings: Settings) -> None:
+        self._now_s = plan.time_s
+        self._threshold_s = settings.backfill.shrink_threshold_s
+        self._estimates = Estimates(settings, plan.ledger, plan.time_s)
+        self._promised_s = _last_promises(world, plan.ledger) if self._estimates.shrinks else {}
+
+    def promised_s(self, job: Job) -> float:
+        """The last time that is promised to a head where the job waits; 0 where none is."""
+        return self._promised_s.get(job.queue, 0.0)
+
+    def numbers(self, job: Job, reason: Reason) -> Mapping[str, Number]:
+        """What :meth:`policy.reasons.reason.Reason.sentence` takes of it, where it is more than the window:
+        ``most_left_s``, infinite where any will do, and ``above_s`` where shorter ones that pass the window would
+        not."""
+        before_s = dict(reason.numbers).get("before_s", 0.0)
+        if reason.code != "backfill-window" or not self._estimates.shrinks or not isinstance(before_s, (int, float)):
+            return {}
+        window_s = before_s - self._now_s
+        longest_s = max(before_s, self.promised_s(job)) - self._now_s
+        if before_s == UNLIMITED_S or window_s <= 0 or self._estimates.why_not_cut(job, window_s, longest_s):
+            return {}
+        most_s = self._estimates.longest_expected(job, window_s)
+        if most_s <= max(self._threshold_s, window_s):
+            return {}
+        above = {"above_s": self._threshold_s} if self._threshold_s > window_s else {}
+        return {"most_left_s": most_s, **above}
+
+
+def _last_promises(world: World, ledger: Ledger) -> dict[str, float]:
+    """The last promise to a waiting job among the queues that share a head, by queue."""
+    last: dict[str, float] = {}
+    for _, queues, _ in parts_with_one_head(world, ledger.promises):
+        promised = [at_s for job_id, at_s in ledger.promises.items() if _queue_of(world, job_id) in queues]
+        last.update(dict.fromkeys(queues, max(promised, default=0.0)))
+    return last
+
+
+def _queue_of(world: World, job_id: str) -> str:
+    job = world.jobs.get(job_id)
+    return "" if job is None else job.queue

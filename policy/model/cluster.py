@@ -1,0 +1,234 @@
+"""The facts a decision is made from: vnodes, queues, waiting jobs and runs.
+
+Plain frozen values without behaviour beyond what follows from their own fields. A job that waits is a :class:`Job`; one
+that runs is a :class:`Run` around the same job, so that a requeue gives back exactly what was asked for, with its age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from policy.model.allocation import Placement
+from policy.model.limits import Limits
+from policy.model.preferences import Layout, RankWish
+from policy.model.request import Amounts, Request
+
+UNLIMITED_S = float("inf")
+ONE_OF = "one of "
+"""What the names of job-wide consumables begin with that are no licences, but let one of several jobs start."""
+
+
+class Window(NamedTuple):
+    """A time in which something is not for ordinary jobs, from ``start_s`` until before ``end_s`` (seconds of the
+    snapshot's clock, infinite where it never ends), and what sentences call it, such as ``reservation R12``.
+
+    ``amounts`` are what it keeps of a vnode (sizes in KiB); None for all of it.
+    """
+
+    start_s: float
+    end_s: float
+    name: str
+    amounts: Amounts | None = None
+
+    def meets(self, start_s: float, end_s: float) -> bool:
+        """Whether the window and a run from ``start_s`` until before ``end_s`` have a moment in common."""
+        return self.start_s < end_s and start_s < self.end_s
+
+
+@dataclass(frozen=True)
+class Vnode:
+    """A vnode: what it has, what others than the snapshot's runs hold of it, and whether it takes jobs.
+
+    ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB); ``attributes`` are its other
+    ``resources_available`` as texts (a list of strings is comma separated), and ``measures`` those of them that are
+    numbers, of which a job asks for at least so much (sizes in bytes); ``state`` is PBS's, ``""`` unknown;
+    ``usable`` is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set.
+    ``closed`` are the windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
+    """
+
+    name: str
+    available: Mapping[str, int]
+    host: str = ""
+    state: str = "free"
+    usable: bool = True
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    queue: str | None = None
+    partition: str | None = None
+    sharing: str = "default_shared"
+    closed: tuple[Window, ...] = ()
+    measures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HardLimits:
+    """PBS's own hard limits of a queue or of the server: on the number of running jobs and on what they hold."""
+
+    max_run: Limits = field(default_factory=Limits)
+    max_run_res: Mapping[str, Limits] = field(default_factory=dict)
+
+    def by_resource(self) -> Mapping[str, Limits]:
+        """All of them, by resource; the number of running jobs under the empty name."""
+        limits = {resource: limits for resource, limits in self.max_run_res.items() if limits}
+        return {"": self.max_run, **limits} if self.max_run else limits
+
+
+class Kept(NamedTuple):
+    """What a user's reservation keeps while it runs. It counts as what the user's jobs hold, of the server's quotas and
+    of those of ``queue``, "" for none."""
+
+    user: str
+    group: str
+    queue: str
+    amounts: Amounts
+
+
+@dataclass(frozen=True)
+class Server:
+    """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
+    together, and job-wide consumables such as licences (what is left). ``kept`` is what reservations of users keep."""
+
+    name: str = ""
+    hard: HardLimits = field(default_factory=HardLimits)
+    left: Mapping[str, int] = field(default_factory=dict)
+    quotas: Mapping[str, Limits] = field(default_factory=dict)
+    kept: tuple[Kept, ...] = ()
+
+
+@dataclass(frozen=True)
+class Queue:
+    """An execution queue: whether it starts jobs, its soft quotas, hard limits, and the partition it belongs to.
+
+    ``quotas`` are the soft limits on cores (P1), ``other_quotas`` those on other resources, ``priorities`` those of
+    users and groups (P2). ``priority`` is the queue's own: jobs of the higher one come first.
+    ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such.
+    ``closed`` are the windows in which none of its jobs may run, wherever: dedicated time, or for a queue that has its
+    jobs run in dedicated time alone, any other time.
+    """
+
+    name: str
+    started: bool = True
+    enabled: bool = True
+    managed: bool = True
+    quotas: Limits = field(default_factory=Limits)
+    hard: HardLimits = field(default_factory=HardLimits)
+    partition: str | None = None
+    priority: int = 0
+    priorities: Limits = field(default_factory=Limits)
+    deferrable: bool = False
+    closed: tuple[Window, ...] = ()
+    other_quotas: Mapping[str, Limits] = field(default_factory=dict)
+
+    def quotas_by_resource(self) -> Mapping[str, Limits]:
+        """All soft quotas of the queue, by resource."""
+        quotas = {resource: limits for resource, limits in self.other_quotas.items() if limits}
+        return {"ncpus": self.quotas, **quotas} if self.quotas else quotas
+
+
+class Job(NamedTuple):
+    """A job as it was asked for.
+
+    ``submit_s`` is when it entered the queue and survives requeues; ``estimate_s`` the walltime, infinite without one.
+    ``blocked`` is empty, or says why it may not start whatever is free (``held``, ``waits for other jobs``, ...), with
+    ``not_before_s`` for a start time set by the user. A job array is one entry: ``subjobs`` are the indices still
+    waiting. ``urgent`` lets it preempt without delay. ``job_wide`` are consumables that no vnode holds, such as
+    licences. ``saves`` tells whether it can save its work when it is preempted (None: as the settings say); ``saved_s``
+    is how much of its run earlier runs have saved, less what saving and restarting cost (it may be negative).
+    ``deferrable`` jobs are preempted first among equals (P2). ``application`` is what striping learns by (P5). A job
+    with ``pinned`` vnodes goes back to these, exactly as its request has it: PBS's own checkpoint keeps it there.
+    ``priority`` orders it among everybody's jobs, ``own_priority`` among its owner's in the queue.
+    """
+
+    id: str
+    user: str
+    request: Request
+    queue: str
+    submit_s: float
+    estimate_s: float = UNLIMITED_S
+    group: str = ""
+    project: str = ""
+    priority: int = 0
+    rerunable: bool = True
+    urgent: bool = False
+    blocked: str = ""
+    not_before_s: float | None = None
+    subjobs: tuple[int, ...] | None = None
+    name: str = ""
+    sequence: int = 0
+    job_wide: Amounts = ()
+    saves: bool | None = None
+    saved_s: float = 0.0
+    deferrable: bool = False
+    application: str = ""
+    rank: RankWish | None = None
+    layout: Layout | None = None
+    pinned: tuple[str, ...] = ()
+    own_priority: int = 0
+
+    @property
+    def left_s(self) -> float:
+        """What is left to run by the estimate, in seconds, at least 1."""
+        return max(1.0, self.estimate_s - self.saved_s) if self.saved_s else self.estimate_s
+
+    @property
+    def cores(self) -> int:
+        """Cores the job (one subjob of an array) asks for."""
+        return self.request.cores
+
+    def amount(self, resource: str) -> int:
+        """How much of a resource the job (one subjob of an array) asks for, in its chunks or as a whole."""
+        amount = self.request.amount(resource)
+        return amount + sum(asked for name, asked in self.job_wide if name == resource) if self.job_wide else amount
+
+    def subjob_id(self, index: int) -> str:
+        """The id of one subjob: ``12[].server`` and 3 give ``12[3].server``."""
+        return self.id.replace("[]", f"[{index}]", 1)
+
+
+class Run(NamedTuple):
+    """A job that holds resources: since when, where, until when it is expected to; ``subjob`` for one of an array."""
+
+    id: str
+    job: Job
+    start_s: float
+    placement: Placement
+    end_s: float
+    exiting: bool = False
+    subjob: int | None = None
+
+
+class Reading(NamedTuple):
+    """What a vnode reported at ``at_s``: what is left of compute, memory and network bandwidth, what it has in all, its
+    temperature and the highest it tolerates (P4). None where it has no such sensor."""
+
+    at_s: float
+    compute: float | None = None
+    compute_all: float | None = None
+    memory_kib: float | None = None
+    memory_all_kib: float | None = None
+    network: float | None = None
+    network_all: float | None = None
+    temperature: float | None = None
+    temperature_most: float | None = None
+
+
+class Finished(NamedTuple):
+    """A run that has ended by itself: what is learned from (P3's predictor, P5).
+
+    ``vnodes`` is how many it was on and ``fewest`` how few would have done; ``cpu_s`` its CPU time over all cores, None
+    where nobody counted. ``wished``: its job wished for a layout of its own.
+    """
+
+    id: str
+    user: str
+    application: str
+    cores: int
+    start_s: float
+    end_s: float
+    estimate_s: float
+    vnodes: int = 1
+    fewest: int = 1
+    cpu_s: float | None = None
+    wished: bool = False

@@ -1,0 +1,276 @@
+"""The little that must be remembered between passes: promises, holds, preemption counts, classes, what was learned.
+
+A ledger is a value; a pass makes the next one. It is written to disk as plain data with a version: an older one is
+read, and one that is newer than this code is refused rather than guessed at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Callable, NamedTuple, TypeVar
+
+from policy.model.allocation import Cores, Placement, parse_exec_vnode
+from policy.model.request_record import Asked
+
+VERSION = 3
+
+_LATEST_S = 1e15
+_NEVER_S = float("inf")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+T = TypeVar("T")
+
+QUOTA, CLASS, PROMISE, RESCUE = "quota", "class", "promise", "rescue"
+"""The rules that choose victims."""
+
+
+class LedgerError(ValueError):
+    """Data that is no ledger of this version; the message says what is wrong with it."""
+
+
+class Hold(NamedTuple):
+    """Resources kept for a beneficiary while its victims let go: where it will run, whom it waits for, since when.
+
+    ``rule`` is the one that chose the victims: quota, class, promise or rescue.
+    """
+
+    placement: Placement
+    victims: tuple[str, ...]
+    since_s: float
+    rule: str = QUOTA
+
+
+class Backfilled(NamedTuple):
+    """A run that started by backfilling: when it ends by the estimate it was tested with, and whether it may be cut."""
+
+    end_s: float
+    cuttable: bool = False
+
+
+class History(NamedTuple):
+    """What a user's runs were like: the last two run times, and the sums of run times and of estimates."""
+
+    last: tuple[float, ...]
+    run_s: float
+    estimate_s: float
+
+
+class Tally(NamedTuple):
+    """How many runs were seen, and what was measured on the last ones of them."""
+
+    runs: int
+    last: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median of what was measured; 0 without runs. Half of the runs may say anything and do not move it far."""
+        ordered, middle = sorted(self.last), len(self.last) // 2
+        return (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else 0.0
+
+
+class Cut(NamedTuple):
+    """Why a job was preempted last, and when: the reason's code and numbers."""
+
+    at_s: float
+    code: str
+    numbers: tuple[tuple[str, Any], ...]
+
+
+class Moved(NamedTuple):
+    """A head whose promise moved: the first start it was promised, how often it moved, and for which job last."""
+
+    first_s: float
+    times: int
+    beneficiary: str
+
+
+class Ledger(NamedTuple):
+    """What is remembered, each by id or name.
+
+    ``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job to how
+    often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
+    started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
+    what was measured. ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs
+    were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
+    ``asked``: what each of those with a promise or a hold asked for when it was given.
+    ``first_behind``: which of the jobs behind the heads is tried first, as the last pass had no time left for it.
+    ``tried_in_vain``: how many of the other jobs are tried last, as the last pass tried them in vain before its time
+    was up.
+    ``moved``: waiting job to how its promise moved for jobs with a better claim.
+    """
+
+    promises: Mapping[str, float] = _NOTHING
+    holds: Mapping[str, Hold] = _NOTHING
+    preemptions: Mapping[str, int] = _NOTHING
+    backfilled: Mapping[str, Backfilled] = _NOTHING
+    classes: Mapping[str, int] = _NOTHING
+    history: Mapping[str, History] = _NOTHING
+    learned: Mapping[str, Mapping[str, Tally]] = _NOTHING
+    stripes: Mapping[str, float] = _NOTHING
+    seen_s: float = 0.0
+    cuts: Mapping[str, Cut] = _NOTHING
+    cores: Mapping[str, Cores] = _NOTHING
+    first_behind: int = 0
+    tried_in_vain: int = 0
+    asked: Mapping[str, Asked] = _NOTHING
+    moved: Mapping[str, Moved] = _NOTHING
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return {
+            "version": VERSION,
+            "promises": dict(self.promises),
+            "holds": {
+                job: {
+                    "exec_vnode": hold.placement.exec_vnode(),
+                    "victims": list(hold.victims),
+                    "since_s": hold.since_s,
+                    "rule": hold.rule,
+                }
+                for job, hold in self.holds.items()
+            },
+            "preemptions": dict(self.preemptions),
+            "backfilled": {
+                run: [None if entry.end_s == _NEVER_S else entry.end_s, entry.cuttable]
+                for run, entry in self.backfilled.items()
+            },
+            "classes": dict(self.classes),
+            "history": {user: [list(past.last), past.run_s, past.estimate_s] for user, past in self.history.items()},
+            "learned": {
+                key: {layout: [tally.runs, list(tally.last)] for layout, tally in tallies.items()}
+                for key, tallies in self.learned.items()
+            },
+            "stripes": dict(self.stripes),
+            "seen_s": self.seen_s,
+            "cuts": {
+                run: [cut.at_s, cut.code, [[name, _finite(value)] for name, value in cut.numbers]]
+                for run, cut in self.cuts.items()
+            },
+            "cores": {
+                run: {vnode: list(numbers) for vnode, numbers in cores.items()} for run, cores in self.cores.items()
+            },
+            "first_behind": self.first_behind,
+            "tried_in_vain": self.tried_in_vain,
+            "asked": {job: asked.to_data() for job, asked in self.asked.items()},
+            "moved": {job: list(moved) for job, moved in self.moved.items()},
+        }
+
+    @classmethod
+    def from_data(cls, data: object) -> Ledger:
+        """Read back what :meth:`to_data` gave, of this version or an earlier one: version 1 knew the first three parts,
+        and what version 2 learned of all users' runs together is left out.
+
+        Raises :class:`LedgerError`.
+        """
+        if not isinstance(data, dict):
+            raise LedgerError(f"a ledger is an object, this is {type(data).__name__}")
+        version = data.get("version")
+        if version not in (1, 2, VERSION) or isinstance(version, bool):
+            raise LedgerError(f"ledger version {version!r}; this code reads versions 1 to {VERSION}")
+        try:
+            first = cls(
+                _each(data["promises"], _time_s),
+                _each(data["holds"], _hold),
+                _each(data["preemptions"], _count),
+            )
+            if version == 1:
+                return first
+            return first._replace(
+                backfilled=_each(data["backfilled"], _backfilled),
+                classes=_each(data["classes"], _class),
+                history=_each(data["history"], _history),
+                learned={} if version == 2 else _each(data["learned"], lambda tallies: _each(tallies, _tally)),
+                stripes=_each(data["stripes"], _time_s),
+                seen_s=_time_s(data["seen_s"]),
+                cuts=_each(data["cuts"], _cut),
+                cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
+                first_behind=_count(data.get("first_behind", 0)),
+                tried_in_vain=_count(data.get("tried_in_vain", 0)),
+                asked=_each(data.get("asked", {}), Asked.from_data),
+                # A ledger of this version that was written before promises could move has none.
+                moved=_each(data.get("moved", {}), _moved),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error
+
+
+def _each(table: Any, read: Callable[[Any], T]) -> dict[str, T]:
+    return {str(key): read(value) for key, value in table.items()}
+
+
+def _hold(hold: Any) -> Hold:
+    placement, rule = parse_exec_vnode(hold["exec_vnode"]), hold.get("rule", QUOTA)
+    if not isinstance(rule, str):
+        raise TypeError(f"{rule!r} is no rule")
+    return Hold(placement, _names(hold["victims"]), _time_s(hold["since_s"]), rule)
+
+
+def _time_s(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _LATEST_S:
+        raise ValueError(f"{value!r} is no time; allowed is a number of seconds")
+    return float(value)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no count; allowed is a whole number, 0 or more")
+    return value
+
+
+def _class(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < -1:
+        raise ValueError(f"{value!r} is no class; allowed is a whole number, -1 or more")
+    return value
+
+
+def _backfilled(value: Any) -> Backfilled:
+    end_s, cuttable = value
+    if not isinstance(cuttable, bool):
+        raise TypeError(f"{cuttable!r} is neither true nor false")
+    return Backfilled(_NEVER_S if end_s is None else _time_s(end_s), cuttable)
+
+
+def _finite(value: object) -> object:
+    return None if value == _NEVER_S else value
+
+
+def _cut(value: Any) -> Cut:
+    at_s, code, numbers = value
+    if not isinstance(code, str):
+        raise TypeError(f"{code!r} is no code of a reason")
+    read: list[tuple[str, Any]] = []
+    for name, number in numbers:
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float, str))):
+            raise TypeError(f"{number!r} is neither a number nor a text")
+        read.append((str(name), _NEVER_S if number is None else number))
+    return Cut(_time_s(at_s), code, tuple(read))
+
+
+def _moved(value: Any) -> Moved:
+    first_s, times, beneficiary = value
+    if not isinstance(beneficiary, str):
+        raise TypeError(f"{beneficiary!r} is no job")
+    return Moved(_time_s(first_s), _count(times), beneficiary)
+
+
+def _history(value: Any) -> History:
+    last, run_s, estimate_s = value
+    return History(tuple(_time_s(each) for each in last)[-2:], _time_s(run_s), _time_s(estimate_s))
+
+
+def _tally(value: Any) -> Tally:
+    runs, last = value
+    return Tally(_count(runs), tuple(_time_s(each) for each in last))
+
+
+def _core_numbers(value: object) -> tuple[int, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{value!r} is no list of cores")
+    return tuple(_count(number) for number in value)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{value!r} is no list of jobs")
+    return tuple(str(name) for name in value)

@@ -1,0 +1,397 @@
+"""What a pass has come to so far: starts, preemptions, holds and reasons, with the world kept in step.
+
+Whatever is drafted shows at once in what is free, in use and waiting, so that the next job meets it. Every change is
+noted with the one that undoes it, so that the snapshot stays what it was. The walk over the queue is the engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from policy.backfill.regions import Region, parts_with_one_head
+from policy.backfill.release_profile import Pending, once_victims_end
+from policy.model.allocation import NO_CORES, Cores, Placement
+from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.ledger import PROMISE, Backfilled, Cut, Hold, Ledger, Moved
+from policy.plan.context import Scene
+from policy.plan.idle_cores import with_idle_left
+from policy.plan.next_ledger import array_of, asked_by, moved_so_far
+from policy.plan.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
+from policy.reasons.reason import Number, Reason
+from policy.state.capacity import Capacity
+from policy.state.cluster_index import Op
+
+
+class Draft:
+    """The plan in the making. ``moves`` counts what changed who holds what,
+    ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due, ``again`` whether
+    one is at once; ``first_behind`` and ``tried_in_vain`` are the next
+    ledger's."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._ledger = scene.ledger
+        self.now_s = scene.now_s
+        self._world = world = scene.world
+        self._capacity = scene.capacity
+        self._undo: list[Op] = []
+        self.waits: dict[Reason, list[Job]] = {}
+        self._backfilled: dict[str, Backfilled] = {}
+        # Runs that an earlier run of the same id makes look backfilled, and that started in their turn now.
+        self._in_turn: set[str] = set()
+        self._lists: dict[int, tuple[Reason, list[Job]]] = {}
+        self.starts: list[Start] = []
+        self.preempts: list[Preempt] = []
+        self.pending: list[Pending] = []
+        self.holds: dict[str, Hold] = {}
+        # Times promised to those who are no heads any more, as cores are kept for them.
+        self.promised: dict[str, float] = {}
+        # Promises that heads had to give up, or have later now, for jobs with a better claim.
+        self.moved: dict[str, MovedPromise] = {}
+        self.regions: dict[str, Region] = {}
+        self.next_s = UNLIMITED_S
+        self.again = False
+        self.moves = 0
+        self.taken_back = 0
+        self._after_victims: tuple[int, Capacity | None] = (-1, None)
+        self.first_behind = 0
+        self.tried_in_vain = 0
+        for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
+            region = Region(mask, self._idle_in(mask), total)
+            for queue in queues:
+                self.regions[queue] = region
+        if scene.shrinks:
+            # Only what may be cut at a promised time asks for the last one.
+            for job_id, at_s in self._ledger.promises.items():
+                if job_id in world.jobs and world.jobs[job_id].queue in self.regions:
+                    region = self.regions[world.jobs[job_id].queue]
+                    region.promised_s = max(region.promised_s, at_s)
+
+    def _idle_in(self, vnodes: int) -> int:
+        """The idle cores that no reservation which runs keeps."""
+        windows = self._scene.windows
+        idle = self._capacity.idle(vnodes)
+        return idle if windows is None or not idle else windows.idle_now(self._capacity, vnodes, self.now_s)
+
+    def start(self, job: Job, placement: Placement, backfilled: Backfilled | None = None) -> Job | None:
+        """Plan a start and let the world show it; gives what is left of an array."""
+        self.moves += 1
+        subjob = job.subjobs[0] if job.subjobs else None
+        run_id = job.id if subjob is None else job.subjob_id(subjob)
+        left = None
+        if job.subjobs and len(job.subjobs) > 1:
+            left = job._replace(subjobs=job.subjobs[1:])
+        world, undo = self._world, self._undo
+        end_s = self.now_s + job.left_s
+        preemption = self._scene.preemption if job.id in self._ledger.promises else None
+        was_within = preemption is not None and self._scene.claims.is_within(job)
+        undo.append(("jobs", job.id, world.set_job(job.id, None)))
+        if left is not None:
+            undo.append(("jobs", job.id, world.set_job(job.id, left)))
+        undo.append(
+            ("runs", run_id, world.set_run(run_id, Run(run_id, job, self.now_s, placement, end_s, False, subjob)))
+        )
+        scene = self._scene
+        plain = scene.plain and job.layout is None and job.rank is None
+        why = None if plain else scene.placer.why_layout(job)
+        cores = NO_CORES
+        if job.rank is not None and job.rank.detail != "vnode":
+            cores = scene.core_book.give(run_id, placement)
+        if was_within and preemption is not None:
+            preemption.keep_promised_start(run_id)
+        self.starts.append(Start(run_id, job, placement, backfilled is not None, subjob, why, cores))
+        if backfilled is not None:
+            self._backfilled[run_id] = backfilled
+        elif run_id in self._ledger.backfilled:
+            self._in_turn.add(run_id)
+        if scene.classes is not None:
+            scene.classes.start(job, run_id)
+        if not plain or "placer" in scene.__dict__:
+            scene.placer.started(job, placement)
+        if job.job_wide:
+            scene.gates.open_for(job)
+        if not self.again and scene.preemption is not None:
+            self.again = scene.preemption.gains_by(job)
+        region = self.regions[job.queue]
+        region.idle -= job.request.cores
+        if job.request.exclusive or self._capacity.exclusive:
+            region.idle = self._idle_in(region.vnodes)
+        return left
+
+    def cancel_start(self, run: Run, beneficiary: Job) -> bool:
+        """Take back a start of this very pass, as its cores go to a job within quota; False for a run of before."""
+        start = next((start for start in self.starts if start.id == run.id), None)
+        if start is None:
+            return False
+        self.moves += 1
+        self.taken_back += 1
+        self.again = True
+        self.starts.remove(start)
+        if "placer" in self._scene.__dict__:
+            self._scene.placer.taken_back(run.job, run.placement)
+        if "core_book" in self._scene.__dict__:
+            self._scene.core_book.take_back(run.id)
+        self._backfilled.pop(run.id, None)
+        self._in_turn.discard(run.id)
+        if self._scene.classes is not None:
+            self._scene.classes.of_runs.pop(run.id, None)
+        world, undo = self._world, self._undo
+        undo.append(("runs", run.id, world.set_run(run.id, None)))
+        undo.append(("jobs", run.id, world.set_job(run.id, run.job)))
+        self._scene.gates.take_back(run.job)
+        self._scene.quotas.shift(run.job, 1, run.placement)
+        region = self.regions[run.job.queue]
+        region.idle = self._idle_in(region.vnodes)
+        promised_s = self._ledger.promises.get(run.id)
+        if promised_s is not None:
+            self.moved[run.id] = MovedPromise(run.id, promised_s, None, beneficiary.id)
+        self.leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
+        return True
+
+    def hold_for(self, job: Job, hold: Hold) -> None:
+        """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest as soon as its victims let go."""
+        self.moves += 1
+        placement, victims = hold.placement, hold.victims
+        inside, missing = self._capacity.part_within(placement)
+        self._capacity.take_amounts(inside)
+        if "placer" in self._scene.__dict__:
+            for share in placement.shares(self._capacity.directory):
+                self._scene.placer.kept(share.mask)
+        closed = self._capacity.close(placement.shares(self._capacity.directory), job.request)
+        promised_s = self.promised.get(job.id, self._ledger.promises.get(job.id, self.now_s))
+        # Its victims have time to save before it can start.
+        ready_s = promised_s if hold.rule == PROMISE else hold.since_s + self._scene.settings.checkpoint.grace_s
+        end_s = max(self.now_s, ready_s) + job.left_s
+        self.pending.append(Pending(job, placement, end_s, victims, missing, inside, closed))
+        self._scene.gates.expect(job)
+        self.holds[job.id] = hold
+        self._scene.quotas.shift(job, 1, placement)
+        region = self.regions[job.queue]
+        region.idle = self._idle_in(region.vnodes)
+        numbers: tuple[tuple[str, Number], ...] = (("victims", ", ".join(victims)),)
+        if hold.rule == PROMISE and promised_s > self.now_s:
+            numbers = (*numbers, ("at_s", promised_s))
+        self.leave(job, Reason("preempting", numbers))
+
+    def free_after_victims(self) -> Capacity | None:
+        """What will be free once the victims chosen so far have ended and their beneficiaries run; None without any.
+
+        What these victims leave over serves the next beneficiary before any other run is preempted. The value is not
+        to be changed.
+        """
+        if not self.pending:
+            return None
+        if self._after_victims[0] != self.moves:
+            self._after_victims = (self.moves, once_victims_end(self._world, self.pending))
+        return self._after_victims[1]
+
+    def victims_under(self, placement: Placement, own: Sequence[Run]) -> tuple[str, ...]:
+        """The victims of other beneficiaries that must end as well before a job can run there: none where what is free
+        and what its own victims free hold it."""
+        capacity = self._capacity
+        free = capacity.copy()
+        for run in own:
+            free.give(run.placement.shares(free.directory), run.job.request)
+        needed = 0
+        for share in placement.shares(free.directory):
+            needed |= share.mask
+        if not free.part_within(placement)[1] and not needed & free.exclusive:
+            return ()
+        runs, known = self._world.runs, {run.id for run in own}
+        asked = [victim for pending in self.pending for victim in pending.victims if victim in runs]
+        return tuple(
+            victim
+            for victim in dict.fromkeys(asked)
+            if victim not in known
+            and any(share.mask & needed for share in runs[victim].placement.shares(capacity.directory))
+        )
+
+    def leave(self, job: Job, reason: Reason) -> None:
+        """The job is left alone, for this reason."""
+        same = self._lists.get(id(reason))
+        if same is None:
+            # The reason is kept beside its list, so that no other can have its identity.
+            same = self._lists[id(reason)] = (reason, self.waiting_for(reason))
+        same[1].append(job)
+
+    def waiting_for(self, reason: Reason) -> list[Job]:
+        """The list of all jobs left alone for this reason, to be added to."""
+        jobs = self.waits.get(reason)
+        if jobs is None:
+            jobs = self.waits[reason] = []
+        return jobs
+
+    def leave_no_more(self, job: Job, reason: Reason | None = None) -> Reason | None:
+        """The job's reason, looked for where it is not given, no longer holds: it will be given another outcome. Gives
+        the reason, None where the job had none."""
+        for each in self.waits if reason is None else (reason,):
+            jobs = self.waits.get(each, [])
+            if job in jobs:
+                jobs.remove(job)
+                return each
+        return None
+
+    def opens_s(self, job: Job, shut: Reason) -> float:
+        """When the hard limit or the licences that shut the job out are given back, as runs end by their estimates;
+        infinite where they are not, or where something else shuts it out."""
+        if shut.code not in ("hard-limit", "server-resource"):
+            return UNLIMITED_S
+        return self._scene.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
+
+    def shut_beside_heads(self, job: Job, end_s: float) -> Reason | None:
+        """Why a job that runs until then may not start: the hard limit, or the licences, that it would take from the
+        head of this or another region, which was or will be promised a time. None where no head needs them."""
+        if job.queue in self._world.plain_queues():
+            return None
+        for region in self.each_region():
+            reservation = region.reservation
+            if reservation is None or reservation.head.id == job.id or end_s <= reservation.until_s:
+                continue
+            if self._scene.preemption is None or not self._scene.claims.outranks(job, reservation.head):
+                reason = self._scene.gates.shut_beside(job, reservation.head)
+                if reason is not None:
+                    return reason
+        return None
+
+    def wake_for(self, codes: Collection[str]) -> None:
+        """The next pass is due when the first of the times comes that reasons of these codes name."""
+        for reason in self.waits:
+            for tried in (reason, *reason.tried):
+                if tried.code in codes:
+                    self.wake_at(tried.number("at_s"))
+
+    def wake_at(self, at_s: Number) -> None:
+        """The next pass is due then at the latest, as far as that is yet to come."""
+        if isinstance(at_s, (int, float)) and self.now_s < at_s < self.next_s:
+            self.next_s = at_s
+
+    def each_region(self) -> Iterable[Region]:
+        """Each region once."""
+        return self.regions.values() if len(self.regions) == 1 else {id(r): r for r in self.regions.values()}.values()
+
+    def backfilled(self) -> Mapping[str, Backfilled]:
+        """The backfilled runs that go on, those of this pass among them, without those let go by this pass."""
+        if not self._backfilled and not self.preempts and not self._in_turn:
+            return self._ledger.backfilled
+        known = {**self._ledger.backfilled, **self._backfilled}
+        for run_id in self._in_turn:
+            del known[run_id]
+        for preempt in self.preempts:
+            known.pop(preempt.id, None)
+        return known
+
+    def plan(self) -> Plan:
+        """The plan; the world then belongs to the plan's ``started`` snapshot."""
+        estimates, promises = self._promises()
+        for pending in self.pending:
+            self._capacity.take_amounts(pending.inside, -1)
+            self._capacity.reopen(pending.closed)
+        started = self._scene.snapshot
+        if self._undo:
+            self._undo.reverse()
+            started = started.after(self._undo)
+        waits = Waits(with_idle_left(self.waits, self.regions) if self.starts or self.holds else self.waits)
+        starts, preempts = tuple(self.starts), tuple(self.preempts)
+        next_s = None if self.next_s == UNLIMITED_S else self.next_s
+        classes = self._scene.classes.of_jobs if self._scene.classes is not None else None
+        ledger = self._next(promises)
+        moved = tuple(self.moved[head] for head in sorted(self.moved)) if self.moved else ()
+        return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
+
+    def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
+        """The first reserved time of each head: the one of the moment may be earlier, a start is never to be later."""
+        before = self._ledger.promises
+        reservations = [
+            region.reservation
+            for region in self.each_region()
+            if region.reservation is not None and region.reservation.at_s != UNLIMITED_S
+        ]
+        if (
+            len(reservations) == len(before) == 1
+            and reservations[0].head.id in before
+            and not (self._undo or self.moved)
+        ):
+            (reservation,) = reservations
+            head = reservation.head.id
+            return (Estimate(head, reservation.at_s, before[head]),), before
+        if not reservations and not before and not self.promised:
+            return (), before
+        promises = self.promised.copy()
+        waiting = self._world.jobs
+        begun = {start.job.id for start in self.starts}
+        for job_id, at_s in before.items():
+            job = waiting.get(job_id)
+            if job is not None and job_id not in begun and job_id not in self.moved:
+                reason = self._scene.gates.shut(job)
+                # A window that keeps the whole queue away was known when the promise was made.
+                if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
+                    promises[job_id] = at_s
+        estimates = [
+            Estimate(each.head.id, each.at_s, promises.setdefault(each.head.id, each.at_s)) for each in reservations
+        ]
+        estimates.sort()
+        return tuple(estimates), before if promises == before else promises
+
+    def _next(self, promises: Mapping[str, float]) -> Ledger:
+        ledger, world, scene = self._ledger, self._world, self._scene
+        runs, jobs = world.runs, world.jobs
+        preemptions: Mapping[str, int] = ledger.preemptions
+        if preemptions or self.preempts:
+            counts = {
+                run: count for run, count in preemptions.items() if run in runs or run in jobs or array_of(run) in jobs
+            }
+            for preempt in self.preempts:
+                if not preempt.again:
+                    counts[preempt.id] = counts.get(preempt.id, 0) + 1
+            preemptions = preemptions if counts == preemptions else counts
+        cuts: Mapping[str, Cut] = ledger.cuts
+        if cuts or self.preempts:
+            kept = {run: cut for run, cut in cuts.items() if run in preemptions}
+            for preempt in self.preempts:
+                if not preempt.again:
+                    kept[preempt.id] = Cut(self.now_s, preempt.reason.code, preempt.reason.numbers)
+            cuts = cuts if kept == cuts else kept
+        backfilled: Mapping[str, Backfilled] = ledger.backfilled
+        if self._backfilled or self._in_turn or not backfilled.keys() <= runs.keys():
+            kept_on = {run: entry for run, entry in backfilled.items() if run in runs and run not in self._in_turn}
+            backfilled = {**kept_on, **self._backfilled}
+        classes = ledger.classes if scene.classes is None else scene.classes.of_runs
+        cores: Mapping[str, Cores] = ledger.cores
+        if cores or "core_book" in scene.__dict__:
+            lists = {run: each for run, each in scene.core_book.lists.items() if run in runs}
+            cores = cores if lists == cores else lists
+        moved: Mapping[str, Moved] = ledger.moved
+        if moved or self.moved:
+            moved = moved_so_far(ledger, self.moved, jobs)
+        stripes = scene.placer.stripes if ledger.stripes or "placer" in scene.__dict__ else ledger.stripes
+        asked = asked_by(ledger, promises, self.holds, jobs)
+        if (
+            promises is ledger.promises
+            and preemptions is ledger.preemptions
+            and backfilled is ledger.backfilled
+            and classes is ledger.classes
+            and stripes is ledger.stripes
+            and cuts is ledger.cuts
+            and cores is ledger.cores
+            and asked is ledger.asked
+            and moved == ledger.moved
+            and not self.holds
+            and not ledger.holds
+            and self.first_behind == ledger.first_behind
+            and self.tried_in_vain == ledger.tried_in_vain
+        ):
+            return ledger
+        return ledger._replace(
+            promises=promises,
+            holds=self.holds,
+            preemptions=preemptions,
+            backfilled=backfilled,
+            classes=classes,
+            stripes=stripes,
+            cuts=cuts,
+            cores=cores,
+            first_behind=self.first_behind,
+            tried_in_vain=self.tried_in_vain,
+            asked=asked,
+            moved=moved,
+        )

@@ -1,0 +1,321 @@
+"""Whom to preempt for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
+
+Rule A offers the runs of other users who are over quota and stay at or above it; rule B the runs of strictly lower
+classes. A site turns on one or both; with both, either suffices. A run that is too short, was preempted too often, or
+may not be rerun is no victim. Which of the others go is :mod:`policy.preemption.victim_selection`'s.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Callable
+
+from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.quotas import Quotas, Standing
+from policy.model.allocation import Placement
+from policy.model.cluster import Job, Run
+from policy.model.ledger import Ledger
+from policy.model.limits import EntityKey, show_entity
+from policy.preemption.candidates import Candidates, Pool
+from policy.preemption.offer_cache import Standstill
+from policy.preemption.preemptible_sums import Rights
+from policy.preemption.victim_search import Guard, Search
+from policy.preemption.victim_selection import Found, VictimSelection
+from policy.reasons.reason import Number, Reason
+from policy.settings.site_settings import Settings
+from policy.state.capacity import Capacity
+from policy.state.cluster_index import World
+from policy.state.windows import NOTHING_CLOSED, Closed
+
+_DELAYS_HEAD = Reason("preempt-delays-head")
+
+_DELAYED_LOOKED_AT = 32
+"""Of so many shapes of jobs whose delay is not over a pass finds out whether they could preempt: each is a search."""
+
+
+class Preemption:
+    """The rules A and B in one pass, and what they have taken so far."""
+
+    def __init__(
+        self,
+        world: World,
+        ledger: Ledger,
+        quotas: Quotas,
+        classes: Classes | None,
+        settings: Settings,
+        now_s: float,
+    ) -> None:
+        self._world = world
+        self._quotas = quotas
+        self._classes = classes
+        self._rule_b = classes is not None and settings.priority.preempt
+        self._settings = settings.quota
+        self._rule_a = settings.quota.preempt and world.has_quotas
+        self._now_s = now_s
+        self._candidates = Candidates(world, ledger, quotas, classes, settings, now_s, settings.quota.exempt_s)
+        # The same without exempt time: for the reasons only, and made only where a run is exempt.
+        self._without_exemption: Callable[[], Candidates] = partial(
+            Candidates, world, ledger, quotas, classes, settings, now_s, 0
+        )
+        self._if_not_exempt: Candidates | None = None
+        # Shapes that would delay the head, by the shortest estimate that did and what was closed to it, and why: the
+        # head's room only shrinks in a pass.
+        self._delaying: dict[object, tuple[float, int, Reason]] = {}
+        # Shapes for which no victims were found, by how much was closed to them: with more closed it is no better.
+        self._failed: dict[object, tuple[int, Reason]] = {}
+        # Shapes that what the victims leave over did not hold, by the shortest estimate that was tried.
+        self._no_surplus: dict[object, tuple[Capacity, float]] = {}
+        # Shapes that could preempt but for exempt time, by the longest estimate and the most closed with which they
+        # could.
+        self._exempting: dict[object, tuple[float, int, Reason]] = {}
+        # Shapes that could preempt but for their delay, by the longest estimate with which they could.
+        self._delayed: dict[object, float] = {}
+        # What entries hold less by the runs that are let go: with a higher quota these might stay.
+        self._going: dict[tuple[str, str, EntityKey], int] = {}
+        self._still = Standstill(quotas)
+        self._selection = VictimSelection(
+            world, quotas, classes, self._candidates, self._still, settings.quota.victim_order
+        )
+        self._in_vain = False
+        self._taken = 0
+
+    def rights(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
+        """By which rules the job may preempt; None and why not, where by none."""
+        rights, refused = self._rights_by_rules(job)
+        if rights is None:
+            return None, refused
+        settings = self._settings
+        if not (job.urgent or job.priority >= settings.urgent_priority):
+            at_s = job.submit_s + settings.delay_s + settings.delay_per_core_s * job.cores
+            if at_s > self._now_s:
+                return None, (Reason("preempt-delay", (("at_s", at_s),)),)
+        return rights, ()
+
+    def _rights_by_rules(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
+        """The same as if no job had to wait before it may preempt."""
+        refused: list[Reason] = []
+        by_quota, above, rank = False, BASE, BASE
+        if self._rule_a:
+            reason = self._refused_by_quota(job)
+            by_quota = reason is None
+            refused += [reason] if reason is not None else []
+        if self._classes is not None:
+            rank = self._classes.of(job)
+        if self._classes is not None and self._rule_b:
+            above = rank
+            refused += [self._why_base(job, self._classes)] if above == BASE else []
+        if not by_quota and above == BASE:
+            return None, tuple(refused)
+        everywhere = self._classes is None or self._classes.compare_queues
+        return Rights(by_quota, above, rank, None if everywhere else job.queue), ()
+
+    def after_delay(
+        self,
+        job: Job,
+        delay: Reason,
+        allowed: int,
+        guard: Guard | None,
+        closed: Closed = NOTHING_CLOSED,
+        after_victims: Capacity | None = None,
+    ) -> Reason:
+        """What is said of a job whose delay is not over: whether it could preempt now but for that, else why not."""
+        rights, _ = self._rights_by_rules(job)
+        if rights is None or len(self._delayed) >= _DELAYED_LOOKED_AT or self.spent() is not None:
+            return delay
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key)
+        could = Reason("preempt-delay", (*delay.numbers, ("cores_there", job.cores)))
+        if job.left_s <= self._delayed.get(shape, -1.0):
+            return could
+        in_vain = self._in_vain
+        found = self.find(job, rights, allowed, guard, closed, after_victims)
+        self._in_vain = in_vain
+        if isinstance(found, Found):
+            self._delayed[shape] = job.left_s
+            return could
+        if found.code == "exempt-victims" and float(found.number("enough_s")) < float(delay.number("at_s")):
+            return could
+        return delay if found.code == _DELAYS_HEAD.code else found
+
+    def _refused_by_quota(self, job: Job) -> Reason | None:
+        if not self._quotas.bounds(job):
+            return Reason("no-quota", (("user", job.user), ("queue", job.queue)))
+        over = self._quotas.exceeded_by(job)
+        if over is None:
+            return None
+        numbers = self._quotas.numbers_of(over, job)
+        going = self._going.get((over.scope, over.resource, over.entity), 0)
+        return Reason("over-quota", (*numbers, ("going", going)) if going else numbers)
+
+    def _why_base(self, job: Job, classes: Classes) -> Reason:
+        subject = classes.subject(job)
+        if subject is None:
+            return Reason("no-priority", (("user", job.user), ("queue", job.queue)))
+        left = classes.remaining(job)
+        numbers: tuple[tuple[str, Number], ...] = (("entity", show_entity(subject.entity)), ("counted", left.resource))
+        numbers = (*numbers, *left.need)
+        return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit)))
+
+    def find(
+        self,
+        job: Job,
+        rights: Rights,
+        allowed: int,
+        guard: Guard | None,
+        closed: Closed = NOTHING_CLOSED,
+        after_victims: Capacity | None = None,
+    ) -> Found | Reason:
+        """Victims for a job that may preempt, where nothing is closed to it, or why there are none.
+
+        ``after_victims`` is what will be free once the victims chosen so far have ended, None where there are none:
+        the job takes what these leave over before any other run is preempted for it.
+        """
+        if after_victims is not None:
+            left_over = self._left_over(job, allowed, guard, closed, after_victims)
+            if left_over is not None:
+                return left_over
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request)
+        failed = self._failed.get(shape)
+        if failed is not None and closed.extent >= failed[0]:
+            return failed[1]
+        delaying = self._delaying.get(shape)
+        if delaying is not None and job.left_s >= delaying[0] and closed.extent >= delaying[1]:
+            return delaying[2]
+        exempting = self._exempting.get(shape)
+        if exempting is not None and job.left_s <= exempting[0] and closed.extent <= exempting[1]:
+            return exempting[2]
+        spent = self.spent()
+        if spent is not None:
+            return spent
+        usable = self._candidates.usable_by(job, allowed)
+        pool = self._candidates.pool(usable)
+        free = self._world.capacity if after_victims is None else after_victims
+        if self._candidates.never_enough(job, rights, allowed, usable, pool, free):
+            reason = self._too_few(job, rights, usable, pool)
+            self._failed[shape] = (0, reason)
+        elif closed.key and self._candidates.never_enough_open(job, rights, usable, closed.vnodes):
+            reason = self._too_few(job, rights, usable, pool)
+            self._failed[shape] = (closed.extent, reason)
+        else:
+            self._still.renew(len(self._candidates.picked), len(self._selection.promised_within))
+            alike = (allowed, usable, rights, pool.gives_of(job.user), job.request, closed.key)
+            room, blocked_by_head = None, 0
+            if guard is not None or not self._still.has_failed(alike, free):
+                search = Search(self._world, job, allowed, guard, closed, after_victims)
+                room, blocked_by_head = self._selection.select(job, rights, search, pool), search.blocked_by_head
+                if room is None and guard is None:
+                    self._still.note_failed(alike, free)
+            if room is not None:
+                over = self._exceeds_there(job, rights, room.placement)
+                if over is None:
+                    return self._selection.as_found(job, rights, room)
+                # An exclusive job shows what it keeps only where it is.
+                return Reason("over-quota", self._quotas.numbers_of(over, job, room.placement))
+            if blocked_by_head:
+                reason = _DELAYS_HEAD
+                self._delaying[shape] = (job.left_s, closed.extent, reason)
+            else:
+                reason = self._too_few(job, rights, usable, pool)
+                self._failed[shape] = (closed.extent, reason)
+        self._in_vain = True
+        exempt = self._exempt(job, rights, allowed, guard, closed, free) if pool.exempt else None
+        if exempt is None:
+            return reason
+        for known in (self._failed, self._delaying):
+            known.pop(shape, None)
+        self._exempting[shape] = (job.left_s, closed.extent, exempt)
+        return exempt
+
+    def _exceeds_there(self, job: Job, rights: Rights, placement: Placement) -> Standing | None:
+        """The entry that a job which preempts by its quota alone would exceed there."""
+        return self._quotas.exceeded_by(job, placement) if rights == Rights(True, BASE) else None
+
+    def _left_over(
+        self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity
+    ) -> Found | None:
+        """Room in what the victims chosen so far leave over; None where it does not hold the job."""
+        shape = (allowed, job.request, closed.key)
+        tried = self._no_surplus.get(shape)
+        if after_victims.idle(allowed) < job.request.cores:
+            return None
+        if tried is not None and tried[0] is after_victims and job.left_s >= tried[1]:
+            return None
+        search = Search(self._world, job, allowed, guard, closed, after_victims)
+        room = search.without_victims()
+        if room is not None:
+            return Found(room.placement, ())
+        self._no_surplus[shape] = (after_victims, job.left_s if search.blocked_by_head else 0.0)
+        return None
+
+    def gains_by(self, job: Job) -> bool:
+        """Whether somebody is over quota by the start of a job, so that one who preempted nobody in this pass may now
+        find a victim."""
+        return self._in_vain and self._rule_a and self._quotas.is_over(job)
+
+    def keep_promised_start(self, run_id: str) -> None:
+        """A job within quota starts as it was promised: rule A does not take the start back in this pass."""
+        self._selection.promised_within.add(run_id)
+
+    def spent(self) -> Reason | None:
+        """Why no job preempts in this pass any more; None as long as one may."""
+        if self._taken < self._settings.max_victims_per_pass:
+            return None
+        return Reason("victims-of-pass", (("limit", self._taken),))
+
+    def take(self, found: Found) -> None:
+        """The victims are chosen: no other job can take them, and their owners hold less."""
+        self._taken += len(found.victims)
+        for victim in found.victims:
+            self.count_out(victim.run)
+
+    def count_out(self, run: Run) -> None:
+        """A run that is let go, by this pass or an earlier one."""
+        self._candidates.count_out(run)
+        needs = self._quotas.needs(run.job, run.placement)
+        for scope, resource, entity, _ in self._quotas.bounds(run.job, run.placement):
+            key = (scope, resource, entity)
+            self._going[key] = self._going.get(key, 0) + needs[resource]
+        self._if_not_exempt = None
+        self._exempting.clear()
+        self._delayed.clear()
+
+    def _too_few(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason:
+        numbers: tuple[tuple[str, Number], ...] = (("idle", self._world.capacity.idle(usable)),)
+        capped = self._candidates.capped_cores(job, rights, usable)
+        if capped:
+            numbers = (*numbers, ("capped", capped), ("cap", self._settings.cap))
+        if self._classes is None:
+            preemptible = self._candidates.most_by_quota(job.user, pool)
+            return Reason("no-victims", (("preemptible", preemptible), *numbers))
+        offered = self._candidates.offers(usable, pool).to(job.user, rights)
+        if rights.above == BASE:
+            return Reason("no-victims", (("preemptible", offered.cores), *numbers))
+        if not offered.runs:
+            return Reason("no-lower-class", (("class", rights.above), *numbers))
+        return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), *numbers))
+
+    def _exempt(
+        self, job: Job, rights: Rights, allowed: int, guard: Guard | None, closed: Closed, free: Capacity
+    ) -> Reason | None:
+        """When the job can preempt runs that are still exempt; None where it could not even if none were."""
+        candidates = self._if_not_exempt
+        if candidates is None:
+            candidates = self._if_not_exempt = self._without_exemption()
+            candidates.picked |= self._candidates.picked
+        usable = candidates.usable_by(job, allowed)
+        pool = candidates.pool(usable)
+        if candidates.never_enough(job, rights, allowed, usable, pool, free):
+            return None
+
+        def search() -> Search:
+            return Search(self._world, job, allowed, None if guard is None else guard.afresh(), closed, free)
+
+        # Those that have run longest are the first to be enough.
+        room = self._selection.oldest_first(job, rights, search(), pool)
+        if room is None or self._exceeds_there(job, rights, room.placement):
+            room = self._selection.select(job, rights, search(), pool)
+            if room is None or self._exceeds_there(job, rights, room.placement):
+                return None
+        exempt_s = self._settings.exempt_s
+        first_s = min(run.start_s for run in self._candidates.pool(usable).exempt) + exempt_s
+        enough_s = max(first_s, max(run.start_s for run in room.runs) + exempt_s)
+        return Reason("exempt-victims", (("at_s", first_s), ("enough_s", enough_s)))

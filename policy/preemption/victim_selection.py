@@ -1,0 +1,206 @@
+"""Which of the runs that rules A and B offer to a job are its victims (docs/policies.md, P1 and P2).
+
+The runs of lower classes go in P2's order, those that only rule A offers in the order that the site wants; each is
+asked with those before it gone, so that no owner falls below quota. Whether they are enough is
+:mod:`policy.preemption.victim_search`'s.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Callable, NamedTuple
+
+from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.quotas import Quotas, Standing
+from policy.model.allocation import Placement
+from policy.model.cluster import Job, Run
+from policy.preemption.candidates import Candidates, Pool
+from policy.preemption.offer_cache import Line, Standstill
+from policy.preemption.preemptible_sums import Rights
+from policy.preemption.victim_search import Room, Search
+from policy.state.cluster_index import World
+
+
+class Victim(NamedTuple):
+    """A run to be preempted, and why it may be: the entry that is over, or (None) its lower class."""
+
+    run: Run
+    standing: Standing | None
+
+
+class Found(NamedTuple):
+    """Victims whose resources, with what is idle, hold the job there."""
+
+    placement: Placement
+    victims: tuple[Victim, ...]
+
+
+# Where so many single victims would each delay the head, another single one hardly helps: take several.
+_SINGLES_BESIDE_HEAD = 16
+
+# So many single victims are tried for less repeated work than several victims would cost.
+_SINGLES_FOR_HEAD = 64
+
+
+class VictimSelection:
+    """The selection of victims in one pass. ``promised_within`` are starts of this pass that were promised to jobs
+    within quota: rule A does not take them back."""
+
+    def __init__(
+        self,
+        world: World,
+        quotas: Quotas,
+        classes: Classes | None,
+        candidates: Candidates,
+        still: Standstill,
+        victim_order: str,
+    ) -> None:
+        self._world = world
+        self._quotas = quotas
+        self._classes = classes
+        self._candidates = candidates
+        self._still = still
+        self._victim_order = victim_order
+        self.promised_within: set[str] = set()
+
+    def select(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
+        """The victims for the job out of the pool, and where it runs without them; None where they are not enough."""
+        if search.fits_but_for_head():
+            return self._least_repeated(job, rights, search, pool)
+        lower = any(cores and rights.by_class(rank, queue) for (queue, rank), cores in pool.in_classes.items())
+        if rights.by_quota and not lower and self._victim_order == "smallest-sufficient":
+            # Runs of the base class go first, so all others are left out as long as these are enough.
+            only_base = rights._replace(above=BASE, rank=BASE, queue=None)
+            for each in (rights,) if self._classes is None else (only_base, rights):
+                room = self._smallest_sufficient(job, each, search, pool)
+                room = room or self._walk(search, self._line(job, each, search, pool))
+                if room is not None:
+                    return room
+            return None
+        room = self._walk(search, self._line(job, rights, search, pool))
+        if room is None and rights.by_quota:
+            # The first runs in order may use up what their owner is over quota by, and not be enough.
+            room = self._smallest_sufficient(job, rights, search, pool)
+        return room
+
+    def as_found(self, job: Job, rights: Rights, room: Room) -> Found:
+        """The victims, each with how its entry stood at its turn."""
+        victims: list[Victim] = []
+        for run in room.runs:
+            victim = self._offer(run, job, rights)
+            assert victim is not None  # noqa: S101 - it was offered with at least as many gone
+            victims.append(victim)
+            self._quotas.shift(run.job, -1, run.placement)
+        for run in room.runs:
+            self._quotas.shift(run.job, 1, run.placement)
+        return Found(room.placement, tuple(victims))
+
+    def oldest_first(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
+        """The runs that have run longest, as many of them as are enough."""
+        oldest = sorted(pool.ordered, key=lambda run: (run.start_s, run.id))
+        return self._walk(search, Line(oldest, self._asks(job, rights, search), self._quotas))
+
+    def _least_repeated(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
+        """Victims where the job fits but for the head: they only make room beside it, so those go that repeat the least
+        work, whatever the order of victims: several or, where that repeats less, a single one."""
+        unsaved = self._candidates.unsaved
+        ordered = sorted(self._in_order(rights, pool), key=unsaved)
+        room = self._walk(search, Line(ordered, self._asks(job, rights, search), self._quotas))
+        least = None if room is None else sum(map(unsaved, room.runs))
+        for run in ordered[:_SINGLES_FOR_HEAD]:
+            if least is None or unsaved(run) >= least:
+                break
+            if search.may_use(run) and self._offer(run, job, rights) is not None:
+                single = search.alone(run)
+                if single is not None:
+                    return single
+        return room
+
+    def _smallest_sufficient(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
+        """The smallest single run that frees enough; :func:`~policy.preemption.victim_search.size_of` says which
+        cannot."""
+        lacking = search.lacking
+        piece = min(chunk.cores for chunk in job.request.chunks)
+        is_offered = self._asks(job, rights, search)
+        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
+        known = self._still.singles.setdefault(key, {})
+        sizes, ordered, owners, spares = pool.sizes, pool.ordered, pool.owners, pool.spares
+        for index in range(bisect_left(sizes, ((search.short,), -1)), len(sizes)):
+            (cores, vnodes, most), place = sizes[index]
+            if most < piece or cores + vnodes * (piece - 1) < lacking * piece:
+                continue
+            if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
+                break
+            offered = known.get(place)
+            if offered is None:
+                run = ordered[place]
+                offered = known[place] = spares.get(owners[run.id], 0) > 0 and is_offered(run)
+            if offered:
+                room = search.alone(ordered[place])
+                if room is not None:
+                    return room
+        return None
+
+    def _line(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Line:
+        """The runs offered to the job in order."""
+        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
+        line = self._still.lines.get(key)
+        if line is None:
+            line = Line(self._in_order(rights, pool), self._asks(job, rights, search), self._quotas)
+            self._still.lines[key] = line
+        return line
+
+    def _walk(self, search: Search, line: Line) -> Room | None:
+        """The first runs of the line that are enough."""
+        runs = line.runs()
+        try:
+            return search.first_enough(runs)
+        except BaseException:
+            self._still.forget()
+            raise
+        finally:
+            runs.close()
+
+    def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
+        """The runs of lower classes in P2's order, then those that only rule A offers: those of the base class, then
+        the others, in the configured order."""
+        classes, seen = self._classes, set()
+        for run in pool.by_class if rights.above != BASE and classes is not None else ():
+            if classes is not None and rights.by_class(classes.of_victim(run), run.job.queue):
+                seen.add(run.id)
+                yield run
+        if not rights.by_quota:
+            return
+        above_base: list[Run] = []
+        for run in pool.ordered:
+            if run.id not in seen and pool.spares.get(pool.owners[run.id], 0) > 0:
+                if classes is not None and classes.of_victim(run) != BASE:
+                    above_base.append(run)
+                else:
+                    yield run
+        yield from above_base
+
+    def _asks(self, job: Job, rights: Rights, search: Search) -> Callable[[Run], bool]:
+        """Tells of a run whether it may be taken for this job, as use stands when it is asked."""
+        if not search.closed:
+            return lambda run: self._offer(run, job, rights) is not None
+        return lambda run: search.may_use(run) and self._offer(run, job, rights) is not None
+
+    def _offer(self, run: Run, job: Job, rights: Rights) -> Victim | None:
+        """The run as a victim of this job; None where it may not be taken for it."""
+        if run.id in self._candidates.picked or run.id not in self._world.runs:
+            return None
+        if run.job.user == job.user:
+            rights = rights._replace(by_quota=False)
+        return self._rule_for(run, rights)
+
+    def _rule_for(self, run: Run, rights: Rights) -> Victim | None:
+        """The run as a victim of a job with these rights, whoever's; None where neither rule offers it now."""
+        rank = BASE if self._classes is None else self._classes.of_victim(run)
+        if rights.by_class(rank, run.job.queue):
+            return Victim(run, None)
+        if rights.may_take(rank, run.job.queue) and run.id not in self.promised_within:
+            standing = self._quotas.surplus(run.job, run.placement)
+            return None if standing is None else Victim(run, standing)
+        return None

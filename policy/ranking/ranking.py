@@ -1,0 +1,247 @@
+"""Which vnodes a job goes to first: those that have most left of what it wants, among those that meet what it requires.
+
+For each wish one ranked list a pass, from the readings of the pass; a start changes what is left of its vnodes, and
+moves them in the lists that are asked again. A vnode that nobody can judge is last where only the mode needs the
+reading, and is not taken where a requirement needs it (docs/policies.md, P4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from policy.model.allocation import Placement
+from policy.model.bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
+from policy.model.cluster import Job
+from policy.model.preferences import Needs, RankWish
+from policy.ranking.headroom import Remaining
+from policy.ranking.ordered_vnodes import RankedList
+from policy.ranking.score_formulas import FORMULAS, UNKNOWN, Formulas, Left, ratio_at_least, ratio_at_most
+from policy.reasons.reason import Number, Reason
+from policy.settings.site_settings import RankingSettings
+from policy.state.cluster_index import World
+
+
+class Standing(NamedTuple):
+    """How one vnode stands under a wish: its priority by the mode (with what the product adds to it), its compliance U,
+    and the dispatch priority S, their product. None where no recent reading tells; S also where U is below 1."""
+
+    priority: float | None
+    compliance: float | None
+    score: float | None
+
+
+class Ranking:
+    """The ranked lists of one pass over one world. Costs nothing until the first wish is asked about."""
+
+    def __init__(self, world: World, settings: RankingSettings, now_s: float, formulas: Formulas = FORMULAS) -> None:
+        self._world = world
+        self._settings = settings
+        self._now_s = now_s
+        self._formulas = formulas
+        self._default = None if settings.mode == "none" else RankWish(settings.mode)
+        self._remaining: Remaining | None = None
+        self._bits: Sequence[int] = ()
+        self._priorities: dict[str, list[float]] = {}
+        self._lists: dict[tuple[str, Needs], _Lists] = {}
+        self._everyone = 0
+        self._touched = 0
+
+    def wish_of(self, job: Job) -> RankWish | None:
+        """The job's own wish, else the one that the settings give; None where its vnodes are not ranked."""
+        return job.rank or self._default
+
+    def compliant(self, wish: RankWish) -> int:
+        """The vnodes that meet what the wish requires: U of at least 1, by readings that are recent enough."""
+        return self._lists_of(wish).compliant
+
+    def ordered(self, wish: RankWish, vnodes: int) -> Iterator[int]:
+        """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, those whose S
+        nobody knows last. Nothing may start or be touched while it is walked."""
+        lists = self._lists_of(wish)
+        yield from lists.ranked.within(vnodes)
+        rest = lists.unranked & vnodes
+        while rest:
+            first = rest & -rest
+            yield first
+            rest ^= first
+
+    def started(self, job: Job, placement: Placement) -> None:
+        """Take a start of this pass off what is left of its vnodes; to be called before anything else is asked."""
+        if self._remaining is not None:
+            self._touched |= self._remaining.note(job, placement, self._now_s, self._now_s)
+
+    def taken_back(self, job: Job, placement: Placement) -> None:
+        """Give back what :meth:`started` took, as the pass takes the start back."""
+        if self._remaining is not None:
+            self._touched |= self._remaining.give_back(job, placement)
+
+    def touch(self, vnodes: int) -> None:
+        """What is free on these vnodes has changed in another way: cores kept for a beneficiary, for example."""
+        self._touched |= vnodes
+
+    def standing(self, wish: RankWish, vnode: str) -> Standing:
+        """How one vnode stands under a wish. Raises KeyError for a vnode that is not there."""
+        index = self._world.capacity.directory.bits[vnode].bit_length() - 1
+        lists = self._lists_of(wish)
+        priority = lists.priorities[index]
+        compliance = lists.compliances([index])[0] if lists.judged >> index & 1 else None
+        return Standing(None if math.isnan(priority) else priority, compliance, lists.ranked.number(index))
+
+    def missing(self, wish: RankWish, vnodes: int) -> Reason:
+        """Why too few of these vnodes are good enough: how many are, which other one comes nearest, which requirement
+        it misses by most and by how much, and how many cannot be judged for want of a recent reading."""
+        lists = self._lists_of(wish)
+        remaining = self._what_is_left()
+        vnodes &= self._everyone
+        numbers: list[tuple[str, Number]] = [
+            ("open", count_vnodes(vnodes)),
+            ("meeting", count_vnodes(vnodes & lists.compliant)),
+        ]
+        nearest = next(lists.failing.within(vnodes), 0)
+        if nearest:
+            index = nearest.bit_length() - 1
+            row = remaining.rows[index]
+            quantity, need = min(lists.given, key=lambda given: _ratios([row], *given))
+            has = row.of(quantity)
+            numbers += [("nearest", self._world.capacity.directory.names[index]), ("quantity", quantity)]
+            numbers += [("has", has), ("needs", need), ("short", abs(need - has))]
+        silent = vnodes & ~lists.judged
+        if silent:
+            first = lowest(silent, 1)
+            unread = next(quantity for quantity, _ in lists.given if not remaining.known[quantity] & first)
+            numbers += [("silent", count_vnodes(silent)), ("unread", unread)]
+            numbers += [("stale", count_vnodes(silent & remaining.stale))]
+        return Reason("not-good-enough", tuple(numbers))
+
+    # The lists
+
+    def _what_is_left(self) -> Remaining:
+        if self._remaining is None:
+            self._remaining = Remaining(self._world, self._settings, self._now_s)
+            self._bits = tuple(self._world.capacity.directory.bits.values())
+            self._everyone = (1 << len(self._bits)) - 1
+            self._touched = 0
+        return self._remaining
+
+    def _lists_of(self, wish: RankWish) -> _Lists:
+        """The wish's lists, with every vnode that was touched since in its place."""
+        remaining = self._what_is_left()
+        if self._touched:
+            self._refresh(remaining, [bit.bit_length() - 1 for bit in each_bit(self._touched & self._everyone)])
+            self._touched = 0
+        lists = self._lists.get(wish[:2])
+        if lists is None:
+            lists = self._lists[wish[:2]] = _Lists(
+                wish, self._formulas, remaining, self._priorities_by(wish.mode), self._bits
+            )
+        elif lists.touched:
+            lists.refresh()
+        return lists
+
+    def _priorities_by(self, mode: str) -> list[float]:
+        priorities = self._priorities.get(mode)
+        if priorities is None:
+            remaining = self._what_is_left()
+            priorities = self._priorities[mode] = [UNKNOWN] * len(remaining.rows)
+            self._rate(mode, indices_of(self._rated(mode)))
+        return priorities
+
+    def _rated(self, mode: str) -> int:
+        return _all_of(self._what_is_left().rated, self._formulas.priorities[mode].uses, self._everyone)
+
+    def _rate(self, mode: str, indices: Iterable[int]) -> None:
+        """Put the priorities by a mode of some vnodes, of which enough is known, in their places."""
+        formula, priorities, rows = self._formulas.priorities[mode], self._priorities[mode], self._what_is_left().rows
+        for index in indices:
+            value = formula.value(rows[index]) + formula.plus
+            # Below 0 (hotter than tolerated) a higher compliance would make the product worse.
+            priorities[index] = max(0.0, value) if math.isfinite(value) else UNKNOWN
+
+    def _refresh(self, remaining: Remaining, touched: Sequence[int]) -> None:
+        for index in touched:
+            remaining.refresh(index)
+        for mode in self._priorities:
+            rated = self._rated(mode)
+            self._rate(mode, [index for index in touched if rated >> index & 1])
+        for lists in self._lists.values():
+            lists.touched.update(touched)
+
+
+class _Lists:
+    """One wish's vnodes: the ``judged`` are those of which all that it requires is known; of them the ``compliant`` are
+    ``ranked`` by S, or ``unranked`` where the mode lacks a reading, and the others are ``failing``, by U. ``touched``
+    are those to be judged anew."""
+
+    def __init__(
+        self, wish: RankWish, formulas: Formulas, remaining: Remaining, priorities: list[float], bits: Sequence[int]
+    ) -> None:
+        self.given = _given(wish.needs)
+        self.priorities = priorities
+        self.judged = _all_of(remaining.known, [quantity for quantity, _ in self.given], (1 << len(bits)) - 1)
+        self.touched: set[int] = set()
+        self._formulas = formulas
+        self._rows = remaining.rows
+        self._bits = bits
+        judged = indices_of(self.judged)
+        compliances = self.compliances(judged)
+        failing = {index: met for index, met in zip(judged, compliances) if not met >= 1}
+        scores = {
+            index: priorities[index] * met
+            for index, met in zip(judged, compliances)
+            if met >= 1 and not math.isnan(priorities[index])
+        }
+        self.compliant = self.judged & ~mask_of(failing)
+        self.unranked = self.compliant & ~mask_of(scores)
+        self.ranked = RankedList(scores, bits)
+        self.failing = RankedList(failing, bits)
+
+    def compliances(self, indices: Sequence[int]) -> list[float]:
+        """U of some of the judged vnodes."""
+        rows = [self._rows[index] for index in indices]
+        ratios = [_ratios(rows, quantity, need) for quantity, need in self.given]
+        return list(map(self._formulas.compliance, *ratios)) if ratios else [self._formulas.compliance()] * len(indices)
+
+    def refresh(self) -> None:
+        """Judge the touched vnodes anew and put them in their places."""
+        indices = [index for index in sorted(self.touched) if self.judged >> index & 1]
+        self.touched.clear()
+        for index, met in zip(indices, self.compliances(indices)):
+            bit, priority = self._bits[index], self.priorities[index]
+            self.compliant &= ~bit
+            self.unranked &= ~bit
+            if not met >= 1:
+                self.ranked.drop(index)
+                self.failing.put(index, met)
+                continue
+            self.failing.drop(index)
+            self.compliant |= bit
+            if math.isnan(priority):
+                self.ranked.drop(index)
+                self.unranked |= bit
+            else:
+                self.ranked.put(index, priority * met)
+
+
+def _given(needs: Needs) -> tuple[tuple[str, float], ...]:
+    """The requirements that were given, as quantity and amount, in the order in which they are named."""
+    pairs = (
+        ("memory", needs.memory_kib), ("compute", needs.compute),
+        ("network", needs.network), ("temperature", needs.temperature),
+    )  # fmt: skip
+    return tuple((quantity, need) for quantity, need in pairs if need is not None)
+
+
+def _ratios(rows: Iterable[Left], quantity: str, need: float) -> list[float]:
+    """How far each of these vnodes meets one requirement."""
+    ratio = ratio_at_most if quantity == "temperature" else ratio_at_least
+    place = Left.place_of(quantity)
+    return [ratio(row[place], need) for row in rows]
+
+
+def _all_of(masks: Mapping[str, int], quantities: Iterable[str], vnodes: int) -> int:
+    """Those of some vnodes that are in the mask of every quantity."""
+    for quantity in quantities:
+        vnodes &= masks[quantity]
+    return vnodes

@@ -1,0 +1,1 @@
+"""The settings of a site, checked as a whole when they are read."""

@@ -1,0 +1,411 @@
+"""What the site wants: typed settings, checked key by key.
+
+Every number has its place in one of a few tables; each field states its default, its meaning and what is allowed, and
+that statement is also the check. An error names the key, the value, what is allowed and the file it was read from.
+Quotas and priorities of a real cluster live in PBS, not here; :mod:`policy.settings.queues` describes a simulated one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Callable, Optional, TypeVar
+
+from policy.model.preferences import RANK_MODES, SAVE_METHODS, SAVED_STATUS
+from policy.settings.program_line import read_program_line
+from policy.settings.queues import QueueSettings, read_cluster, read_queues
+
+VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
+BACKFILL_KINDS = ("none", "easy", "checkpoint")
+BACKFILL_ORDERS = ("first-come", "shortest-first")
+PREDICTORS = ("none", "last-two", "ratio")
+LEARN_BY = ("user", "all")
+LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
+MODES = ("observe", "advise", "drive")
+RESERVATIONS = ("within-quota", "any")
+REFUSED_FROM = ("never", "drive", "advise")
+CHECKPOINT_ACTION_S = 40
+"""How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
+USER_PRIORITIES = ("none", "within-user", "all")
+SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
+
+_RESOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""As PBS takes the name of a resource."""
+_MOST = 1e15
+"""Far beyond every sensible number; what is larger, infinite or no number is refused."""
+
+T = TypeVar("T")
+Check = Callable[[Any], Optional[Any]]
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used. ``problems`` has one line for each thing that is wrong."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def _setting(default: Any, allowed: str, check: Check) -> Any:
+    """A field with what it allows; ``check`` gives the value to keep, or None for one that is not allowed."""
+    return field(default=default, metadata={"allowed": allowed, "check": check})
+
+
+def _number(default: float, low: float, high: float = math.inf, unit: str = "") -> Any:
+    allowed = f"a number from {low:g}" + ("" if high == math.inf else f" to {high:g}") + (f" ({unit})" if unit else "")
+    return _setting(default, allowed, lambda value: value if _is_number(value) and low <= value <= high else None)
+
+
+def _whole(default: int | None, low: int, high: int) -> Any:
+    def check(value: Any) -> int | None:
+        return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
+
+    return _setting(default, f"a whole number from {low} to {high}", check)
+
+
+def _choice(default: str, choices: tuple[str, ...]) -> Any:
+    return _setting(default, "one of " + ", ".join(choices), lambda value: value if value in choices else None)
+
+
+def _flag(default: bool) -> Any:
+    return _setting(default, "true or false", lambda value: value if isinstance(value, bool) else None)
+
+
+def _text(default: str, allowed: str) -> Any:
+    return _setting(default, allowed, lambda value: value if isinstance(value, str) and value else None)
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    """One name or a list of them as a tuple; None for anything else."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)):
+        return None
+    if not all(isinstance(name, str) and _RESOURCE_NAME.fullmatch(name) for name in names):
+        return None
+    return tuple(names) if len(set(names)) == len(names) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST
+
+
+@dataclass(frozen=True)
+class BackfillSettings:
+    """P3: whether and how jobs behind the first waiting one may start before it.
+
+    With ``kind`` ``checkpoint`` they are tested with a shrunk estimate and cut where the head needs their cores at its
+    promised time. ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; a
+    ``predictor`` takes the place of p for users of whom enough is known. Without either, estimates are taken as they
+    are. In ``advise`` the shrunk estimate of a job that can be cut becomes its ``soft_walltime``.
+    """
+
+    kind: str = _choice("easy", BACKFILL_KINDS)
+    order: str = _choice("first-come", BACKFILL_ORDERS)
+    shrink_factor: float | None = _setting(
+        None,
+        "a number greater than 0 and less than 1",
+        lambda value: value if _is_number(value) and 0 < value < 1 else None,
+    )
+    shrink_threshold_s: float = _number(3600, 0, unit="seconds")
+    predictor: str = _choice("none", PREDICTORS)
+
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """What preempting costs: whether jobs save their work unless they say otherwise, and what saving takes.
+
+    A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus so much per
+    core. One that cannot save repeats its work; it may be cut for a promise if that is at most ``repeat_at_most_s``.
+    On a real server the request to save goes out ``grace_s`` before the promised time, and whoever has not let go
+    ``grace_s`` after it is requeued. How a job is asked that says nothing itself, nor its queue, is the ``method``:
+    ``requeue`` asks nothing, ``signal`` sends it ``signal``, ``checkpoint`` has PBS's own action end it. A job that
+    ends with ``exit_status`` because it was asked is queued again, not over.
+    """
+
+    saves: bool = _flag(False)
+    cost_s: float = _number(120, 0, unit="seconds")
+    cost_per_core_s: float = _number(0, 0, unit="seconds per core")
+    restart_s: float = _number(0, 0, unit="seconds")
+    restart_per_core_s: float = _number(0, 0, unit="seconds per core")
+    grace_s: float = _number(0, 0, unit="seconds")
+    repeat_at_most_s: float = _number(0, 0, unit="seconds")
+    method: str = _choice(SAVE_METHODS[0], SAVE_METHODS)
+    signal: str = _choice("USR2", SIGNALS)
+    exit_status: int = _whole(SAVED_STATUS, 1, 255)
+
+    def charge_s(self, cores: int) -> float:
+        """What one cut adds to what a job of so many cores has to run: saving and restarting."""
+        return self.cost_s + self.restart_s + (self.cost_per_core_s + self.restart_per_core_s) * cores
+
+
+@dataclass(frozen=True)
+class RescueSettings:
+    """P3's second step: one run cut for a short job that has waited long for its length."""
+
+    enabled: bool = _flag(False)
+    short_s: float = _number(1800, 1, unit="seconds")
+    wait_factor: float = _number(2, 0)
+    wait_least_s: float = _number(60, 0, unit="seconds")
+    exempt_s: float = _number(1800, 0, unit="seconds")
+    max_cuts: int = _whole(3, 1, 1_000_000)
+    left_least_s: float = _number(7200, 0, unit="seconds")
+
+
+@dataclass(frozen=True)
+class QuotaSettings:
+    """P1: whether soft quotas preempt, which victims come first, and how long everyone is left in peace.
+
+    ``counted`` are the resources of which quotas count; without any, those that have quotas. What may not be preempted
+    (not rerunable, or preempted ``max_preemptions`` times) starts only within quota or by its own priority, unless
+    ``confine_unpreemptible`` is False.
+
+    ``delay_s`` plus ``delay_per_core_s`` times its cores is how long a beneficiary waits before it preempts; a job
+    whose PBS priority is at least ``urgent_priority`` does not wait. A victim has run ``exempt_s`` and was preempted
+    fewer than ``max_preemptions`` times, if that is set. One pass takes at most about ``max_victims_per_pass``. A
+    preemption that has not freed its cores after ``give_up_s`` is given up.
+    """
+
+    preempt: bool = _flag(True)
+    counted: tuple[str, ...] = _setting((), "the name of a consumable resource, or a list of names, each once", _names)
+    victim_order: str = _choice("smallest-sufficient", VICTIM_ORDERS)
+    delay_s: float = _number(0, 0, unit="seconds")
+    delay_per_core_s: float = _number(0, 0, unit="seconds per core")
+    urgent_priority: int = _whole(1024, -1024, 1024)
+    exempt_s: float = _number(0, 0, unit="seconds")
+    max_preemptions: int | None = _whole(None, 0, 1_000_000)
+    confine_unpreemptible: bool = _flag(True)
+    max_victims_per_pass: int = _whole(100, 1, 1_000_000)
+    give_up_s: float = _number(600, 1, unit="seconds")
+
+    @property
+    def shown(self) -> str:
+        """The resource that is meant where one is not named: cores, unless only others count."""
+        return self.counted[0] if self.counted and "ncpus" not in self.counted else "ncpus"
+
+    @property
+    def cap(self) -> float:
+        """How often a job may be preempted; infinite where that is not set."""
+        return math.inf if self.max_preemptions is None else self.max_preemptions
+
+
+@dataclass(frozen=True)
+class OrderSettings:
+    """The order of waiting jobs beside class, queue priority and age: what a user's own ``qsub -p`` orders.
+
+    ``within-user``: the user's jobs of one queue among each other, none of which comes before another user's by it;
+    ``all``: everybody's jobs; ``none``: nothing.
+    """
+
+    user_priority: str = _choice("within-user", USER_PRIORITIES)
+
+
+@dataclass(frozen=True)
+class PrioritySettings:
+    """P2: whether a job of a higher class preempts those of lower ones (rule B), and whether among equals the
+    deferrable ones go first rather than those submitted last. With ``compare_queues`` the priorities of all queues are
+    on one scale; without it a class stands above or below those of its own queue only."""
+
+    preempt: bool = _flag(True)
+    deferrable_first: bool = _flag(False)
+    compare_queues: bool = _flag(False)
+
+
+@dataclass(frozen=True)
+class RankingSettings:
+    """P4: how the vnodes of jobs that name no mode are ranked (``none``: as packing has it), and how old a reading may
+    be, in intervals of ``interval_s``."""
+
+    mode: str = _choice("none", ("none", *RANK_MODES))
+    interval_s: float = _number(60, 1, unit="seconds")
+    stale_intervals: float = _number(3, 1)
+
+
+@dataclass(frozen=True)
+class StripeSettings:
+    """P5: how the ranks of jobs that wish for no layout are laid out.
+
+    ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``: whichever of the two was more
+    efficient for the job's application, once ``learn_runs`` of each were seen, of its user's or of all users' runs
+    (``learn_by``), no shorter than ``learn_min_s`` and that share of their estimates. A stripe is ``width_factor``
+    times as wide as the fewest nodes, and two on one node start ``stagger_s`` apart.
+    """
+
+    layout: str = _choice("none", LAYOUT_CHOICES)
+    width_factor: float = _number(2, 1, 1000)
+    stagger_s: float = _number(0, 0, unit="seconds")
+    learn_runs: int = _whole(5, 1, 1_000_000)
+    learn_by: str = _choice("user", LEARN_BY)
+    learn_min_s: float = _number(60, 0, unit="seconds")
+    learn_min_share: float = _number(0.05, 0, 1)
+    idle_within_s: float = _number(0, 0, unit="seconds")
+
+
+@dataclass(frozen=True)
+class PassSettings:
+    """How a pass in the server behaves: its interval, its time budget, how many jobs it starts and how many comments it
+    writes at most; and how often is looked between two passes whether one shall come ahead of its time (0: never)."""
+
+    interval_s: int = _whole(15, 1, 9999)
+    budget_s: float = _number(10, 0.1, 9999, unit="seconds")
+    max_starts: int = _whole(500, 1, 1_000_000)
+    max_comments: int = _whole(200, 0, 1_000_000)
+    look_s: float = _number(0.5, 0, 1, unit="seconds")
+
+
+@dataclass(frozen=True)
+class SubmissionSettings:
+    """What a submission or alteration is refused for: a ``select`` of more than ``select_length`` characters or
+    ``select_kinds`` kinds of chunks, other resources of more than ``text_length`` characters together (0: no bound),
+    in every mode; and, from the mode ``refuse_impossible`` on, a job
+    that no vnodes of the server could ever hold: in ``advise`` PBS's scheduler is in charge, and lets it wait.
+    ``reservations`` are those of users that are let through where a queue is in ``advise`` or ``drive``."""
+
+    select_length: int = _whole(16_384, 0, 1_000_000_000)
+    select_kinds: int = _whole(256, 0, 1_000_000_000)
+    text_length: int = _whole(65_536, 0, 1_000_000_000)
+    refuse_impossible: str = _choice("drive", REFUSED_FROM)
+    reservations: str = _choice("within-quota", RESERVATIONS)
+
+    def refuses_impossible_in(self, mode: str) -> bool:
+        """Whether a job that can never run is refused in a queue of this mode."""
+        return mode != "observe" and self.refuse_impossible in ("advise", mode)
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How pbsteer sits in the server: the mode where a queue names none, and the group that may read the
+    journal (none where it is empty)."""
+
+    mode: str = _choice("observe", MODES)
+    journal_group: str = _text("", "the name of a group on the server host")
+    journal_days: int = _whole(14, 1, 3650)
+
+
+@dataclass(frozen=True)
+class AlertSettings:
+    """The program that gets each alert (of failing or late passes, queues handed back, changes) beside syslog."""
+
+    command: tuple[str, ...] = _setting((), "a list: a program's absolute path, then its arguments", read_program_line)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings. ``Settings()`` is what a fresh installation has."""
+
+    backfill: BackfillSettings = field(default_factory=BackfillSettings)
+    quota: QuotaSettings = field(default_factory=QuotaSettings)
+    priority: PrioritySettings = field(default_factory=PrioritySettings)
+    order: OrderSettings = field(default_factory=OrderSettings)
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+    rescue: RescueSettings = field(default_factory=RescueSettings)
+    ranking: RankingSettings = field(default_factory=RankingSettings)
+    stripe: StripeSettings = field(default_factory=StripeSettings)
+    schedule: PassSettings = field(default_factory=PassSettings)
+    submission: SubmissionSettings = field(default_factory=SubmissionSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
+    alerts: AlertSettings = field(default_factory=AlertSettings)
+    queues: tuple[QueueSettings, ...] = ()
+    cluster: QueueSettings = field(default_factory=lambda: QueueSettings(""))
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], where: str) -> Settings:
+        """Settings from parsed TOML or JSON; ``where`` names the file. Raises :class:`SettingsError` with all
+        problems."""
+        if not isinstance(data, Mapping):
+            raise SettingsError([f"{where}: {data!r}; allowed is a table of settings"])
+        problems: list[str] = []
+        tables: dict[str, Any] = {
+            name: _table(kind, data.get(name, {}), name, where, problems) for name, kind in _TABLES
+        }
+        of_text = (tables["quota"] or QuotaSettings()).shown
+        tables["queues"] = read_queues(data.get("queue", []), of_text, where, problems)
+        tables["cluster"] = read_cluster(data.get("cluster", {}), of_text, where, problems)
+        allowed = [*(name for name, _ in _TABLES), "queue", "cluster"]
+        for key in data:
+            if key not in allowed:
+                problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
+        if problems:
+            raise SettingsError(problems)
+        settings = cls(**tables)
+        conflicts = [f"{where}: {conflict}" for conflict in find_conflicts(settings)]
+        if conflicts:
+            raise SettingsError(conflicts)
+        return settings
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data that :meth:`from_data` reads back; what is at its default is left out."""
+        data: dict[str, Any] = {}
+        for name, kind in _TABLES:
+            table = getattr(self, name)
+            changed = {f.name: getattr(table, f.name) for f in fields(kind) if getattr(table, f.name) != f.default}
+            if changed:
+                data[name] = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
+        if self.queues:
+            data["queue"] = [queue.to_data() for queue in self.queues]
+        if self.cluster.to_data():
+            data["cluster"] = self.cluster.to_data()
+        return data
+
+
+_TABLES: tuple[tuple[str, type[Any]], ...] = (
+    ("backfill", BackfillSettings),
+    ("quota", QuotaSettings),
+    ("priority", PrioritySettings),
+    ("order", OrderSettings),
+    ("checkpoint", CheckpointSettings),
+    ("rescue", RescueSettings),
+    ("ranking", RankingSettings),
+    ("stripe", StripeSettings),
+    ("schedule", PassSettings),
+    ("submission", SubmissionSettings),
+    ("server", ServerSettings),
+    ("alerts", AlertSettings),
+)
+
+
+def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str]) -> T | None:
+    if not isinstance(data, Mapping):
+        problems.append(f"{where}: {name} = {data!r}; allowed is a table, [{name}]")
+        return None
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in known:
+            problems.append(f"{where}: unknown key {name}.{key}; allowed are {', '.join(known)}")
+            continue
+        kept = known[key].metadata["check"](value)
+        if kept is None:
+            problems.append(f"{where}: {name}.{key} = {value!r}; allowed is {known[key].metadata['allowed']}")
+        values[key] = kept
+    return kind(**values)
+
+
+def find_conflicts(settings: Settings) -> Iterator[str]:
+    """What is allowed for each key, but not together: one line for each such pair."""
+    backfill, quota, checkpoint = settings.backfill, settings.quota, settings.checkpoint
+    if settings.rescue.enabled and backfill.kind == "none":
+        yield (
+            "rescue.enabled = True with backfill.kind = 'none', where no job is let in beside the first;"
+            " allowed is backfill.kind easy or checkpoint"
+        )
+    if checkpoint.grace_s >= quota.give_up_s:
+        yield (
+            f"checkpoint.grace_s = {checkpoint.grace_s:g} with quota.give_up_s = {quota.give_up_s:g}, by when a"
+            f" preemption is given up; allowed is a number less than {quota.give_up_s:g} (seconds)"
+        )
+    if checkpoint.method == "checkpoint" and checkpoint.grace_s <= CHECKPOINT_ACTION_S:
+        yield (
+            f"checkpoint.grace_s = {checkpoint.grace_s:g} with checkpoint.method = 'checkpoint', for which a MoM has"
+            f" {CHECKPOINT_ACTION_S} s; allowed is a number greater than {CHECKPOINT_ACTION_S} (seconds)"
+        )
+
+
+def describe_settings() -> list[tuple[str, str, str]]:
+    """Every key with its default and what is allowed, for documentation and ``pbsteer check``."""
+    return [
+        (f"{name}.{f.name}", "none" if f.default in (None, "", (), MISSING) else str(f.default), f.metadata["allowed"])
+        for name, kind in _TABLES
+        for f in fields(kind)
+    ]

@@ -1,0 +1,371 @@
+"""The orders and counts that make a pass cheap, kept up to date entry by entry.
+
+Four tables (vnodes, queues, jobs, runs) and what follows from them: the queue order, the runs by expected end, what is
+free, and what each user, group and project holds per queue. Every change of an entry returns the change that undoes it;
+what follows from the tables depends on nothing but the tables.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable
+
+from policy.model.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
+from policy.model.limits import EntityKey
+from policy.model.request import Request
+from policy.state.capacity import Capacity
+from policy.state.usage import Scope, Usage
+
+Op = tuple[str, str, Any]
+"""Put a value in a table under a key; None takes the entry away."""
+
+OrderKey = tuple[int, float, int, str]
+
+Entry = tuple[int, float, int, str, int, Job]
+"""A waiting job in the queue order: its order key, its cores, and itself."""
+
+
+_ONE_QUEUE = 1 << 32
+"""More than all priorities of jobs: a queue's priority comes before them."""
+
+
+class World:
+    """The tables and what follows from them. Mutable: only :class:`~policy.state.snapshot.Snapshot` hands it out.
+
+    ``memo`` is what the last pass keeps here for the next one, and ``arrivals`` are the jobs that were added since. Any
+    other change drops both.
+    """
+
+    __slots__ = (
+        "_capacity",
+        "_closed_kinds",
+        "_held_back",
+        "_idle_capacity",
+        "_own_priorities",
+        "_partitions",
+        "_plain_queues",
+        "_queued",
+        "_regions",
+        "_shaped",
+        "_vnodes_of_queue",
+        "arrangements",
+        "arrivals",
+        "ends",
+        "has_priorities",
+        "has_quotas",
+        "has_windows",
+        "jobs",
+        "memo",
+        "order",
+        "queues",
+        "readings",
+        "runs",
+        "server",
+        "usage",
+        "vnodes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        vnodes: Iterable[Vnode],
+        queues: Iterable[Queue],
+        jobs: Iterable[Job],
+        runs: Iterable[Run],
+        server: Server,
+        readings: Mapping[str, Reading],
+    ) -> None:
+        self.server = server
+        self.readings: dict[str, Reading] = dict(readings)
+        self.vnodes: dict[str, Vnode] = {vnode.name: vnode for vnode in vnodes}
+        self.queues: dict[str, Queue] = {queue.name: queue for queue in queues}
+        self.jobs: dict[str, Job] = {job.id: job for job in jobs}
+        self.runs: dict[str, Run] = {run.id: run for run in runs}
+        self.order: list[Entry] = self._sorted()
+        self.ends: list[tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
+        self.memo: object | None = None
+        self.arrivals: list[Job] = []
+        self._queued: dict[str, int] = {}
+        self._held_back = 0
+        self._own_priorities = 0
+        self._shaped = 0
+        for job in self.jobs.values():
+            self._note_queued(job, 1)
+        self._regions: dict[str, int] | None = None
+        self._partitions: tuple[tuple[int, tuple[str, ...], int], ...] | None = None
+        self._note_limits()
+        self._note_windows()
+        self._plain_queues: frozenset[str] | None = None
+        self._closed_kinds: tuple[tuple[tuple[Window, ...], int], ...] | None = None
+        self._capacity: Capacity | None = None
+        self._idle_capacity: Capacity | None = None
+        self.arrangements: dict[tuple[Request, int], bool] = {}
+        self.usage = Usage()
+        self._vnodes_of_queue: dict[str, int] = {}
+
+    def perform(self, ops: Sequence[Op]) -> list[Op]:
+        """Carry out changes in order; gives the changes that undo them."""
+        self._drop_memo()
+        undo: list[Op] = []
+        for table, key, value in ops:
+            undo.append((table, key, _SETTERS[table](self, key, value)))
+        undo.reverse()
+        return undo
+
+    # Entries
+
+    def set_job(self, key: str, job: Job | None) -> Job | None:
+        """Put a waiting job in its place in the order, or take it out; gives what was there."""
+        old = self.jobs.get(key)
+        if self.memo is not None:
+            if old is None and job is not None:
+                self.arrivals.append(job)
+            else:
+                self._drop_memo()
+        if old is not None:
+            # A key alone sorts right before the entry that begins with it.
+            del self.order[bisect_left(self.order, self.order_key(old))]
+            del self.jobs[key]
+            self._note_queued(old, -1)
+        if job is not None:
+            self.jobs[key] = job
+            insort(self.order, (*self.order_key(job), job.request.cores, job))
+            self._note_queued(job, 1)
+        return old
+
+    def order_key(self, job: Job) -> OrderKey:
+        """The queue order: the queue's priority, highest first; the job's; the longest waiting; the job's number."""
+        queue = self.queues.get(job.queue)
+        of_queue = queue.priority * _ONE_QUEUE if queue is not None else 0
+        return (-of_queue - job.priority, job.submit_s, job.sequence, job.id)
+
+    def _sorted(self) -> list[Entry]:
+        return sorted((*self.order_key(job), job.request.cores, job) for job in self.jobs.values())
+
+    @property
+    def has_own_priorities(self) -> bool:
+        """Whether some waiting job has a priority among its owner's jobs."""
+        return self._own_priorities > 0
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether some waiting job asks for more than single cores on any vnodes."""
+        return self._shaped > 0
+
+    def _note_queued(self, job: Job, by: int) -> None:
+        queue = job.queue
+        count = self._queued.get(queue, 0) + by
+        if count:
+            self._queued[queue] = count
+        else:
+            del self._queued[queue]
+        if job.blocked or job.not_before_s is not None:
+            self._held_back += by
+        if job.own_priority:
+            self._own_priorities += by
+        if not job.request.only_cores:
+            self._shaped += by
+
+    def nothing_shut(self) -> bool:
+        """True where no waiting job has a gate before it: none is held back, and all their queues are plain ones."""
+        return not self._held_back and self._queued.keys() <= self.plain_queues()
+
+    def set_run(self, key: str, run: Run | None) -> Run | None:
+        """Let a run take its resources, or give them back; gives what was there."""
+        self._drop_memo()
+        old = self.runs.get(key)
+        capacity = self._capacity
+        if old is not None:
+            del self.runs[key]
+            del self.ends[bisect_left(self.ends, (old.end_s, key))]
+            if capacity is not None:
+                capacity.give(old.placement.shares(capacity.directory), old.job.request)
+            self.usage.count(self, old, -1)
+        if run is not None:
+            self.runs[key] = run
+            insort(self.ends, (run.end_s, key))
+            if capacity is not None:
+                capacity.take(run.placement.shares(capacity.directory), run.job.request)
+            self.usage.count(self, run, 1)
+        return old
+
+    def _set_vnode(self, key: str, vnode: Vnode | None) -> Vnode | None:
+        old = self.vnodes.pop(key, None)
+        if vnode is not None:
+            self.vnodes[key] = vnode
+        if old is None or vnode is None or self._capacity is None or not self._capacity.replace(old, vnode):
+            self._capacity = None
+            self._forget_regions()
+            self._closed_kinds = None
+        self._partitions = None
+        self._idle_capacity = None
+        self.arrangements.clear()
+        self.usage.vnode_changed(old, vnode)
+        if (old is not None and old.closed) or (vnode is not None and vnode.closed):
+            self._closed_kinds = None
+            self._note_windows()
+        return old
+
+    def _set_queue(self, key: str, queue: Queue | None) -> Queue | None:
+        old = self.queues.pop(key, None)
+        if queue is not None:
+            self.queues[key] = queue
+        if (old.priority if old else 0) != (queue.priority if queue else 0):
+            self.order = self._sorted()
+        self._forget_regions()
+        self._forget_use()
+        self._note_limits()
+        self._note_windows()
+        return old
+
+    def _note_limits(self) -> None:
+        """Whether the server or some queue has soft quotas, whether some queue has priorities."""
+        self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
+            self.server.quotas.values()
+        )
+        self.has_priorities = any(queue.priorities for queue in self.queues.values())
+
+    def _note_windows(self) -> None:
+        """Whether anything is ever closed."""
+        closed = any(queue.closed for queue in self.queues.values())
+        self.has_windows = closed or any(vnode.closed for vnode in self.vnodes.values())
+
+    def _set_reading(self, key: str, reading: Reading | None) -> Reading | None:
+        old = self.readings.pop(key, None)
+        if reading is not None:
+            self.readings[key] = reading
+        return old
+
+    def _set_server(self, _key: str, server: Server) -> Server:
+        old, self.server = self.server, server
+        self._forget_use()
+        self._note_limits()
+        return old
+
+    # What follows
+
+    @property
+    def capacity(self) -> Capacity:
+        """What is free."""
+        if self._capacity is None:
+            capacity = Capacity(self.vnodes)
+            for run in self.runs.values():
+                capacity.take(run.placement.shares(capacity.directory), run.job.request)
+            self._capacity = capacity
+        return self._capacity
+
+    @property
+    def idle_capacity(self) -> Capacity:
+        """What would be free without the runs; not to be changed. ``arrangements`` are the answers of
+        :func:`policy.fit.idle_cluster.fits_idle_cluster`, dropped with it."""
+        if self._idle_capacity is None:
+            self._idle_capacity = Capacity(self.vnodes)
+        return self._idle_capacity
+
+    def vnodes_of(self, queue: str) -> int:
+        """The vnodes that jobs of a queue may use: those bound to it, else the unbound ones of its partition."""
+        mask = self._vnodes_of_queue.get(queue)
+        if mask is None:
+            of = self.queues.get(queue) or Queue(queue)
+            bits = self.capacity.directory.bits
+            bound = [v for v in self.vnodes.values() if v.queue is not None and queue in v.queue.split(",")]
+            open_to = bound or [v for v in self.vnodes.values() if v.queue is None and v.partition == of.partition]
+            mask = sum(bits[vnode.name] for vnode in open_to)
+            self._vnodes_of_queue[queue] = mask
+        return mask
+
+    def regions(self) -> dict[str, int]:
+        """Each queue's region: all vnodes it shares with queues that share vnodes with it, directly or by a chain."""
+        if self._regions is None:
+            regions = {queue: self.vnodes_of(queue) for queue in self.queues}
+            merged = True
+            while merged:
+                merged = False
+                for queue, mask in regions.items():
+                    wide = mask
+                    for other in regions.values():
+                        wide |= other if other & mask else 0
+                    if wide != mask:
+                        regions[queue] = wide
+                        merged = True
+            self._regions = regions
+        return self._regions
+
+    def partitions(self) -> tuple[tuple[int, tuple[str, ...], int], ...]:
+        """Each region once: its vnodes, its queues, and how many cores those of its vnodes have that take jobs."""
+        if self._partitions is None:
+            queues: dict[int, list[str]] = {}
+            for queue, mask in self.regions().items():
+                queues.setdefault(mask, []).append(queue)
+            capacity = self.capacity
+            self._partitions = tuple(
+                (mask, tuple(names), capacity.inventory.total(mask & capacity.usable)) for mask, names in queues.items()
+            )
+        return self._partitions
+
+    def _forget_regions(self) -> None:
+        self._vnodes_of_queue.clear()
+        self._regions = None
+        self._partitions = None
+
+    def closed_kinds(self) -> tuple[tuple[tuple[Window, ...], int], ...]:
+        """The vnodes that have windows, by these: a reservation gives all its vnodes the same ones."""
+        if self._closed_kinds is None:
+            bits = self.capacity.directory.bits
+            by_identity: dict[int, tuple[tuple[Window, ...], int]] = {}
+            for vnode in self.vnodes.values():
+                if vnode.closed:
+                    _, mask = by_identity.get(id(vnode.closed), (vnode.closed, 0))
+                    by_identity[id(vnode.closed)] = (vnode.closed, mask | bits[vnode.name])
+            kinds: dict[tuple[Window, ...], int] = {}
+            for windows, mask in by_identity.values():
+                kinds[windows] = kinds.get(windows, 0) | mask
+            self._closed_kinds = tuple(sorted(kinds.items(), key=lambda kind: kind[1]))
+        return self._closed_kinds
+
+    def plain_queues(self) -> frozenset[str]:
+        """The managed and started queues without any hard limit or window, where the server has no consumables of its
+        own."""
+        if self._plain_queues is None:
+            bound = bool(self.server.left or self.server.hard.by_resource())
+            plain = (
+                queue
+                for queue in self.queues.values()
+                if queue.managed and queue.started and not queue.closed and not queue.hard.by_resource()
+            )
+            self._plain_queues = frozenset(() if bound else (queue.name for queue in plain))
+        return self._plain_queues
+
+    def use_in(self, queue: str, resource: str) -> dict[EntityKey, int]:
+        """What the runs of a queue, or of all where it is "", keep of a resource, by entity; all of them under
+        ``("o", "PBS_ALL")``."""
+        return self.usage.kept(self, (queue, resource))
+
+    def used(self, scope: Scope) -> dict[EntityKey, int]:
+        """What runs asked for, by entity, where a hard limit counts it."""
+        return self.usage.asked(self, scope)
+
+    def keep(self, memo: object) -> None:
+        """Keep this for the next pass, for as long as nothing but arrivals changes."""
+        self.memo = memo
+        self.arrivals = []
+
+    def _drop_memo(self) -> None:
+        if self.memo is not None:
+            self.memo = None
+            self.arrivals = []
+
+    def _forget_use(self) -> None:
+        self.usage.forget()
+        self._plain_queues = None
+
+
+_SETTERS: Mapping[str, Callable[[World, str, Any], Any]] = {
+    "jobs": World.set_job,
+    "runs": World.set_run,
+    "vnodes": World._set_vnode,
+    "queues": World._set_queue,
+    "server": World._set_server,
+    "readings": World._set_reading,
+}
+"""Functions, not methods of a world: one that held itself would outlive its last user until a collection."""

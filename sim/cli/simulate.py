@@ -1,0 +1,76 @@
+"""`pbsteer simulate`: replay a recorded or generated workload under one or more policies, and measure each.
+
+Job lists are written policy by policy: what is done is kept when a later replay is interrupted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sim.cli.common import (
+    Source,
+    check_writable,
+    contention_option,
+    file_option,
+    find_policies,
+    policy_option,
+    replay_each,
+    source_options,
+    titled,
+    writing,
+)
+from sim.replay.job_record import Replay
+from sim.replay.metrics import Metrics, measure
+from sim.report.plots import plot
+from sim.report.report import csv_paths, to_json, to_table, write_jobs_csv
+
+DEFAULT_POLICIES = ("fcfs", "easy")
+
+
+@click.command()
+@source_options
+@policy_option("fcfs and easy")
+@contention_option
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the table.")
+@file_option("--jobs-csv", "Write when and where each job ran.")
+@file_option("--plot", "Draw to FILE.svg or .png.")
+def simulate(
+    *,
+    source: Source,
+    policy_names: tuple[str, ...],
+    contention: bool,
+    as_json: bool,
+    jobs_csv_file: Path | None,
+    plot_file: Path | None,
+) -> None:
+    """Replay the workload in TRACE under one or more policies, and measure each.
+
+    TRACE is in Standard Workload Format, or the accounting log of a PBS server (the folder of the daily files, or some
+    of these files); each plain or gzipped. Unless --cluster says otherwise, the cluster is the one in the trace's
+    header. Instead of a TRACE, --generate JOBS draws jobs from the Lublin-Feitelson model for the --cluster, or, with
+    --applications, gives equal jobs of these kinds of applications in turn.
+    """
+    check_writable({"--jobs-csv": jobs_csv_file, "--plot": plot_file})
+    found = find_policies(policy_names or DEFAULT_POLICIES)
+    workload, cluster = source.load_workload()
+    workload = titled(workload, contention=contention)
+    policies = [build(workload, cluster) for build in found]
+    csv_files = csv_paths(jobs_csv_file, [policy.name for policy in policies]) if jobs_csv_file else []
+    measured: list[Metrics] = []
+    replays: list[Replay] = []
+    for index, result in enumerate(replay_each(workload, cluster, policies, contention=contention)):
+        measured.append(measure(result))
+        if plot_file:
+            replays.append(result)
+        if csv_files:
+            with writing("--jobs-csv", csv_files[index]):
+                write_jobs_csv(csv_files[index], result.records)
+        if as_json:
+            click.echo(to_json(measured[-1], workload))
+    if not as_json:
+        click.echo(to_table(workload, cluster, measured))
+    if plot_file:
+        with writing("--plot", plot_file):
+            plot(plot_file, f"{workload.name} on {cluster}", replays)

@@ -1,0 +1,85 @@
+"""`pbsteer tune`: recommend backfill settings from a site's own history, judged on weeks they were not chosen on.
+
+What the user gave is checked before anything is replayed; every error is one line and exit status 2; what was left out
+of the history is said on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from policy.settings.site_settings import Settings, SettingsError
+from sim.cli.common import CommandError, check_writable, file_option, load_trace, progress, say_left_out, writing
+from sim.tune.grid import grid
+from sim.tune.report import to_json, to_text, write_csv, write_toml
+from sim.tune.tune import FEWEST_WEEKS, TuneError, Tuning, measured_weeks
+from sim.tune.tune import tune as find
+from sim.workload.workload import Cluster, Workload
+
+
+@click.command()
+@click.argument("trace", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--cluster", "cluster_text", metavar="NODESxCORES", help="The cluster, such as 5832x16.")
+@click.option(
+    "--weeks", type=click.IntRange(min=FEWEST_WEEKS), default=12, show_default=True, help="Use the last N full weeks."
+)
+@click.option("--thorough", is_flag=True, help="Try many more settings.")
+@click.option(
+    "--checkpoint-cost",
+    "cost_s",
+    type=float,
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What cutting a job adds to what it has to run.",
+)
+@click.option("--workers", type=click.IntRange(1, 1024), help="Processes to replay in. [one for each core]")
+@file_option("--write", "Write the recommended settings, TOML.")
+@file_option("--csv", "Write each week's figures under each setting.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON instead of the tables.")
+def tune(
+    *,
+    trace: tuple[Path, ...],
+    cluster_text: str | None,
+    weeks: int,
+    thorough: bool,
+    cost_s: float,
+    workers: int | None,
+    write_file: Path | None,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Recommend backfill settings from the history in TRACE, judged week by week on weeks they were not chosen on.
+
+    TRACE is a folder of PBS accounting files (server_priv/accounting), some of these files, or a trace in Standard
+    Workload Format; each plain or gzipped. Nothing touches a PBS server.
+    """
+    check_writable({"--write": write_file, "--csv": csv_file})
+    workload, cluster = load_trace(trace, cluster_text)
+    say_left_out(workload)
+    found = _tune(workload, cluster, weeks, thorough=thorough, cost_s=cost_s, workers=workers or os.cpu_count() or 1)
+    _write(found, write_file, csv_file, as_json=as_json)
+
+
+def _tune(
+    workload: Workload, cluster: Cluster, most_weeks: int, *, thorough: bool, cost_s: float, workers: int
+) -> Tuning:
+    candidates = grid(cost_s, thorough=thorough)
+    try:
+        Settings.from_data(candidates[-1].to_data(), "--checkpoint-cost")
+        weeks = measured_weeks(workload, most_weeks)
+    except (SettingsError, TuneError) as error:
+        raise CommandError(error) from error
+    with progress(f"{len(weeks)} weeks, {len(candidates)} settings", len(weeks) * len(candidates)) as show:
+        return find(workload, cluster, candidates, weeks, workers=workers, progress=show)
+
+
+def _write(found: Tuning, write_file: Path | None, csv_file: Path | None, *, as_json: bool) -> None:
+    click.echo(to_json(found) if as_json else to_text(found))
+    for option, path, write in (("--write", write_file, write_toml), ("--csv", csv_file, write_csv)):
+        if path is not None:
+            with writing(option, path):
+                write(path, found)

@@ -1,0 +1,286 @@
+"""The demo cluster: a simulated PBS server on which the real hooks decide and act, with people who use it.
+
+The hook files are those that would be imported into PBS. So what is seen here is what a server would do, only that the
+cluster is simulated, its time too, and that it says so. Safe for several threads; no call takes much longer than its
+budget or, where that is longer, one pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from hooks.deploy.bundle import EVENTS, build
+from hooks.pbs.status import (
+    JOB_ATTRIBUTES,
+    NAME,
+    QUEUE_ATTRIBUTES,
+    SCHED_ATTRIBUTES,
+    SERVER_ATTRIBUTES,
+    VNODE_ATTRIBUTES,
+    Attributes,
+    Picture,
+)
+from hooks.store.config import show_config
+from hooks.store.state_dir import LAST_PASS, State, state_folder
+from policy.model.ledger import Ledger, LedgerError
+from policy.settings.site_settings import Settings
+from sim.demo.load import Load
+from sim.demo.scratch import Scratch
+from sim.demo.site import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
+from sim.demo.trace import Arrivals, furnish_for
+from sim.hookenv.runner import HookSite
+from sim.pbs_server.attributes import split_key
+from sim.pbs_server.clock import Clock
+from sim.pbs_server.errors import PbsError
+from sim.pbs_server.programs import run_program
+from sim.pbs_server.qmgr import Reply
+from sim.pbs_server.scheduler import Scheduler
+from sim.pbs_server.sensors import Sensors
+from sim.pbs_server.server import SimServer
+from sim.pbs_server.status import Stat, stat_jobs, stat_queues, stat_resources, stat_scheds, stat_server, stat_vnodes
+from sim.workload.workload import Workload
+
+SPEEDS = (1.0, 1000.0)
+DEFAULT_SPEED = 10.0
+BUDGET_S = 0.05
+"""The real seconds after which a call stops moving the clock; what is left of its time is not made up for."""
+
+BEGIN_S = 1_772_442_000.0
+"""When the demo begins, in seconds since 1970: a Monday, at 9:00 UTC. The same each time, so that a seed is a story."""
+
+_SCHED_INTERVAL_S = 60.0
+_STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
+    "queue": stat_queues,
+    "server": lambda server, _name: stat_server(server),
+    "vnode": stat_vnodes,
+    "job": stat_jobs,
+}
+
+
+class DemoCluster:
+    """One demo cluster. `settings` are the hooks'; `jobs`, where given, is how many wait when it begins.
+
+    Begins some hours in, with running and waiting jobs, before the first pass. With a `trace` it is the cluster that
+    this was recorded on, empty, and its jobs arrive as they did. Call `close` when done with it.
+    """
+
+    def __init__(
+        self,
+        seed: int = 1,
+        vnodes: int = 128,
+        jobs: int | None = None,
+        settings: Settings | None = None,
+        speed: float = DEFAULT_SPEED,
+        trace: Workload | None = None,
+    ) -> None:
+        if vnodes < 16:
+            raise ValueError(f"vnodes {vnodes}: must be 16 or more")
+        self.name = SERVER_NAME
+        self.settings = settings or Settings()
+        self.paused = False
+        self.passes = 0
+        self._lock = threading.RLock()
+        self._views: dict[str, tuple[Mapping[str, str], Attributes]] = {}
+        self._scratch = Scratch("pbsteer-demo-")
+        home = self._scratch.path
+        self.set_speed(speed)
+        clock = Clock(BEGIN_S)
+        self._clock = clock
+        self.server = _server_with_people(clock, vnodes, seed, jobs) if trace is None else _server_with(clock, trace)
+        self.state_folder = state_folder(str(home))
+        self._state = State(self.state_folder)
+        config = home / "pbsteer.json"
+        config.write_text(show_config(self.settings), encoding="utf-8")
+        self._site = HookSite(self.server, {event: build(event) for event in EVENTS}, home, config)
+        clock.after(self.settings.schedule.interval_s, self._pass)
+        clock.after(_SCHED_INTERVAL_S, self._schedule)
+        Sensors(self.server, self.settings.ranking).start()
+
+    # ---- time
+
+    @property
+    def now_s(self) -> float:
+        """The simulated time, in seconds since 1970."""
+        return self._clock.now_s
+
+    def set_speed(self, speed: float) -> None:
+        """How many simulated seconds pass in a real one; ValueError for less than 1 or more than 1,000."""
+        if not SPEEDS[0] <= speed <= SPEEDS[1]:
+            raise ValueError(f"speed {speed:g}: must be from {SPEEDS[0]:g} to {SPEEDS[1]:,.0f}")
+        self.speed = speed
+
+    def pause(self) -> None:
+        """Let the time stand still; steps still go."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Let the time go on."""
+        self.paused = False
+
+    def advance(self, real_seconds: float) -> float:
+        """Move the time by `real_seconds` at the speed set; returns the simulated seconds that it moved.
+
+        Less than asked for where the budget ran out: the cluster then is slower than its speed says, never behind.
+        """
+        with self._lock:
+            if self.paused or real_seconds <= 0:
+                return 0.0
+            begun_s, target_s = self._clock.now_s, self._clock.now_s + real_seconds * self.speed
+            deadline = time.perf_counter() + BUDGET_S
+            while self._clock.next_s <= target_s:
+                self._clock.fire_next()
+                if time.perf_counter() > deadline:
+                    return self._clock.now_s - begun_s
+            self._clock.run_until(target_s)
+            return self._clock.now_s - begun_s
+
+    def step(self) -> None:
+        """Go on until exactly one more pass has run, paused or not."""
+        with self._lock:
+            wanted = self.passes + 1
+            while self.passes < wanted:
+                self._clock.fire_next()
+
+    # ---- looking and changing
+
+    def picture(self) -> Picture:
+        """The server as the console's reader would see it. Later changes do not show in it."""
+        with self._lock:
+            server = self.server
+            name, texts = stat_server(server)[0]
+            jobs = self._view_jobs()
+            return Picture(
+                self._clock.now_s,
+                {NAME: name, **_choose(texts, _SERVER_NAMES)},
+                _view(stat_queues(server), _QUEUE_NAMES),
+                {vnode: self._seen(f"v {vnode}", texts, _VNODE_NAMES) for vnode, texts in stat_vnodes(server)},
+                jobs,
+                dict(stat_resources(server)),
+                _view(stat_scheds(server), _SCHED_NAMES),
+            )
+
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One job's, vnode's or queue's attributes, or None where there is no such thing, or the job has ended; as
+        ``ended job`` a job from the history as well."""
+        with self._lock, contextlib.suppress(PbsError):
+            if kind == "ended job":
+                return dict(stat_jobs(self.server, name, "x")[0][1])
+            return dict(_STATS[kind](self.server, name)[0][1])
+        return None
+
+    def finished(self, window_s: float) -> dict[str, Mapping[str, str]]:
+        """The jobs of the history that ended in the last simulated seconds."""
+        with self._lock:
+            since_s = self._clock.now_s - window_s
+            return {
+                job.id: job.texts
+                for job in self.server.jobs.values()
+                if job.state == "F" and float(job.texts["mtime"]) >= since_s
+            }
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Do what one of PBS's programs would, as a manager of the simulated server."""
+        with self._lock:
+            return run_program(self.server, argv)
+
+    def journal(self, count: int = 50) -> list[dict[str, Any]]:
+        """The last passes as the periodic hook wrote them down, oldest first."""
+        with self._lock:
+            return self._state.read_journal(count)
+
+    def ledger(self) -> Ledger:
+        """The ledger that the periodic hook published last; an empty one before the first pass."""
+        with self._lock:
+            data = self._state.read_published(LAST_PASS).get("ledger")
+            try:
+                return Ledger.from_data(data) if data else Ledger()
+            except LedgerError:
+                return Ledger()
+
+    def log(self) -> list[str]:
+        """The simulated server's log, oldest line first, as far as it is kept."""
+        with self._lock:
+            return list(self.server.log)
+
+    def close(self) -> None:
+        """Remove what the hooks wrote. The cluster can still be looked at, not moved."""
+        self.paused = True
+        self._scratch.close()
+
+    # ---- within
+
+    def _pass(self) -> None:
+        self._clock.after(self.settings.schedule.interval_s, self._pass)
+        self._site.periodic()
+        self.passes += 1
+
+    def _schedule(self) -> None:
+        """PBS's own schedulers, for whoever leaves `drive` by switching one on."""
+        self._clock.after(_SCHED_INTERVAL_S, self._schedule)
+        for name in list(self.server.scheds):
+            scheduler = Scheduler(self.server, name)
+            if scheduler.active:
+                scheduler.cycle()
+
+    def _view_jobs(self) -> dict[str, Attributes]:
+        """Jobs and arrays that have not ended, and running subjobs; views of what has not changed are used again."""
+        jobs: dict[str, Attributes] = {}
+        kept: dict[str, tuple[Mapping[str, str], Attributes]] = {}
+        for job in self.server.jobs.values():
+            if job.state == "F":
+                continue
+            for each in (job, *(subjob for subjob in job.subjobs.values() if subjob.state == "R")):
+                jobs[each.id] = self._seen(each.id, each.texts, _JOB_NAMES)
+                kept[each.id] = self._views[each.id]
+        kept.update({key: view for key, view in self._views.items() if key.startswith("v ")})
+        self._views = kept
+        return jobs
+
+    def _seen(self, key: str, texts: Mapping[str, str], names: Collection[str]) -> Attributes:
+        before = self._views.get(key)
+        if before is None or before[0] is not texts:
+            self._views[key] = before = (texts, _choose(texts, names))
+        return before[1]
+
+
+def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None) -> SimServer:
+    """The demo's own site, some hours in; where `jobs` is given, with so many waiting."""
+    server = furnish(clock, vnodes)
+    load = Load(seed, cores_of(server, "workq"), cores_of(server, "gpu"))
+    crowd = Crowd(server, load)
+    warm_up(server, crowd)
+    break_vnodes(server)
+    waiting, number = sum(job.state in "QB" for job in server.jobs.values()), 0
+    while jobs is not None and waiting < jobs:
+        number += 1
+        job = crowd.submit(load.draw("gpu" if number % GPU_SHARE == 0 else "workq", clock.now_s))
+        waiting += job is not None and job.state == "Q"
+    return server
+
+
+def _server_with(clock: Clock, trace: Workload) -> SimServer:
+    """The cluster that a trace was recorded on, whose jobs arrive from now on."""
+    server = furnish_for(clock, trace)
+    if trace.cluster is not None:
+        Arrivals(server, trace, trace.cluster).arrive()
+    return server
+
+
+_SERVER_NAMES = frozenset(SERVER_ATTRIBUTES)
+_QUEUE_NAMES = frozenset(QUEUE_ATTRIBUTES)
+_VNODE_NAMES = frozenset(VNODE_ATTRIBUTES)
+_JOB_NAMES = frozenset(JOB_ATTRIBUTES)
+_SCHED_NAMES = frozenset(SCHED_ATTRIBUTES)
+
+
+def _choose(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """The attributes that the reader asks a server for."""
+    return {key: text for key, text in texts.items() if split_key(key)[0] in names}
+
+
+def _view(objects: Stat, names: Collection[str]) -> dict[str, Attributes]:
+    return {name: _choose(texts, names) for name, texts in objects}

@@ -1,0 +1,1 @@
+"""A simulated PBS server with its MoMs: objects, hooks, qmgr, the scheduler."""

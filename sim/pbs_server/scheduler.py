@@ -1,0 +1,105 @@
+"""A simulated pbs_sched as a site has it before pbsteer: each cycle starts, first come, every job that fits.
+
+It serves the queues and vnodes of one scheduler's partition, knows no quotas, reserves nothing for anybody, and starts
+jobs through the server like anyone else, so that the runjob hook sees them.
+"""
+
+from __future__ import annotations
+
+from policy.model.request import Chunk, Request
+from sim.pbs_server.errors import PbsError
+from sim.pbs_server.jobs import SimJob
+from sim.pbs_server.server import SimServer
+from sim.pbs_server.vnodes import show_amount
+
+_DEFAULT_PARTITION = "pbs-default"
+
+Free = dict[str, int]
+
+
+class Scheduler:
+    """The scheduler object called `name` of a server, as a program that runs."""
+
+    def __init__(self, server: SimServer, name: str) -> None:
+        self._server = server
+        self._name = name
+
+    @property
+    def active(self) -> bool:
+        """Whether managers let it start jobs."""
+        texts = self._server.scheds.get(self._name, {})
+        return texts.get("scheduling") == "True"
+
+    def cycle(self) -> int:
+        """Start what fits; returns how many were started."""
+        texts = self._server.scheds[self._name]
+        texts["state"] = "idle"
+        served = texts.get("partition", _DEFAULT_PARTITION)
+        queues = {
+            name for name, texts in self._server.queues.items()
+            if texts.get("partition", _DEFAULT_PARTITION) == served and texts.get("started") == "True"
+        }  # fmt: skip
+        room = {
+            name: vnode.free() for name, vnode in self._server.vnodes.items()
+            if vnode.texts.get("partition", _DEFAULT_PARTITION) == served and vnode.state == "free"
+        }  # fmt: skip
+        consumables = self._server.consumables
+        started = 0
+        too_large: set[Request] = set()
+        for job in [job for job in self._server.jobs.values() if job.state in "QB" and job.texts["queue"] in queues]:
+            request = job.request(consumables)
+            for job_id in _startable(job):
+                where = None if request in too_large else _place(request, room)
+                if where is None:
+                    too_large.add(request)
+                    break
+                started += self._start(job_id, where)
+        return started
+
+    def _start(self, job_id: str, exec_vnode: str) -> int:
+        try:
+            self._server.run_job(job_id, exec_vnode)
+        except PbsError as error:
+            self._server.alter_job(job_id, {"comment": f"Not Running: PBS Error: {error.text}"}, "Scheduler")
+            return 0
+        return 1
+
+
+def _startable(job: SimJob) -> list[str]:
+    return [job.subjob_id(index) for index in job.waiting] if job.is_array else [job.id]
+
+
+def _place(request: Request, room: dict[str, Free]) -> str | None:
+    """Where the chunks go, taking their amounts out of `room`, and full vnodes; None, and nothing taken, if they do
+    not all fit."""
+    taken: list[tuple[str, Chunk]] = []
+    spread = request.place in ("scatter", "vscatter")
+    for chunk in request.chunks:
+        left = chunk.pieces
+        for name, free in room.items():
+            if not left:
+                break
+            if spread and any(name == vnode for vnode, _ in taken):
+                continue
+            fitting = min((free.get(resource, 0) // amount for resource, amount in chunk.amounts), default=0)
+            if fitting < 1:
+                continue
+            for _ in range(min(left, fitting, 1 if spread else fitting)):
+                _take(free, chunk, 1)
+                taken.append((name, chunk))
+                left -= 1
+        if left:
+            for name, part in taken:
+                _take(room[name], part, -1)
+            return None
+    for name in {name for name, _ in taken if room[name].get("ncpus", 0) < 1}:
+        del room[name]
+    return "+".join(
+        "(" + ":".join([name, *(f"{resource}={show_amount(resource, n)}" for resource, n in chunk.amounts)]) + ")"
+        for name, chunk in taken
+    )
+
+
+def _take(free: Free, chunk: Chunk, times: int) -> None:
+    for resource, amount in chunk.amounts:
+        free[resource] -= amount * times

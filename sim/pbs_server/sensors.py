@@ -1,0 +1,78 @@
+"""What the simulated hosts report of themselves: the readings that follow from the jobs they run.
+
+Every host reports at the interval, each at its own time, and as real ones do only what has changed or would soon be too
+old. Hosts differ a little, and always in the same way: one is hotter, one has a daemon that eats memory. A host that is
+down reports nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+
+from hooks.pbs.resources import READING
+from hooks.telemetry.reading import Amount, Heat, HostReading, is_due
+from policy.model.units import parse_amount
+from policy.settings.site_settings import RankingSettings
+from sim.pbs_server.moms import CPU_SHARE_PERCENT, MEMORY_SHARE_PERCENT
+from sim.pbs_server.server import SimServer
+from sim.pbs_server.vnodes import SimVnode
+
+_ATTRIBUTE = f"resources_available.{READING}"
+_TICK_S = 1.0
+_KIB_OF_A_MIB = 1024
+_LINK_MBIT = 25_000
+_MBIT_OF_A_CORE = 150
+"""What a busy core sends, so that a host full of jobs has little left of its link."""
+
+_SYSTEM_MEMORY_PERCENT = 3
+_COOL, _HEAT_OF_LOAD, _HIGHEST = 36.0, 38.0, 95.0
+
+
+class Sensors:
+    """The hosts' reports on one simulated server; :meth:`start` puts them on its clock."""
+
+    def __init__(self, server: SimServer, settings: RankingSettings) -> None:
+        self._server = server
+        self._settings = settings
+        self._sent: dict[str, HostReading] = {}
+        self._turn = 0
+
+    def start(self) -> None:
+        """Report from now on."""
+        self._server.clock.after(_TICK_S, self._tick)
+
+    def _tick(self) -> None:
+        """The hosts whose turn it is: in one interval each has its own."""
+        self._server.clock.after(_TICK_S, self._tick)
+        turns = max(1, math.ceil(self._settings.interval_s / _TICK_S))
+        for vnode in list(self._server.vnodes.values())[self._turn :: turns]:
+            if not vnode.down:
+                self._report(vnode)
+        self._turn = (self._turn + 1) % turns
+
+    def _report(self, vnode: SimVnode) -> None:
+        now_s = self._server.clock.now_s
+        reading = read_sensors(vnode, now_s)
+        interval_s = self._settings.interval_s
+        if is_due(reading, self._sent.get(vnode.name), interval_s, self._settings.stale_intervals * interval_s):
+            self._sent[vnode.name] = reading
+            vnode.change({**vnode.texts, _ATTRIBUTE: reading.show()}, vnode.offline, now_s)
+
+
+def read_sensors(vnode: SimVnode, now_s: float) -> HostReading:
+    """What a host would report now."""
+    cores = parse_amount(vnode.texts.get("resources_available.ncpus", "0")) or 0
+    memory_kib = parse_amount(vnode.texts.get("resources_available.mem", "0")) or 0
+    own = zlib.crc32(vnode.name.encode()) % 8
+    busy = min(cores, vnode.assigned.get("ncpus", 0)) * CPU_SHARE_PERCENT / 100
+    used_kib = vnode.assigned.get("mem", 0) * MEMORY_SHARE_PERCENT + memory_kib * (_SYSTEM_MEMORY_PERCENT + own)
+    left_kib = max(0.0, memory_kib - used_kib / 100)
+    load = busy / cores if cores else 0.0
+    return HostReading(
+        now_s,
+        1.0 - load,
+        Amount(left_kib / _KIB_OF_A_MIB, memory_kib / _KIB_OF_A_MIB) if memory_kib else None,
+        Amount(max(0.0, _LINK_MBIT - busy * _MBIT_OF_A_CORE), _LINK_MBIT),
+        Heat(_COOL + own + _HEAT_OF_LOAD * load, _HIGHEST),
+    )

@@ -1,0 +1,1 @@
+"""A workload under a policy, measured."""

@@ -1,0 +1,58 @@
+"""What a replay leaves behind: for each job when and where it ran, and the sums that no single job carries.
+
+Metrics, tables and plots are computed from these records alone, so that every policy is measured by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sim.workload.workload import Cluster, TraceJob
+
+
+class JobRecord(NamedTuple):
+    """One job's life in the replay.
+
+    `segments` are the (start, end) of each of its runs in order of time, in seconds of the workload, never empty: a run
+    that was preempted ends when its cores came free. `vnodes` are those of the last run. `head_delay_s` is a
+    start minus the start it was promised as head of the queue, the largest of all its starts; None if it never was
+    promised one. `moved` counts how often its promise moved for a job with a better claim: the delay is then that after
+    the last promise, and `moved_delay_s` that after the first.
+    """
+
+    job: TraceJob
+    segments: tuple[tuple[float, float], ...]
+    vnodes: tuple[str, ...]
+    preemptions: int
+    head_delay_s: float | None
+    moved: int = 0
+    moved_delay_s: float | None = None
+
+    @property
+    def start_s(self) -> float:
+        """When the job first started."""
+        return self.segments[0][0]
+
+    @property
+    def end_s(self) -> float:
+        """When the job ended for good."""
+        return self.segments[-1][1]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One workload under one policy.
+
+    `cpu_s` is the CPU time of the replay itself, reading excluded. `checkpoint_core_s` are the core-seconds charged for
+    saving jobs, `lost_core_s` those of work that had to be repeated. `skipped` counts the jobs left out, by cause.
+    """
+
+    policy: str
+    cluster: Cluster
+    records: Sequence[JobRecord]
+    skipped: Mapping[str, int]
+    cpu_s: float
+    checkpoint_core_s: float
+    lost_core_s: float

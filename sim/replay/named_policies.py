@@ -1,0 +1,159 @@
+"""Policies by name or file, as settings and as the queue that a replayed workload meets.
+
+A name stands for settings of the one engine, never for another engine. Where a policy needs quotas and no file gives
+them, a user's quota is that user's share of the workload's core-seconds, rounded up (equal shares for a drawn
+workload); as a hard limit never less than the user's widest job, which it would otherwise leave out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Callable
+
+from policy.model.cluster import HardLimits, Queue, Server
+from policy.model.limits import Limits
+from policy.settings.site_settings import (
+    BackfillSettings,
+    CheckpointSettings,
+    PassSettings,
+    QuotaSettings,
+    RescueSettings,
+    Settings,
+    SettingsError,
+    StripeSettings,
+)
+from sim.workload.toml import TomlFileError, read_toml
+from sim.workload.workload import Cluster, Workload
+
+QUEUE = "workq"
+
+
+class PolicyError(ValueError):
+    """A policy that is neither a known name nor a file with usable settings; ``problems`` has one line for each."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A name for the report, the settings, the queue that all jobs go through, and the server's own limits."""
+
+    name: str
+    settings: Settings
+    queue: Queue
+    server: Server = field(default_factory=Server)
+
+
+_ALL_AT_ONCE = PassSettings(max_starts=1_000_000)
+_FCFS = Settings(BackfillSettings(kind="none"), QuotaSettings(preempt=False), schedule=_ALL_AT_ONCE)
+_EASY = replace(_FCFS, backfill=BackfillSettings(kind="easy"))
+_HALF = BackfillSettings(kind="checkpoint", shrink_factor=0.5)
+_FIFTH = BackfillSettings(kind="checkpoint", shrink_factor=0.2, order="shortest-first")
+_SAVING = replace(_FCFS, checkpoint=CheckpointSettings(saves=True))
+
+Build = Callable[[Workload, Cluster], Policy]
+
+
+def _plain(name: str, settings: Settings) -> Build:
+    return lambda _workload, _cluster: Policy(name, settings, Queue(QUEUE))
+
+
+_NAMED: dict[str, Build] = {
+    "fcfs": _plain("fcfs", _FCFS),
+    "easy": _plain("easy", _EASY),
+    "easy-sjbf": _plain("easy-sjbf", replace(_EASY, backfill=BackfillSettings(order="shortest-first"))),
+    "hard-limit": lambda w, c: Policy(
+        "hard-limit", _EASY, Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": hard_limits_of(w, c)}))
+    ),
+    "quota": lambda w, c: Policy(
+        "quota", replace(_EASY, quota=QuotaSettings(preempt=True)), Queue(QUEUE, quotas=shares(w, c))
+    ),
+    "priority": lambda w, c: Policy("priority", _EASY, Queue(QUEUE, quotas=shares(w, c), priorities=ranks(w))),
+    "checkpoint": _plain("checkpoint", replace(_SAVING, backfill=_HALF)),
+    "checkpoint-sjbf": _plain("checkpoint-sjbf", replace(_SAVING, backfill=_FIFTH)),
+    "checkpoint-rescue": _plain(
+        "checkpoint-rescue", replace(_SAVING, backfill=_FIFTH, rescue=RescueSettings(enabled=True))
+    ),
+    "packed": _plain("packed", replace(_EASY, stripe=StripeSettings(layout="pack"))),
+    "striped": _plain("striped", replace(_EASY, stripe=StripeSettings(layout="stripe"))),
+    "learned": _plain("learned", replace(_EASY, stripe=StripeSettings(layout="learn"))),
+}
+
+NAMES = tuple(_NAMED)
+"""The names that :func:`resolve` knows."""
+
+
+def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
+    """The policy of that name, or of that TOML file, for this workload. Raises :class:`PolicyError`."""
+    return find(name)(workload, cluster)
+
+
+def find(name: str) -> Build:
+    """What makes the policy of that name, or of that TOML file, for a workload. Raises :class:`PolicyError` with one
+    line for each problem."""
+    build = _NAMED.get(name)
+    if build is not None:
+        return build
+    path = Path(name)
+    if not (path.suffix or "/" in name or path.exists()):
+        raise PolicyError(f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, or a TOML file with settings")
+    try:
+        settings = Settings.from_data(read_toml(path), name)
+    except SettingsError as error:
+        raise PolicyError(*error.problems) from error
+    except TomlFileError as error:
+        raise PolicyError(str(error)) from error
+    if len(settings.queues) > 1:
+        names = ", ".join(queue.name for queue in settings.queues)
+        raise PolicyError(f"{name}: queues {names}; a workload trace is replayed through one queue: describe just one")
+    settings = replace(settings, schedule=replace(settings.schedule, max_starts=_ALL_AT_ONCE.max_starts))
+    queue = Queue(QUEUE)
+    for described in settings.queues:
+        quotas = dict(described.quotas)
+        queue = Queue(
+            described.name,
+            quotas=quotas.pop("ncpus", Limits()),
+            hard=HardLimits(max_run_res=described.max_run_res),
+            priorities=described.priorities,
+            priority=described.priority,
+            other_quotas=quotas,
+        )
+    server = Server(hard=HardLimits(max_run_res=settings.cluster.max_run_res), quotas=settings.cluster.quotas)
+    policy = Policy(path.stem, settings, queue, server)
+    return lambda _workload, _cluster: policy
+
+
+def hard_limits_of(workload: Workload, cluster: Cluster) -> Limits:
+    """Each user's share, and of a recorded workload never less than the user's widest job: the policy then runs the
+    jobs that all others run, and may be compared with them."""
+    quotas = shares(workload, cluster)
+    if workload.generated:
+        return quotas
+    widest = dict(quotas.entries)
+    for job in workload.jobs:
+        widest["u", job.user] = max(widest["u", job.user], job.cores)
+    return Limits(widest)
+
+
+def shares(workload: Workload, cluster: Cluster) -> Limits:
+    """Each user's share of the cluster's cores: by core-seconds in the workload, equal where it was drawn; rounded
+    up."""
+    used: dict[str, float] = {}
+    for job in workload.jobs:
+        used[job.user] = used.get(job.user, 0) + (1 if workload.generated else job.cores * job.run_s)
+    if workload.generated:
+        return Limits({("u", user): math.ceil(cluster.cores / len(used)) for user in used})
+    total = sum(used.values())
+    return Limits({("u", user): math.ceil(cluster.cores * part / total) if total else 0 for user, part in used.items()})
+
+
+def ranks(workload: Workload) -> Limits:
+    """A priority for each user where no file gives any: the less of the workload's core-seconds, the higher."""
+    used: dict[str, float] = {}
+    for job in workload.jobs:
+        used[job.user] = used.get(job.user, 0) + job.cores * job.run_s
+    return Limits({("u", user): rank for rank, user in enumerate(sorted(used, key=lambda user: (-used[user], user)))})

@@ -1,0 +1,317 @@
+"""A workload under a policy: events in order of time, and the engine's own decision after each moment.
+
+Submissions and ends become changes of the snapshot, :func:`policy.decide` says what follows, and its starts are taken
+over as they are, vnodes and all. Several things at one moment are one pass. A preempted job waits again with its submit
+time; one that saves goes on where it was, with the cost of saving and restarting on top, any other begins anew. Its
+cores are free at once. With contention, jobs that share nodes slow each other down: a start or an end moves the ends of
+others.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from math import inf
+from time import process_time
+from typing import Callable
+
+from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
+from policy.model.allocation import Placement
+from policy.plan.plan import MovedPromise, Plan, Start
+from sim.replay.contention import Contention, Shape
+from sim.replay.job_record import JobRecord, Replay
+from sim.replay.named_policies import Policy
+from sim.workload.applications import traits_of
+from sim.workload.reservation import windows_of_nodes
+from sim.workload.workload import Cluster, TraceJob, Workload
+
+_PROGRESS_EVERY = 1000
+_NEVER_S = inf
+
+
+def vnodes_of(cluster: Cluster) -> list[Vnode]:
+    """The cluster's nodes as vnodes, named so that their order is their number, closed while they are reserved."""
+    width = len(str(cluster.nodes))
+    closed = windows_of_nodes(cluster.reservations)
+    return [
+        Vnode(f"n{number:0{width}}", {"ncpus": cluster.cores_per_node}, closed=closed.get(number, ()))
+        for number in range(1, cluster.nodes + 1)
+    ]
+
+
+def replay(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Policy,
+    progress: Callable[[int], None] | None = None,
+    *,
+    contention: bool = False,
+) -> Replay:
+    """Run the workload to its end. ``progress`` is told the number of jobs that have ended, now and then.
+
+    Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
+    ``contention`` a recorded run time is what the job takes packed and alone (:mod:`sim.replay.contention`); nobody is
+    killed at the estimate then.
+    """
+    run = _Run(workload, cluster, policy, progress, contention=contention)
+    collecting = gc.isenabled()
+    gc.disable()  # a replay leaves no cycles behind, and looking for them costs a fifth of its time
+    try:
+        started_s = process_time()
+        run.to_the_end()
+        cpu_s = process_time() - started_s
+    finally:
+        if collecting:
+            gc.enable()
+    records = run.records()
+    skipped = dict(workload.skipped)
+    if run.never:
+        skipped["never startable under the policy"] = run.never
+    return Replay(policy.name, cluster, records, skipped, cpu_s, run.checkpoint_core_s, run.lost_core_s)
+
+
+def shapes_of(workload: Workload) -> Mapping[str, Shape]:
+    """What contention has to know of each job, by its id; a job that names no application is taken for its user's."""
+    return {
+        str(job.number): Shape(job.cores, job.run_s, traits_of(job.application or job.user)) for job in workload.jobs
+    }
+
+
+def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> float | None:
+    """The longest delay so far, with the one of a start now."""
+    if promised_s is None:
+        return before_s
+    return now_s - promised_s if before_s is None else max(before_s, now_s - promised_s)
+
+
+class _Life:
+    """What is noted of one job while it lives. ``end_s`` is when its run ends as things are, never where none is under
+    way; ``placement`` that of its last run, None while it waits. ``promised_s`` is the start it is promised as a head,
+    ``first_promised_s`` what it was promised before that moved, each None once it has started."""
+
+    __slots__ = (
+        "end_s", "first_promised_s", "first_start_s", "head_delay_s", "job", "moved", "moved_delay_s", "placement",
+        "preemptions", "promised_s", "runs", "start_s", "trace",
+    )  # fmt: skip
+
+    def __init__(self, trace: TraceJob, job: Job) -> None:
+        self.trace = trace
+        self.job = job
+        self.placement: Placement | None = None
+        self.start_s = 0.0
+        self.end_s = _NEVER_S
+        self.first_start_s: float | None = None
+        self.promised_s: float | None = None
+        self.first_promised_s: float | None = None
+        self.head_delay_s: float | None = None
+        self.moved_delay_s: float | None = None
+        self.moved = 0
+        self.preemptions = 0
+        self.runs: tuple[tuple[float, float], ...] = ()
+
+    def move_promise(self, moved: MovedPromise) -> None:
+        """The job's promise moved for one with a better claim."""
+        self.moved += 1
+        if self.first_promised_s is None:
+            self.first_promised_s = moved.was_s
+        self.promised_s = moved.at_s
+
+    def note_delay(self, now_s: float) -> None:
+        """The job starts: how much later than promised, and, where the promise moved, than promised at first."""
+        if self.promised_s is None and self.first_promised_s is None:
+            return
+        self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
+        self.moved_delay_s = _latest(self.moved_delay_s, self.first_promised_s, now_s)
+        self.promised_s = self.first_promised_s = None
+
+    def left_s(self) -> float:
+        """What of the recorded run time the next run has to do."""
+        saved_s = self.job.saved_s
+        return max(0.0, self.trace.run_s - saved_s) if saved_s else self.trace.run_s
+
+
+class _Run:
+    """The state of one replay. ``_ends`` may hold times that were moved since: only a run's own ``end_s`` counts."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        cluster: Cluster,
+        policy: Policy,
+        progress: Callable[[int], None] | None,
+        *,
+        contention: bool,
+    ) -> None:
+        self._jobs = workload.jobs
+        self._progress = progress
+        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [policy.queue], server=policy.server)
+        self._ledger = Ledger()
+        self._lives: dict[str, _Life] = {}
+        self._ends: list[tuple[float, int, _Life]] = []
+        self._contention = Contention(cluster, shapes_of(workload)) if contention else None
+        self._requests: dict[int, Request] = {}
+        self._cores_per_node = cluster.cores_per_node
+        self._queue = policy.queue.name
+        self._settings = settings = policy.settings
+        self._observes = settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
+        self._ended = 0
+        self.checkpoint_core_s = 0.0
+        self.lost_core_s = 0.0
+        self.never = 0
+
+    def to_the_end(self) -> None:
+        jobs, ends, observes = self._jobs, self._ends, self._observes
+        count, next_job = len(jobs), 0
+        submit_s = jobs[0].submit_s if jobs else _NEVER_S
+        wake_s = _NEVER_S
+        while True:
+            while ends and ends[0][0] != ends[0][2].end_s:
+                heappop(ends)
+            now_s = min(ends[0][0], submit_s, wake_s) if ends else min(submit_s, wake_s)
+            if now_s == _NEVER_S:
+                return
+            gone: list[str] = []
+            queued: list[Job] = []
+            finished: list[Finished] = []
+            while ends and ends[0][0] == now_s:
+                life = heappop(ends)[2]
+                if life.end_s == now_s:
+                    self._end(life, now_s)
+                    gone.append(life.job.id)
+                    if observes:
+                        finished.append(self._observed(life))
+            self._let_go(gone, now_s)
+            while submit_s == now_s:
+                queued.append(self._submit(jobs[next_job]))
+                next_job += 1
+                submit_s = jobs[next_job].submit_s if next_job < count else _NEVER_S
+            changes = Changes(now_s, queued, (), gone)
+            wake_s = self._pass(changes._replace(finished=finished) if finished else changes)
+
+    def _submit(self, trace: TraceJob) -> Job:
+        cores = trace.cores
+        request = self._requests.get(cores)
+        if request is None:
+            request = self._requests[cores] = Request.of_cores(cores)
+        number = trace.number
+        job = Job(
+            str(number), trace.user, request, self._queue, trace.submit_s, trace.estimate_s, trace.group,
+            sequence=number, application=trace.application,
+        )  # fmt: skip
+        self._lives[job.id] = _Life(trace, job)
+        return job
+
+    def _pass(self, changes: Changes) -> float:
+        """Decide, and take over what was decided; again while cores change hands. Gives when to wake by itself."""
+        now_s = changes.time_s
+        snapshot = self._snapshot.apply(changes)
+        while True:
+            plan = decide(snapshot, self._ledger, self._settings)
+            if plan.ledger.promises is not self._ledger.promises:
+                self._note_lapsed(plan)
+            self._ledger, snapshot = plan.ledger, plan.started
+            for start in plan.starts:
+                self._start(start, now_s)
+            for moved in plan.moved:
+                self._lives[moved.id].move_promise(moved)
+            for job_id, _, promised_s in plan.estimates:
+                life = self._lives[job_id]
+                if life.promised_s is None:
+                    life.promised_s = promised_s
+            if not plan.preempts and not plan.again:
+                break
+            snapshot = snapshot.apply(Changes(now_s, [self._preempt(p.id, now_s) for p in plan.preempts]))
+        self._snapshot = snapshot
+        return _NEVER_S if plan.next_s is None else plan.next_s
+
+    def _note_lapsed(self, plan: Plan) -> None:
+        """The promises that ended as the job may not be preempted and would exceed a quota by now."""
+        for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
+            reason = plan.reason_of(job_id)
+            if reason is not None and reason.code == "unpreemptible":
+                self._lives[job_id].promised_s = None
+
+    def _start(self, start: Start, now_s: float) -> None:
+        life = self._lives[start.id]
+        life.placement = start.placement
+        life.start_s = now_s
+        life.note_delay(now_s)
+        if life.first_start_s is None:
+            life.first_start_s = now_s
+        life.end_s = end_s = now_s + life.left_s()
+        if self._contention is None:
+            heappush(self._ends, (end_s, life.trace.number, life))
+        else:
+            self._move(self._contention.started(start.id, start.placement, now_s, life.left_s()))
+
+    def _move(self, moved: Iterable[tuple[str, float]]) -> None:
+        """These runs end then, as things are now; those that end in this very moment do so."""
+        for job_id, end_s in moved:
+            life = self._lives[job_id]
+            if life.end_s != _NEVER_S:
+                life.end_s = end_s
+                heappush(self._ends, (end_s, life.trace.number, life))
+
+    def _let_go(self, gone: Iterable[str], now_s: float) -> None:
+        """These runs are over: with contention, those beside them go faster."""
+        if self._contention is not None:
+            for job_id in gone:
+                self._move(self._contention.ended(job_id, now_s))
+
+    def _end(self, life: _Life, now_s: float) -> None:
+        life.runs = (*life.runs, (life.start_s, now_s))
+        life.end_s = _NEVER_S
+        self._ended += 1
+        if self._progress is not None and self._ended % _PROGRESS_EVERY == 1:
+            self._progress(self._ended)
+
+    def _preempt(self, job_id: str, now_s: float) -> Job:
+        life = self._lives[job_id]
+        job, checkpoint = life.job, self._settings.checkpoint
+        if self._contention is None:
+            done_s = now_s - life.start_s
+        else:
+            done_s = life.left_s() - self._contention.left_s(job_id, now_s)
+        life.runs = (*life.runs, (life.start_s, now_s))
+        life.end_s = _NEVER_S
+        life.placement = None
+        life.preemptions += 1
+        saves = checkpoint.saves if job.saves is None else job.saves
+        if not saves:
+            self.lost_core_s += done_s * job.cores
+        elif done_s:
+            charge_s = checkpoint.charge_s(job.cores)
+            self.checkpoint_core_s += charge_s * job.cores
+            life.job = job._replace(saved_s=job.saved_s + done_s - charge_s)
+        self._let_go([job_id], now_s)
+        return life.job
+
+    def _observed(self, life: _Life) -> Finished:
+        """What is learned from a job that has ended: its own run time, without what preemption cost; with contention
+        as long as it took beside its neighbours, all runs together where it went on from what an earlier one saved."""
+        trace, (start_s, end_s) = life.trace, life.runs[-1]
+        if self._contention is None:
+            start_s = end_s - trace.run_s
+        elif life.job.saved_s:
+            start_s = end_s - sum(run_end_s - run_start_s for run_start_s, run_end_s in life.runs)
+        vnodes = len(life.placement.vnodes) if life.placement is not None else 1
+        fewest = -(-trace.cores // self._cores_per_node)
+        return Finished(
+            life.job.id, trace.user, trace.application, trace.cores, start_s, end_s, trace.estimate_s, vnodes, fewest
+        )
+
+    def records(self) -> list[JobRecord]:
+        """Each job that ran to its end, in order of submission; those that could never start are counted."""
+        records = []
+        for life in self._lives.values():
+            if life.placement is None or life.first_start_s is None:
+                self.never += 1
+                continue
+            records.append(
+                JobRecord(
+                    life.trace, life.runs, life.placement.vnodes, life.preemptions, life.head_delay_s, life.moved,
+                    life.moved_delay_s,
+                )
+            )  # fmt: skip
+        return records

@@ -1,0 +1,103 @@
+"""Runs as bars over cores and time, for drawing: which rows a run takes, and where it was cut.
+
+A row stands for a core, but not for one of a certain vnode: a record knows where its last run was, not the earlier
+ones. Rows are given out from the lowest; a run that finds no gap large enough takes several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from sim.replay.job_record import JobRecord, Replay
+from sim.report.time_span import Span
+
+
+class Bar(NamedTuple):
+    """One run of a job, the `part`-th from 0. `rows` are half-open ranges; `cut` if it was preempted at `end_s`.
+
+    Times are those of the run, also where it begins before the span or ends after it.
+    """
+
+    record: JobRecord
+    part: int
+    start_s: float
+    end_s: float
+    rows: tuple[tuple[int, int], ...]
+    cut: bool
+
+
+def bars(replay: Replay, span: Span) -> list[Bar]:
+    """Every run that takes some time within the span, by start; no two that overlap in time share a row."""
+    runs = sorted(
+        (start_s, record.job.number, part, end_s, record)
+        for record in replay.records
+        for part, (start_s, end_s) in enumerate(record.segments)
+        if start_s < span.end_s and end_s > span.begin_s and end_s > start_s
+    )
+    free = [(0, replay.cluster.cores)]
+    ends: list[tuple[float, int, tuple[tuple[int, int], ...]]] = []
+    drawn: list[Bar] = []
+    for start_s, _, part, end_s, record in runs:
+        while ends and ends[0][0] <= start_s:
+            free = _given_back(free, heappop(ends)[2])
+        rows, free = _taken(free, record.job.cores)
+        heappush(ends, (end_s, len(drawn), rows))
+        drawn.append(Bar(record, part, start_s, end_s, rows, part < len(record.segments) - 1))
+    return drawn
+
+
+def telling_jobs(replays: Sequence[Replay], span: Span, count: int) -> list[int]:
+    """The numbers of the jobs that tell most about the policies, in order of submission.
+
+    Those cut in the span, most often first; then those that were waiting or running in it and whose ends differ most
+    between the policies; the more cores the more it counts.
+    """
+    cuts: dict[int, int] = {}
+    ends: dict[int, list[float]] = {}
+    records: dict[int, JobRecord] = {}
+    for replay in replays:
+        for record in replay.records:
+            if record.job.submit_s < span.end_s and record.end_s > span.begin_s:
+                number = record.job.number
+                records[number] = record
+                ends.setdefault(number, []).append(record.end_s)
+                here = sum(span.begin_s <= end_s < span.end_s for _, end_s in record.segments[:-1])
+                cuts[number] = cuts.get(number, 0) + here
+
+    def weight(number: int) -> tuple[float, float, int]:
+        cores = records[number].job.cores
+        return -cuts[number], -(max(ends[number]) - min(ends[number])) * cores, number
+
+    chosen = sorted(records, key=weight)[:count]
+    return sorted(chosen, key=lambda number: (records[number].job.submit_s, number))
+
+
+def _taken(free: Sequence[tuple[int, int]], cores: int) -> tuple[tuple[tuple[int, int], ...], list[tuple[int, int]]]:
+    """Rows for a run and what is then free: the lowest gap that is large enough, else the lowest rows there are."""
+    whole = next((gap for gap in free if gap[1] - gap[0] >= cores), None)
+    if whole is not None:
+        low, high = whole
+        left = [(low + cores, high)] if high - low > cores else []
+        at = free.index(whole)
+        return ((low, low + cores),), [*free[:at], *left, *free[at + 1 :]]
+    rows, left = [], []
+    for low, high in free:
+        take = min(high - low, cores)
+        cores -= take
+        if take:
+            rows.append((low, low + take))
+        if low + take < high:
+            left.append((low + take, high))
+    return tuple(rows), left
+
+
+def _given_back(free: Sequence[tuple[int, int]], rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted((*free, *rows)):
+        if merged and merged[-1][1] == low:
+            merged[-1] = (merged[-1][0], high)
+        else:
+            merged.append((low, high))
+    return merged

@@ -1,0 +1,1 @@
+"""Recorded workloads: the Standard Workload Format and PBS's accounting logs."""

@@ -1,0 +1,170 @@
+"""What an accounting record says of its job: typed, or a cause for which the record makes no sense.
+
+The text of a record is `key=value` pairs apart by spaces. PBS puts account, project and resource values that hold a
+space into quotes, escapes nothing, and writes the job's name bare, so a quoted value ends where a quote is followed by
+the next key; a record that then says a thing twice is not believed (OpenPBS, src/server/accounting.c, acct_job).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policy.model.allocation import parse_exec_vnode
+from policy.model.request import RequestError, parse_request
+from policy.model.units import UnitError, parse_duration_s
+
+_NEXT = rb"(?=[ ]+[A-Za-z_][\w.-]*=|\s*\Z)"
+_JOB_NAME = rb"jobname=[^ ]*"
+_QUOTED = rb"\"(.*?)\"" + _NEXT + rb"|'(.*?)'" + _NEXT
+_FIELD = re.compile(
+    rb"(?:(?<=\s)|\A)(?:" + _JOB_NAME + rb"|([A-Za-z_][\w.-]*)=(?:" + _QUOTED + rb"|([^ ]*)))", re.DOTALL
+)
+_READ = frozenset(
+    {
+        b"user", b"group", b"ctime", b"qtime", b"etime", b"start", b"end", b"Exit_status", b"exec_vnode",
+        b"Resource_List.ncpus", b"Resource_List.select", b"Resource_List.walltime",
+        b"resource_assigned.ncpus", b"resources_used.ncpus",
+    }
+)  # fmt: skip
+_VNODE = re.compile(rb"[(+]([^():+]+)")
+_WHOLE = re.compile(rb"[0-9]{1,18}")
+_SIGNED = re.compile(rb"-?[0-9]{1,18}")
+_MOST_CORES = 10**11
+_LONGEST_S = 3_155_760_000  # a hundred years
+# A stamp is local time and the other times are not: they are never further apart than the zones of the world and a bit.
+_CLOCKS_APART_S = 26 * 3600
+
+
+class SenselessError(Exception):
+    """A record that is left out; its text is the cause under which it is counted."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A job as one record has it. Times are seconds since 1970; None is what the record does not say.
+
+    `cores` are those that the job took: the requested ones, or all cores of its vnodes if it had them to itself.
+    """
+
+    user: str
+    group: str
+    created_s: int | None
+    queued_s: int | None
+    eligible_s: int | None
+    start_s: int | None
+    end_s: int | None
+    cores: int | None
+    walltime_s: int | None
+    exit_status: int | None
+    vnodes: tuple[str, ...]
+
+
+def read_fields(text: bytes) -> Fields:
+    """The fields of a Q, S, E or R record. Raises SenselessError."""
+    said = _said(text)
+    walltime = said.get(b"Resource_List.walltime")
+    status = said.get(b"Exit_status", b"")
+    return Fields(
+        user=_text(said.get(b"user", b"")),
+        group=_text(said.get(b"group", b"")),
+        created_s=_time_s(said, b"ctime"),
+        queued_s=_time_s(said, b"qtime"),
+        eligible_s=_time_s(said, b"etime"),
+        start_s=_time_s(said, b"start"),
+        end_s=_time_s(said, b"end"),
+        cores=_cores(said),
+        walltime_s=None if walltime is None else _duration_s(walltime),
+        exit_status=int(status) if _SIGNED.fullmatch(status) else None,
+        vnodes=tuple(map(_text, _VNODE.findall(said.get(b"exec_vnode", b"")))),
+    )
+
+
+def check_clock(stamp_s: int, time_s: int) -> None:
+    """Raises SenselessError where a record's own time and the moment it tells of cannot be the same moment."""
+    if abs(stamp_s - time_s) > _CLOCKS_APART_S:
+        raise SenselessError("its times are days away from the record's own")
+
+
+def _said(text: bytes) -> dict[bytes, bytes]:
+    """The values of the keys that are read."""
+    said: dict[bytes, bytes] = {}
+    for key, value in _quoted_pairs(text) if b'"' in text or b"'" in text else _plain_pairs(text):
+        if key in _READ:
+            if key in said:
+                raise SenselessError("a field given twice")
+            said[key] = value
+    return said
+
+
+def _plain_pairs(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The pairs of a text without quotes, as nearly all are."""
+    for part in text.split(b" "):
+        key, _, value = part.partition(b"=")
+        yield key, value
+
+
+def _quoted_pairs(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for match in _FIELD.finditer(text):
+        if match[1] is not None:
+            yield match[1], next((match[group] for group in (2, 3, 4) if match[group] is not None), b"")
+
+
+def _cores(said: dict[bytes, bytes]) -> int | None:
+    """The requested cores: as a number, else by the select, else the used ones, else those of the vnodes held.
+
+    `resource_assigned`, in S records, is more than that for a job that has its vnodes to itself.
+    """
+    cores = _count(said, b"Resource_List.ncpus")
+    if cores is None and b"Resource_List.select" in said:
+        try:
+            cores = parse_request(_text(said[b"Resource_List.select"])).cores
+        except RequestError as error:
+            raise SenselessError("a select that cannot be read") from error
+    if not cores:
+        cores = _count(said, b"resources_used.ncpus") or _held(said.get(b"exec_vnode", b"")) or cores
+    assigned = _count(said, b"resource_assigned.ncpus")
+    return max(cores, assigned) if cores and assigned else cores
+
+
+def _held(exec_vnode: bytes) -> int:
+    """The cores of an exec_vnode; 0 where it cannot be read."""
+    try:
+        return parse_exec_vnode(_text(exec_vnode)).cores
+    except ValueError:
+        return 0
+
+
+def _count(said: dict[bytes, bytes], key: bytes) -> int | None:
+    value = said.get(key)
+    if value is None:
+        return None
+    if not _WHOLE.fullmatch(value) or int(value) > _MOST_CORES:
+        raise SenselessError("a number of cores that is none")
+    return int(value)
+
+
+def _time_s(said: dict[bytes, bytes], key: bytes) -> int | None:
+    """A moment; PBS writes 0 where there is none yet."""
+    value = said.get(key)
+    if value is None or value == b"0":
+        return None
+    if not _WHOLE.fullmatch(value):
+        raise SenselessError("a time that is no number")
+    return int(value)
+
+
+def _duration_s(value: bytes) -> int:
+    try:
+        duration_s = parse_duration_s(_text(value))
+    except UnitError as error:
+        raise SenselessError("a walltime that is none") from error
+    if duration_s > _LONGEST_S:
+        raise SenselessError("a walltime of more than 100 years")
+    return duration_s
+
+
+def _text(value: bytes) -> str:
+    # Different bytes stay different text, so that no two users become one.
+    return value.decode("utf-8", "backslashreplace")

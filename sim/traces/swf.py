@@ -1,0 +1,186 @@
+"""Reads workload traces in the Standard Workload Format, version 2.2, plain or gzipped.
+
+A record that makes no sense is left out and counted by cause, with its first line numbers, so that one bad line does
+not cost a trace of a million; a file that as a whole cannot be what was meant is an SwfError. The format:
+https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sim.traces.text_lines import LeftOut, read_lines
+from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
+
+_FIELDS = 18
+_LONGEST_LINE_BYTES = 1 << 16
+_NUMBERS = 10**15
+# A hundred years. Traces that count from 1970 stay below it; what is above is a broken field.
+_LONGEST_TIME_S = 3_155_760_000
+
+_NUMBER = re.compile(rb"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(rb"[+-]?[0-9]{1,18}")
+_HEADER_FIELD = re.compile(rb"\s*;+\s*([A-Za-z]+)\s*:\s*(.*?)\s*", re.DOTALL)
+
+
+class SwfError(ValueError):
+    """The file cannot be read as a trace; the message names the file, the line where there is one, and why."""
+
+
+class _SenselessError(Exception):
+    """A record that is left out; its text is the cause under which it is counted."""
+
+
+class _Names(dict[bytes, str]):
+    """Users, groups and applications as text, each kept once: a trace repeats few of them very often."""
+
+    def __missing__(self, field: bytes) -> str:
+        name = self[field] = _text(field)
+        return name
+
+
+class _Header:
+    """The `; Name: value` comments of a trace. Names are compared without case; the first of a name counts."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._values: dict[str, tuple[str, int]] = {}
+
+    def read(self, comment: bytes, line: int) -> None:
+        match = _HEADER_FIELD.fullmatch(comment)
+        if match is not None:
+            self._values.setdefault(_text(match[1]).lower(), (_text(match[2]), line))
+
+    def cluster(self) -> Cluster:
+        """The recorded cluster: MaxNodes nodes of MaxProcs/MaxNodes cores. SwfError asks for `--cluster` instead."""
+        nodes, cores = self._count("MaxNodes"), self._count("MaxProcs")
+        if cores % nodes:
+            raise self._unclear(f"MaxProcs {cores} is no whole multiple of MaxNodes {nodes}")
+        try:
+            return Cluster(nodes, cores // nodes)
+        except ValueError as error:
+            raise self._unclear(str(error)) from error
+
+    def start_epoch(self) -> int | None:
+        value, _ = self._values.get("unixstarttime", ("", 0))
+        return int(value) if re.fullmatch(r"[0-9]{1,12}", value) else None
+
+    def _count(self, name: str) -> int:
+        value, line = self._values.get(name.lower(), ("", 0))
+        if not line:
+            raise self._unclear(f"the header has no {name}")
+        # Some archives add a remark after the number: `MaxNodes: 128 (64 of them new)`.
+        match = re.match(r"([0-9]{1,12})(?![^\s(])", value)
+        if match is None or int(match[1]) == 0:
+            raise self._unclear(f"line {line}: {name} is {value[:40]!r}, not a whole number above 0")
+        return int(match[1])
+
+    def _unclear(self, why: str) -> SwfError:
+        return SwfError(f"{self._path}: {why}: say what the cluster is with --cluster NODESxCORES, such as 5832x16")
+
+
+def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
+    """Read a trace for `cluster`, or for the cluster its header names.
+
+    Cores are the requested ones (field 8), else the used ones (5); the estimate is the requested time (9), else the run
+    time, at least 1 s; the run time is cut at the estimate; the application is the executable's number (14), none where
+    that is negative. Records with run time 0 or a failed status are jobs like any other. Left out: records that are not
+    18 fields, lack a number where one is needed or have one beyond sense, repeat a job's number (after the job itself,
+    the format lists its partial runs), or need more cores than the cluster has.
+    Raises SwfError if the file cannot be read, has no usable job, or names no cluster and none is given.
+    """
+    header, left_out = _Header(path), LeftOut()
+    jobs: dict[int, TraceJob] = {}
+    names = _Names()
+    for line, record in enumerate(_lines(path), 1):
+        fields = record.split()
+        if not fields:
+            continue
+        if fields[0].startswith(b";"):
+            # Comments among the records describe records, not the trace.
+            if not jobs:
+                header.read(record, line)
+            continue
+        try:
+            job = _job(fields, names)
+        except _SenselessError as cause:
+            left_out.add(str(cause), line)
+            continue
+        if cluster is None:
+            cluster = header.cluster()
+        if job.number in jobs:
+            left_out.add("job number seen before", line)
+        elif job.cores > cluster.cores:
+            left_out.add("more cores than the cluster has", line)
+        else:
+            jobs[job.number] = job
+    if not jobs:
+        why = describe_skipped(left_out.counts(), left_out.lines()) if left_out else "it has no records"
+        raise SwfError(f"{path}: no usable job in it: {why}")
+    return Workload(
+        name=path.name,
+        cluster=cluster,
+        jobs=tuple(sorted(jobs.values(), key=lambda job: (job.submit_s, job.number))),
+        skipped=left_out.counts(),
+        skipped_lines=left_out.lines(),
+        start_epoch=header.start_epoch(),
+    )
+
+
+def _job(fields: list[bytes], names: _Names) -> TraceJob:
+    """One record's job, or why it is none."""
+    if len(fields) != _FIELDS:
+        raise _SenselessError("not 18 fields")
+    submit_s, run_s = _number(fields[1]), _number(fields[3])
+    if submit_s < 0:
+        raise _SenselessError("submit time negative or unknown")
+    if run_s < 0:
+        raise _SenselessError("run time negative or unknown")
+    requested_s = _number(fields[8])
+    estimate_s = max(1, requested_s if requested_s > 0 else run_s)
+    if max(submit_s, estimate_s, run_s) > _LONGEST_TIME_S:
+        raise _SenselessError("a time of more than 100 years")
+    number = _number(fields[0])
+    if not 0 <= number < _NUMBERS or number != int(number):
+        raise _SenselessError("job number negative, not whole or too large")
+    requested = _number(fields[7])
+    cores = requested if requested > 0 else _number(fields[4])
+    if cores <= 0:
+        raise _SenselessError("number of cores unknown")
+    if cores != int(cores):
+        raise _SenselessError("number of cores not whole")
+    application = "" if fields[13].startswith(b"-") else names[fields[13]]
+    return TraceJob(
+        int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), names[fields[11]], names[fields[12]],
+        application,
+    )  # fmt: skip
+
+
+def _number(field: bytes) -> float:
+    """A field's value: an int if it is written as one."""
+    if field.isdigit() and len(field) < 19:
+        return int(field)
+    if _WHOLE.fullmatch(field):
+        return int(field)
+    if not _NUMBER.fullmatch(field):
+        raise _SenselessError("a field that is no number")
+    value = float(field)
+    if not math.isfinite(value):
+        raise _SenselessError("a number beyond all sense")
+    return value
+
+
+def _text(field: bytes) -> str:
+    # Different bytes stay different text, so that no two users become one.
+    return field.decode("utf-8", "backslashreplace")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The file's lines. Binary data is no trace, whatever else is in the file."""
+    for number, line in enumerate(read_lines(path, _LONGEST_LINE_BYTES, SwfError), 1):
+        if b"\0" in line:
+            raise SwfError(f"{path}: line {number}: binary data: must be text, plain or gzipped")
+        yield line

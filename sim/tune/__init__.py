@@ -1,0 +1,1 @@
+"""Settings recommended from the recorded weeks of a site."""

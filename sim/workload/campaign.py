@@ -1,0 +1,52 @@
+"""A campaign: equal jobs of a few applications in turn, as parameter studies and production runs are.
+
+Where jobs differ in nothing but what they do with a node, their run times tell one layout from the other, and learning
+has something to compare (docs/policies.md, P5). Nothing is drawn: the same arguments give the same workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sim.workload.applications import KINDS
+from sim.workload.workload import Cluster, TraceJob, Workload
+
+NODES = 2
+"""How many whole nodes would hold each job."""
+
+RUN_S = 1000
+ESTIMATE_S = 3000
+_MOST_JOBS = 1_000_000
+
+
+def campaign(jobs: int, cluster: Cluster, applications: Sequence[str], load: float | None = None) -> Workload:
+    """So many jobs, the applications in turn, each on the cores of two nodes for 1,000 s packed and alone.
+
+    All are submitted at once; with a `load`, core-seconds of all jobs / (cores x time from first to last submit), one
+    after the other at equal distances. An application is a kind of :data:`sim.workload.applications.KINDS`, and has a
+    user of that name. ValueError names the argument and what is allowed.
+    """
+    if not 1 <= jobs <= _MOST_JOBS:
+        raise ValueError(f"jobs {jobs}: must be from 1 to {_MOST_JOBS:,}")
+    if not applications:
+        raise ValueError("applications: none is given")
+    for application in applications:
+        if application not in KINDS:
+            raise ValueError(f"application {application!r}: must be one of {', '.join(sorted(KINDS))}")
+    if load is not None and not 0 < load <= 100:
+        raise ValueError(f"load {load}: must be above 0 and at most 100 (1 fills every core)")
+    if cluster.nodes < NODES:
+        raise ValueError(f"cluster {cluster}: each job of a campaign takes {NODES} whole nodes")
+    cores = NODES * cluster.cores_per_node
+    gap_s = 0.0 if load is None else cores * RUN_S / (cluster.cores * load)
+    each = [applications[number % len(applications)] for number in range(jobs)]
+    name = f"campaign of {' and '.join(applications)}" + (f", load {load:g}" if load is not None else "")
+    return Workload(
+        name=name,
+        cluster=cluster,
+        jobs=tuple(
+            TraceJob(number + 1, round(number * gap_s), RUN_S, ESTIMATE_S, cores, application, "campaign", application)
+            for number, application in enumerate(each)
+        ),
+        generated=True,
+    )

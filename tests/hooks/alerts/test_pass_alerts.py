@@ -1,0 +1,281 @@
+"""Alerts: told once when something begins and once when it is over, by syslog and by the site's command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from hooks.alerts import pass_alerts as alerts_module
+from hooks.alerts import syslog
+from hooks.alerts.command import find_fault, run_program
+from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts, describe_alerts
+from hooks.store.state_dir import State
+from tests.hooks.bundled import Hook
+from tests.hooks.pictures import picture, queue
+
+HOUR_S = 3600.0
+AT_S = 1_795_000_000.0
+
+
+class Listener:
+    """A host's syslog, as a socket at ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(path))
+        self._socket.setblocking(False)
+
+    def lines(self) -> list[str]:
+        """What came since the last time."""
+        found: list[str] = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                found.append(self._socket.recv(65536).decode("ascii"))
+        return found
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def listener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
+    made = Listener(tmp_path / "log")
+    monkeypatch.setattr(
+        alerts_module, "send_line", lambda text, severity: syslog.send_line(text, severity, str(made.path))
+    )
+    yield made
+    made.close()
+
+
+def wait_for(found: Callable[[], Any]) -> Any:
+    until_s = time.monotonic() + 30
+    while not found():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+    return found()
+
+
+def severities(lines: list[str]) -> list[int]:
+    """Of lines of facility daemon with our tag."""
+    assert all(line.startswith("<") and "pbsteer[" in line for line in lines)
+    numbers = [int(line[1 : line.index(">")]) for line in lines]
+    assert {number // 8 for number in numbers} <= {3}
+    return [number % 8 for number in numbers]
+
+
+def test_a_failure_is_told_once_then_hourly_and_once_when_it_is_over(state: State, listener: Listener) -> None:
+    for minute in range(121):
+        # Each pass is a process of its own.
+        Alerts(state).report(FAILING, "a pass failed: ValueError: no", AT_S + minute * 60)
+    assert severities(listener.lines()) == [4, 4, 4]
+    Alerts(state).note_pass(0, AT_S + 2 * HOUR_S + 60)
+    assert listener.lines() == []
+    Alerts(state).note_pass(0, AT_S + 2 * HOUR_S + 301)
+    (over,) = listener.lines()
+    assert (severities([over]), "well again" in over) == ([5], True)
+    Alerts(state).note_pass(0, AT_S + 2 * HOUR_S + 400)
+    assert listener.lines() == []
+
+
+def test_passes_that_fail_now_and_then_are_one_episode(state: State, listener: Listener) -> None:
+    for number in range(20):
+        Alerts(state).report(FAILING, "no", AT_S + number * 30)
+        Alerts(state).note_pass(0, AT_S + number * 30 + 15)
+    assert len(listener.lines()) == 1
+
+
+def test_a_hand_back_is_an_error_and_over_once_passes_may_drive_again(state: State, listener: Listener) -> None:
+    Alerts(state).report(HANDED_BACK, "scheduler default is switched on again", AT_S)
+    for missing in (9, 5, 1):
+        Alerts(state).note_pass(missing, AT_S + 100)
+    assert severities(listener.lines()) == [3]
+    Alerts(state).note_pass(9, AT_S + HOUR_S + 1)
+    assert severities(listener.lines()) == [3]
+    Alerts(state).note_pass(0, AT_S + HOUR_S + 10)
+    assert severities(listener.lines()) == [5]
+
+
+def test_what_users_wrote_is_escaped_and_cut(listener: Listener) -> None:
+    assert not syslog.send_line("x\n<0>kernel: \x1b[2J é" + "y" * 100_000, 4, str(listener.path))
+    (line,) = listener.lines()
+    assert (line.isprintable(), len(line) < 1024, "\\n<0>kernel: \\x1b[2J \\xe9" in line) == (True, True, True)
+
+
+def test_a_host_without_a_syslog_or_with_a_full_one_keeps_nobody_waiting(tmp_path: Path, listener: Listener) -> None:
+    assert "No such file" in syslog.send_line("x", 4, str(tmp_path / "none"))
+    begun_s = time.monotonic()
+    said = [syslog.send_line("y" * 800, 4, str(listener.path)) for _ in range(5000)]
+    assert "Resource temporarily unavailable" in said[-1]
+    assert time.monotonic() - begun_s < 20
+
+
+def test_the_command_reads_the_text_and_how_it_ended_is_written_down(
+    state: State, listener: Listener, tmp_path: Path
+) -> None:
+    alerts = Alerts(state)
+    alerts.use(["/usr/bin/tee", str(tmp_path / "told")])
+    begun_s = time.monotonic()
+    alerts.report(FAILING, "a pass failed: no\nsuch thing", AT_S)
+    assert alerts.notes == []
+    ended = wait_for(lambda: state.read_published("alert-command.json"))
+    assert (ended["program"], ended["problem"]) == ("/usr/bin/tee", "")
+    assert (tmp_path / "told").read_text() == f"pbsteer on {socket.gethostname()}: a pass failed: no\\nsuch thing\n"
+    assert len(listener.lines()) == 1
+    assert time.monotonic() - begun_s < 30
+    told = describe_alerts(state)
+    assert (told["lasting"], told["command_problem"], told["text"]) == ([FAILING], "", "a pass failed: no\\nsuch thing")
+
+
+def test_nobody_waits_for_a_slow_command(state: State, listener: Listener) -> None:
+    alerts = Alerts(state)
+    alerts.use(["/bin/sleep", "3"])
+    begun_s = time.monotonic()
+    alerts.report(FAILING, "no", AT_S)
+    assert time.monotonic() - begun_s < 2
+    assert wait_for(lambda: state.read_published("alert-command.json"))["problem"] == ""
+    assert time.monotonic() - begun_s >= 3
+    assert listener.lines()
+
+
+def test_a_command_that_fails_is_told_in_the_status(state: State, listener: Listener) -> None:
+    alerts = Alerts(state)
+    alerts.use(["/bin/false"])
+    alerts.report(FAILING, "no", AT_S)
+    assert wait_for(lambda: describe_alerts(state)["command_problem"]) == "ended with 1"
+    assert listener.lines()
+
+
+def test_a_command_is_killed_with_what_it_started_after_its_time(tmp_path: Path) -> None:
+    script = f"sleep 300 & echo $! > {tmp_path}/child; wait"
+    assert run_program(["/bin/sh", "-c", script], "x", 1.0) == "killed, since it took longer than 1 s"
+    child = (tmp_path / "child").read_text().strip()
+
+    def is_gone() -> bool:
+        try:
+            return Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+
+    wait_for(is_gone)
+
+
+def test_a_command_gets_nothing_of_the_process_that_starts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "")
+    monkeypatch.setenv("SECRET", "of the server")
+    with (tmp_path / "held").open("w") as held:
+        os.set_inheritable(held.fileno(), True)
+        script = f"env | cut -d= -f1 > {tmp_path}/env; ls -l /proc/$$/fd > {tmp_path}/fd; pwd > {tmp_path}/cwd"
+        assert run_program(["/bin/sh", "-c", script], "x") == ""
+    assert set((tmp_path / "env").read_text().split()) <= {"PATH", "HOME", "LANG", "PWD", "SHLVL", "_", "OLDPWD"}
+    assert "held" not in (tmp_path / "fd").read_text()
+    assert (tmp_path / "cwd").read_text() == "/\n"
+
+
+def test_a_command_that_others_could_change_is_not_run(tmp_path: Path, state: State, listener: Listener) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    program.chmod(0o777)
+    assert find_fault("/bin/true") == ""
+    assert "is writable for others than root" in find_fault(str(program)) or "belongs to user" in find_fault(
+        str(program)
+    )
+    alerts = Alerts(state)
+    alerts.use([str(program)])
+    alerts.report(FAILING, "no", AT_S)
+    (note,) = alerts.notes
+    assert note.startswith("the command for alerts is not run: ")
+    assert "not run" in describe_alerts(state)["command_problem"]
+    assert not (tmp_path / "was-run").exists()
+    assert listener.lines()
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/no/such/program", "No such file"), ("/usr/bin", "is no program"), ("/etc/passwd", "is no program")],
+)
+def test_what_is_no_program_is_not_run(path: str, words: str) -> None:
+    assert words in find_fault(path)
+    assert run_program([path], "x").startswith("not run: ")
+
+
+def test_a_link_to_what_others_may_change_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_lstat = Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        found = real_lstat(path)
+        # A root-only place for the link, which a test has not.
+        return os.stat_result((found.st_mode & ~0o022, *found[1:4], 0, *found[5:])) if path in places else found
+
+    link, folder, program = tmp_path / "link", tmp_path / "open", tmp_path / "open" / "program"
+    folder.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    link.symlink_to("open/program")
+    places = {*tmp_path.parents, tmp_path, folder, program, link} - {Path("/")}
+    monkeypatch.setattr(Path, "lstat", lstat)
+    assert find_fault(str(link)) == ""
+    places.discard(folder)
+    folder.chmod(0o777)
+    assert f"{folder} is writable for others than root (drwxrwxrwx)" in find_fault(str(link))
+    folder.chmod(0o755)
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    places |= {folder, loop}
+    assert "too many links" in find_fault(str(loop))
+
+
+def test_where_nothing_can_be_written_down_syslog_alone_is_told(tmp_path: Path, listener: Listener) -> None:
+    broken = Alerts(State(tmp_path / "no-such-folder"))
+    broken.use(["/usr/bin/tee", str(tmp_path / "told")])
+    broken.report(FAILING, "no space", AT_S)
+    assert len(listener.lines()) == 1
+    assert any("the command for alerts is not run" in note for note in broken.notes)
+    assert not (tmp_path / "told").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["{ cut o", "[]", '{"episodes": 3, "last": 4, "command": 5}', '{"episodes": {"passes fail": {}}}']
+)
+def test_what_cannot_be_read_is_as_if_nothing_had_been_told(state: State, listener: Listener, text: str) -> None:
+    (state.path / "alerts.json").write_text(text)
+    assert describe_alerts(state) == {}
+    Alerts(state).report(FAILING, "no", AT_S)
+    assert len(listener.lines()) == 1
+
+
+def run_one(hook: Hook, settings: dict[str, Any] | None, **more: Any) -> Any:
+    world = picture({}, queues={"workq": queue("observe")}).to_data()
+    return hook.run("periodic", world=world, settings=settings, **more)
+
+
+def test_a_pass_that_cannot_read_its_settings_is_told_by_the_command_that_they_had(hook: Hook, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    run_one(hook, {"alerts": {"command": ["/usr/bin/tee", "-a", str(told)]}})
+    assert not told.exists()
+    for _ in range(2):
+        run_one(hook, {"nonsense": 1})
+    wait_for(lambda: told.exists() and told.read_text())
+    (line,) = told.read_text().splitlines()
+    assert "a pass failed: SettingsError: " in line
+    assert "nonsense" in line
+    (episode,) = json.loads((hook.state.path / "alerts.json").read_text())["episodes"]
+    assert episode == FAILING
+
+
+def test_a_pass_that_was_killed_is_told_by_the_next(hook: Hook, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    settings = {"alerts": {"command": ["/usr/bin/tee", "-a", str(told)]}}
+    run_one(hook, settings)
+    (hook.state.path / "passes.json").write_text('{"unfinished": 1}')
+    run_one(hook, settings)
+    wait_for(lambda: told.exists() and told.read_text())
+    assert "the last pass did not come to its end, 1 in a row" in told.read_text()

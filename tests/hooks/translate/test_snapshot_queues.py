@@ -1,0 +1,120 @@
+"""Queues and the server as the policies see them: modes, limits, licences, priorities."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.translate.snapshot import modes_of, translate
+from policy.cycle.engine import decide
+from policy.model.ledger import Ledger
+from policy.model.limits import ALL, Limits
+from policy.settings.site_settings import ServerSettings, Settings
+from tests.hooks.pictures import RESOURCES, job, only_job, picture, problems_of, queue, running, snapshot_of
+
+SETTINGS = Settings()
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"site": "north"}, ""),
+        ({"site": "south"}, "it asks for site=south, and queue workq has site=north"),
+        ({"tested": "True"}, "it asks for tested=True, and the server has tested=False"),
+        ({"tested": "False", "floor": "3"}, ""),
+        ({"floor": "4"}, "it asks for floor=4, and the server has floor=3"),
+        ({"unlisted": "b"}, ""),
+        ({"licences": "9"}, ""),
+    ],
+)
+def test_what_a_job_asks_for_as_a_whole_has_to_be_what_queue_and_server_say(asked: dict[str, str], why: str) -> None:
+    kinds = {"site": "string", "tested": "boolean", "floor": "long", "unlisted": "string"}
+    seen = picture(
+        {"1.s": job() | {f"Resource_List.{name}": text for name, text in asked.items()}},
+        queues={"workq": queue(resources_available__site="north", resources_available__unlisted="a")},
+        server={"name": "s", "resources_available.tested": "False", "resources_available.floor": "3"},
+        resources={**RESOURCES, **{name: {"type": kind} for name, kind in kinds.items()}},
+    )
+    files = {"default": {"sched_config": 'resources: "ncpus, mem, site, tested,floor, licences"\n'}}
+    assert translate(seen, SETTINGS, files).snapshot.jobs["1.s"].blocked == why
+    assert translate(seen, SETTINGS).snapshot.jobs["1.s"].blocked == ""
+
+
+def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:
+    texts = queue(
+        max_run_res_soft__ncpus="[u:alice=4],[u:PBS_GENERIC=8]",
+        max_run_res__mem="[g:chem=100]",
+        max_user_run="3",
+        resources_available__ncpus="20",
+    )
+    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
+    assert seen.quotas == Limits({("u", "alice"): 4, ("u", "PBS_GENERIC"): 8})
+    assert seen.hard.max_run == Limits({("u", "PBS_GENERIC"): 3})
+    assert seen.hard.max_run_res == {"mem": Limits({("g", "chem"): 100}), "ncpus": Limits({ALL: 20})}
+
+
+def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:
+    translation = translate(picture(queues={"workq": queue(max_run="[u:alice=few]"), "b": queue()}), SETTINGS)
+    assert list(translation.unread) == ["workq"]
+    assert "few" in translation.unread["workq"]
+
+
+def test_what_is_left_of_the_servers_own_resources() -> None:
+    server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
+    assert snapshot_of(picture(server=server), SETTINGS).server.left == {"licences": 3}
+
+
+def test_licences_of_the_server_are_counted() -> None:
+    server = {"name": "server", "resources_available.licences": "10"}
+    seen = snapshot_of(picture({"1.server": job(Resource_List__licences="2")}, server=server), SETTINGS).jobs
+    assert (seen["1.server"].job_wide, seen["1.server"].blocked) == ((("licences", 2),), "")
+
+
+def test_licences_are_counted_for_those_who_hold_them() -> None:
+    server = {"name": "server", "max_run_res.licences": "[u:PBS_GENERIC=3]"}
+    jobs = {
+        "1.server": running(1, Resource_List__licences="2"),
+        "2.server": job(cores=1, Resource_List__licences="2"),
+        "3.server": job(cores=1, Resource_List__licences="1"),
+        "4.server": job(cores=1, user="bob", Resource_List__licences="3"),
+        "5.server": job(cores=1, user="bob", Resource_List__licences="some"),
+    }
+    snapshot = snapshot_of(picture(jobs, server=server), SETTINGS)
+    plan = decide(snapshot, Ledger(), SETTINGS)
+    assert [start.id for start in plan.starts] == ["3.server", "4.server"]
+    left = {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()}
+    assert left == {"2.server": "hard-limit", "5.server": "blocked"}
+    assert "licences=some as a whole" in snapshot.jobs["5.server"].blocked
+
+
+def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:
+    seen = picture(
+        queues={"a": queue("drive"), "b": queue(), "c": queue("off"), "route": {"queue_type": "Route"}, "R12": queue()}
+    )
+    settings = Settings(server=ServerSettings(mode="advise"))
+    assert modes_of(seen, settings) == {"a": "drive", "b": "advise", "c": "observe"}
+    assert "'off'" in problems_of(seen, settings)[0]
+    managed = {name: each.managed for name, each in snapshot_of(seen, settings).queues.items()}
+    assert managed == {"a": True, "b": True, "c": True, "route": False, "R12": False}
+
+
+def test_priorities_are_read_like_quotas() -> None:
+    texts = queue(
+        max_run_res_soft__ncpus="[u:alice=4]",
+        max_run_res_soft__user_priority="[u:alice=10],[g:chem=5],[u:PBS_GENERIC=1]",
+    )
+    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
+    assert seen.quotas == Limits({("u", "alice"): 4})
+    assert seen.priorities == Limits({("u", "alice"): 10, ("g", "chem"): 5, ("u", "PBS_GENERIC"): 1})
+
+
+def test_priorities_that_cannot_be_read_make_the_queue_one_that_nobody_acts_for() -> None:
+    found = translate(picture(queues={"workq": queue(max_run_res_soft__user_priority="[u:alice=high]")}), SETTINGS)
+    assert "max_run_res_soft.user_priority" in found.unread["workq"]
+    assert not found.snapshot.queues["workq"].priorities
+
+
+@pytest.mark.parametrize(("text", "is_so"), [("True", True), ("False", False), ("", False)])
+def test_a_queue_or_a_job_can_be_marked_as_one_that_can_be_put_off(text: str, is_so: bool) -> None:
+    marked = queue(resources_available__pbsteer_deferrable=text)
+    assert snapshot_of(picture(queues={"workq": marked}), SETTINGS).queues["workq"].deferrable is is_so
+    assert only_job(job(Resource_List__pbsteer_deferrable=text)).deferrable is is_so

@@ -1,0 +1,48 @@
+"""Heads: when each is reserved for, and for whom it gives way; the golden stories tell the rules one by one."""
+
+from __future__ import annotations
+
+from policy import Changes, Ledger, Settings
+from policy.model.cluster import UNLIMITED_S
+from policy.settings.site_settings import BackfillSettings
+from tests.policy.clusters import cluster, job, plan_for, queue, run, started, vnode
+
+
+def test_a_rest_of_an_array_is_promised_anew() -> None:
+    """The array heads the line; when its first subjob starts at 100 the rest gets a time of its own."""
+    array = job("2[]", "bob", "4", subjobs=(1, 2, 3))
+    snapshot = cluster([vnode("v1")], [array], [run("1", "alice", "v1=4", 0, 100)])
+    first = plan_for(snapshot)
+    assert first.ledger.promises == {"2[]": 100}
+    second = plan_for(snapshot.apply(Changes(100, gone=["1"])), None, first.ledger)
+    assert started(second) == ["2[1]"]
+    assert second.ledger.promises == {"2[]": 200}
+
+
+def test_the_promise_is_the_first_reserved_time_and_the_reservation_may_be_earlier() -> None:
+    snapshot = cluster([vnode("v1")], [job("3", select="4")], [run("1", "alice", "v1=4", 0, 100)])
+    plan = plan_for(snapshot, None, Ledger({"3": 500.0}))
+    assert (plan.estimates[0].at_s, plan.estimates[0].promised_s) == (100, 500)
+    assert plan.ledger.promises == {"3": 500.0}
+
+
+def test_nothing_is_promised_that_nobody_can_tell() -> None:
+    snapshot = cluster([vnode("v1")], [job("3", select="4")], [run("1", "alice", "v1=4", 0, UNLIMITED_S)])
+    plan = plan_for(snapshot)
+    assert (plan.estimates, plan.ledger.promises) == ((), {})
+
+
+def test_a_head_of_one_queue_holds_back_only_those_that_share_its_vnodes() -> None:
+    snapshot = cluster(
+        [vnode("v1", 4), vnode("v2", 4, partition="P")],
+        [job("3", "bob", "4"), job("4", "bob", "3", 1000), job("5", "bob", "3", 1000, queue_name="p")],
+        [run("1", "alice", "v1=1", 0, 100)],
+        queues=[queue(), queue("", "p", partition="P")],
+    )
+    assert started(plan_for(snapshot)) == ["5"]
+
+
+def test_the_order_keeps_no_job_within_quota_behind_a_head_that_is_not() -> None:
+    waiting = [job("3", "carol", "8"), job("4", "bob", "1", 50)]
+    snapshot = cluster([vnode("v1", 8)], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:alice=4],[u:bob=4]")])
+    assert list(started(plan_for(snapshot, Settings(BackfillSettings(kind="none"))))) == ["4"]

@@ -1,0 +1,101 @@
+"""The worked example of docs/policies.md, P4, from readings to the lists that programs read."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from policy import Job, Reading, Run, Snapshot, parse_request
+from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
+from policy.fit.core_binding import CoreBook
+from policy.model.allocation import Placement
+from policy.model.preferences import Needs, RankWish
+from policy.ranking.ranked_fit import fit_ranked
+from policy.ranking.ranking import Ranking
+from policy.settings.site_settings import RankingSettings
+from policy.state.cluster_index import World
+from tests.policy.clusters import job, place_of, vnode
+
+GIB = 1 << 20
+NOW_S = 1000
+LEFT = {
+    "n1": (24, 32, 80, 63, 990), "n2": (16, 96, 50, 45, 990), "n3": (32, 120, 90, 36, 700),
+    "n4": (8, 112, 40, 54, 990), "n5": (28, 64, 20, 72, 990),
+}  # fmt: skip
+WISH = RankWish("compute+memory", Needs(memory_kib=48 * GIB, temperature=72))
+REQUEST = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
+
+
+def cluster() -> World:
+    attributes = {"sockets": "2", "cores_per_socket": "16"}
+    vnodes = [vnode(name, 32, has={"mem": 128 * GIB}, attributes=attributes) for name in LEFT]
+    readings = {
+        name: Reading(at_s, compute, 32, memory * GIB, 128 * GIB, network, 100, temperature, 90)
+        for name, (compute, memory, network, temperature, at_s) in LEFT.items()
+    }
+    runs = [Run("7", job("7"), 500, place_of("n2=16"), 5000)]
+    return Snapshot.build(NOW_S, vnodes, runs=runs, readings=readings).world()
+
+
+def order(world: World, ranking: Ranking, wish: RankWish) -> dict[str, float | None]:
+    names = [world.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
+    return {name: ranking.standing(wish, name).score for name in names}
+
+
+def place(world: World, ranking: Ranking) -> Placement:
+    placement = fit_ranked(world.capacity, REQUEST, ranking.compliant(WISH), partial(ranking.ordered, WISH))
+    assert placement is not None
+    return placement
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [
+        (RankWish("compute+memory"), {"n5": 1.375, "n2": 1.25, "n4": 1.125, "n1": 1.0, "n3": None}),
+        (RankWish("composite"), {"n2": 2.25, "n1": 2.1, "n4": 1.925, "n5": 1.775, "n3": None}),
+        (WISH, {"n2": 2.0, "n4": 1.5, "n5": 1.375}),
+    ],
+)
+def test_the_order_of_the_vnodes(wish: RankWish, expected: dict[str, float | None]) -> None:
+    world = cluster()
+    found = order(world, Ranking(world, RankingSettings(), NOW_S), wish)
+    assert list(found) == list(expected)
+    assert [score for score in found.values() if score] == pytest.approx([s for s in expected.values() if s])
+
+
+def test_who_is_not_good_enough() -> None:
+    ranking = Ranking(cluster(), RankingSettings(), NOW_S)
+    assert ranking.standing(WISH, "n1").compliance == pytest.approx(2 / 3)
+    assert ranking.standing(WISH, "n3").compliance is None
+
+
+def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None:
+    world = cluster()
+    ranking = Ranking(world, RankingSettings(), NOW_S)
+    placement = place(world, ranking)
+    assert placement.vnodes == ("n2", "n4")
+    started = Job("8", "alice", REQUEST, "workq", 0, rank=WISH)
+    world.set_run("8", Run("8", started, NOW_S, placement, 5000))
+    ranking.started(started, placement)
+    found = order(world, ranking, WISH)
+    assert list(found) == ["n5", "n4", "n2"]
+    assert list(found.values()) == pytest.approx([1.375, 2 / 3, 0.5])
+    assert ranking.missing(RankWish("memory", Needs(memory_kib=120 * GIB)), -1).sentence(started, NOW_S) == (
+        "n4 comes nearest, with 64 GiB of memory left where 120 GiB is required: 56 GiB too little;"
+        " none of the 5 vnodes open to it meets what it requires;"
+        " without a recent reading of memory: 1 vnode (1 with an old one)"
+    )
+
+
+def test_its_lists() -> None:
+    world = cluster()
+    placement = place(world, Ranking(world, RankingSettings(), NOW_S))
+    cores = CoreBook(world.vnodes, {"7": {"n2": tuple(range(16))}}).give("8", placement)
+    entries = ranked_list(placement, REQUEST, world.vnodes, cores)
+    assert [entry.show() for entry in entries] == ["n2 sockets 1 cores 16-27", "n4 sockets 0 cores 0-11"]
+    assert node_file(placement, REQUEST, world.vnodes) == "n2\n" * 4 + "n4\n" * 4
+    assert open_mpi_hostfile(entries) == "n2 slots=4\nn4 slots=4\n"
+    assert mpich_hostfile(entries) == "n2:4\nn4:4\n"
+    assert openmp_places(entries[0].cores, 3) == "{16:3},{19:3},{22:3},{25:3}"
+    assert openmp_places(entries[0].cores).startswith("{16},{17},{18}")

@@ -1,0 +1,179 @@
+"""`pbsteer tune` as its user sees it, on a small history of six weeks."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from policy.settings.site_settings import Settings
+from sim.cli.tune import tune
+from sim.tune.grid import grid
+from sim.workload.toml import read_toml
+from tests.sim.accounting_builders import NOON_S, ended, write_log
+from tests.sim.builders import swf_record, swf_text
+from tests.sim.invoking import Invoked
+
+DAY_S = 86_400
+WEEKS = 6
+
+
+INVOKED = Invoked(tune, "--workers", "1")
+run, refused = INVOKED.run, INVOKED.refused
+
+
+def history(*, weeks: int = WEEKS) -> list[str]:
+    """Each day a long job beside a wide head that has to wait, and short jobs whose users ask for far too much."""
+    records = []
+    for day in range(weeks * 7 + 1):
+        start = day * DAY_S
+        number = 100 * day
+        records += [
+            swf_record(number + 1, start, run=20_000, requested=3, estimate=20_000, user="long"),
+            swf_record(number + 2, start + 10, run=20_000, requested=4, estimate=20_000, user="wide"),
+        ]
+        records += [
+            swf_record(number + 3 + job, start + 20 + job, run=300, requested=1, estimate=40_000, user="short")
+            for job in range(8)
+        ]
+    return records
+
+
+def named(told: dict[str, Any], name: str) -> dict[str, Any]:
+    """One of the settings in what --json says."""
+    (setting,) = (setting for setting in told["settings"] if setting["name"] == name)
+    return dict(setting)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("site") / "site.swf"
+    path.write_text(swf_text("; UnixStartTime: 1767182400", *history(), nodes=4, procs=4))
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(trace: Path) -> Result:
+    return run(trace)
+
+
+def test_a_setting_that_must_win_is_recommended_with_its_price(result: Result) -> None:
+    assert result.exit_code == 0
+    assert "Recommended: p 0." in result.stdout
+    assert "better than EASY in 3 of 3 judged weeks" in result.stdout
+    assert "Its price over all weeks: " in result.stdout
+    assert '[backfill]\nkind = "checkpoint"' in result.stdout
+
+
+def test_every_setting_and_every_judged_week_has_its_line(result: Result) -> None:
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"site.swf: weeks 2 to 6, {5 * 7 * 10} jobs on 4 nodes of 1 core"
+    for number, candidate in enumerate(grid(120), 1):
+        assert any(line.startswith(f"{number}  {candidate.name}  ") for line in lines)
+    judged = [line.split()[:2] for line in lines if re.match("[456] 20", line)]
+    assert judged == [["4", "2026-01-21"], ["5", "2026-01-28"], ["6", "2026-02-04"]]
+
+
+def test_nothing_is_wider_than_a_common_terminal(result: Result) -> None:
+    assert max(map(len, result.stdout.splitlines())) <= 120
+
+
+def test_the_written_settings_are_the_recommended_ones(trace: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    told = json.loads(run(trace, "--json", "--write", site).stdout)
+    settings = Settings.from_data(read_toml(site), str(site))
+    assert named(told, told["recommended"])["settings"] == told["settings_to_use"]
+    for table, values in told["settings_to_use"].items():
+        for key, value in values.items():
+            assert getattr(getattr(settings, table), key) == value
+    assert site.read_text().startswith("# Recommended: p 0.")
+
+
+def test_json_has_gain_and_price(trace: Path) -> None:
+    told = json.loads(run(trace, "--json", "--checkpoint-cost", "60").stdout)
+    assert (told["trace"], told["cluster"], told["weeks"]) == ("site.swf", "4x1", [2, 3, 4, 5, 6])
+    assert not told["keep_easy"]
+    assert 0 < told["gain"] <= told["best_gain"] < 1
+    chosen = named(told, told["recommended"])
+    assert chosen["mean_bounded_slowdown"] < told["settings"][0]["mean_bounded_slowdown"]
+    assert chosen["overhead_core_s"] == pytest.approx(60 * chosen["cut_jobs"])
+    assert chosen["max_head_delay_s"] <= 0
+
+
+def test_csv_has_a_row_for_each_week_and_setting(trace: Path, tmp_path: Path) -> None:
+    path = tmp_path / "weeks.csv"
+    told = json.loads(run(trace, "--json", "--csv", path).stdout)
+    rows = list(csv.DictReader(path.open(newline="")))
+    assert len(rows) == 5 * len(grid(120))
+    chosen = {int(row["week"]): row for row in rows if row["chosen"] == "1"}
+    assert {week: row["setting"] for week, row in chosen.items()} == {
+        fold["week"]: fold["chosen"] for fold in told["judged"]
+    }
+    assert float(chosen[4]["mean_bounded_slowdown"]) == told["judged"][0]["figures"]["mean_bounded_slowdown"]
+
+
+def test_easy_is_kept_where_nothing_ever_waits(tmp_path: Path) -> None:
+    path = tmp_path / "idle.swf"
+    records = [swf_record(day + 1, day * DAY_S, requested=1) for day in range(WEEKS * 7 + 1)]
+    path.write_text(swf_text(*records, nodes=4, procs=4))
+    site = tmp_path / "site.toml"
+    said = run(path, "--write", site).stdout
+    assert "Keep EASY: no setting had a lower mean bounded slowdown over all 5 weeks." in said
+    assert read_toml(site) == {"backfill": {"kind": "easy", "order": "first-come"}}
+
+
+def test_accounting_files_are_read_and_what_was_left_out_is_said(tmp_path: Path) -> None:
+    for week in range(WEEKS + 1):
+        lines = [line for day in range(7) for line in ended(10 * week + day, *run_of(week * 7 + day))]
+        write_log(tmp_path / f"202601{week + 1:02}", *lines)
+    assert "its jobs held at most 4 cores at once" in refused(tmp_path)
+    (tmp_path / "20260101").write_text((tmp_path / "20260101").read_text() + "odd\n")
+    whole = run(tmp_path, "--cluster", "2x4")
+    assert whole.stderr == f"{tmp_path.name}: 1 left out: 1 not an accounting record, first in 20260101 (line 22)\n"
+    assert "weeks 2 to 6, 35 jobs on 2 nodes of 4 cores" in whole.stdout
+    some = run(*sorted(tmp_path.iterdir())[1:], "--cluster", "2x4", "--weeks", "5")
+    assert "20260102 and 5 more: weeks 2 to 5, 28 jobs" in some.stdout
+
+
+def run_of(day: int) -> tuple[int, int]:
+    start = NOON_S + day * DAY_S
+    return start, start + 600
+
+
+# What is refused
+
+
+def test_a_short_history_says_what_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "short.swf"
+    path.write_text(swf_text(*history(weeks=4), nodes=4, procs=4))
+    assert "short.swf: too short to tune on: it has 4 full weeks of submissions; needed are 5" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (("--cluster", "many"), "--cluster: cluster 'many': must be NODESxCORES"),
+        (("--checkpoint-cost", "-1"), "--checkpoint-cost: checkpoint.cost_s = -1.0; allowed is a number from 0"),
+        (("--checkpoint-cost", "nan"), "--checkpoint-cost: checkpoint.cost_s = nan; allowed is a number from 0"),
+        (("--write", "absent/site.toml"), "--write absent/site.toml: must be a file in a folder that exists"),
+        (("--csv", "absent/weeks.csv"), "--csv absent/weeks.csv: must be a file in a folder that exists"),
+    ],
+)
+def test_options_that_make_no_sense_are_named(trace: Path, options: tuple[str, ...], names: str) -> None:
+    assert names in refused(trace, *options)
+
+
+@pytest.mark.parametrize("options", [("--weeks", "4"), ("--workers", "0"), ("--checkpoint-cost", "much")])
+def test_numbers_out_of_range_are_refused(trace: Path, options: tuple[str, str]) -> None:
+    asked = run(trace, *options)
+    assert asked.exit_code == 2
+    assert options[0] in asked.stderr
+
+
+def test_a_trace_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    assert "absent: cannot be read: No such file" in refused(tmp_path / "absent")

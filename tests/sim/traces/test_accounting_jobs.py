@@ -1,0 +1,84 @@
+"""Each job of an accounting log from record to record: when it could start, and what it ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim.traces.accounting_log import read_log
+from tests.sim.accounting_builders import (
+    NOON_S,
+    ended,
+    fields,
+    only,
+    record,
+    write_log,
+)
+
+
+def test_a_held_job_counts_from_when_it_became_eligible(tmp_path: Path) -> None:
+    job = only(tmp_path, *ended(1, NOON_S + 500, NOON_S + 600, created=NOON_S, eligible=NOON_S + 400))
+    assert (job.eligible_s, job.start_s, job.end_s, job.run_s) == (NOON_S + 400, NOON_S + 500, NOON_S + 600, 100)
+
+
+def test_an_eligible_time_after_the_start_is_of_a_later_wait(tmp_path: Path) -> None:
+    assert (
+        only(tmp_path, *ended(1, NOON_S + 50, NOON_S + 60, created=NOON_S, eligible=NOON_S + 55)).eligible_s == NOON_S
+    )
+
+
+def test_an_end_record_alone_tells_the_job(tmp_path: Path) -> None:
+    whole = only(tmp_path, *ended(1, NOON_S, NOON_S + 60))
+    assert only(tmp_path, ended(1, NOON_S, NOON_S + 60)[2]) == whole
+
+
+def test_a_second_start_without_a_requeue_record_is_one(tmp_path: Path) -> None:
+    first = record("S", 1, NOON_S, fields(start=NOON_S))
+    job = only(tmp_path, first, *ended(1, NOON_S + 100, NOON_S + 150, created=NOON_S)[1:])
+    assert (job.requeues, job.start_s, job.run_s) == (1, NOON_S, 50)
+
+
+def test_a_start_told_twice_is_no_requeue(tmp_path: Path) -> None:
+    queued, start, end = ended(1, NOON_S, NOON_S + 60)
+    assert only(tmp_path, queued, start, start, end).requeues == 0
+
+
+def test_what_a_checkpoint_saved_is_work_and_no_requeue(tmp_path: Path) -> None:
+    lines = [
+        record("S", 1, NOON_S, fields(start=NOON_S)),
+        record("C", 1, NOON_S + 100),
+        record("R", 1, NOON_S + 101, fields(start=NOON_S, end=NOON_S + 101)),
+        record("T", 1, NOON_S + 500),
+        record("E", 1, NOON_S + 530, fields(start=NOON_S + 500, end=NOON_S + 530)),
+    ]
+    job = only(tmp_path, *lines)
+    assert (job.run_s, job.requeues, job.last_start_s) == (130, 0, NOON_S + 500)
+
+
+def test_a_checkpoint_that_is_not_restarted_from_is_no_work(tmp_path: Path) -> None:
+    lines = [
+        record("S", 1, NOON_S, fields(start=NOON_S)),
+        record("C", 1, NOON_S + 100),
+        record("S", 1, NOON_S + 500, fields(start=NOON_S + 500)),
+        record("E", 1, NOON_S + 530, fields(start=NOON_S + 500, end=NOON_S + 530)),
+    ]
+    assert only(tmp_path, *lines).run_s == 30
+
+
+def test_a_job_suspended_to_its_end_stops_there(tmp_path: Path) -> None:
+    queued, start, end = ended(1, NOON_S, NOON_S + 60)
+    assert only(tmp_path, queued, start, record("z", 1, NOON_S + 20), end).run_s == 20
+
+
+@pytest.mark.parametrize("zone_h", [-12, -5, 0, 5.5, 14])
+def test_the_servers_time_zone_does_not_matter(tmp_path: Path, zone_h: float) -> None:
+    assert only(tmp_path, *ended(1, NOON_S, NOON_S + 60, zone_h=zone_h)).run_s == 60
+
+
+def test_a_job_over_midnight_is_put_together_from_both_files(tmp_path: Path) -> None:
+    lines = ended(1, NOON_S, NOON_S + 86_400)
+    write_log(tmp_path / "20251231", *lines[:2])
+    write_log(tmp_path / "20260101", lines[2])
+    (job,) = read_log([tmp_path]).jobs
+    assert (job.run_s, job.requeues) == (86_400, 0)

@@ -1,0 +1,95 @@
+"""Plans that hold: kept while nothing moves, made anew for whatever may change them; what is kept is what would be
+decided."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from hooks.pbs.status import Picture
+from policy import Ledger, Settings
+from tests.tui.scripted import NOON_S, a_job, a_picture, changed, many_jobs, running, with_job
+from tui.state.cluster_view import World, see
+from tui.state.lasting import LASTS_S, still_holds
+
+
+def seconds_of_work() -> float:
+    return next(_COUNT)
+
+
+_COUNT = itertools.count()
+
+
+def a_world(picture: Picture, settings: Settings | None = None, ledger: Ledger | None = None) -> World:
+    return see(picture, settings or Settings(), ledger or Ledger(), 0.1)
+
+
+def later(picture: Picture, seconds: float) -> Picture:
+    return replace(picture, time_s=picture.time_s + seconds)
+
+
+def test_nothing_is_decided_anew_where_only_the_time_went_on() -> None:
+    first = a_world(a_picture()).decided(seconds_of_work)
+    second = a_world(later(a_picture(), 5)).decided(seconds_of_work, before=first)
+    assert second.decision is first.decision
+    assert second.now_s == first.now_s + 5
+    assert a_world(later(a_picture(), LASTS_S)).decided(seconds_of_work, before=second).decision is not first.decision
+
+
+PICTURE = a_picture()
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        with_job(PICTURE, "99.hpc1", a_job("dave", 1)),
+        changed(PICTURE, jobs={job: texts for job, texts in PICTURE.jobs.items() if job != "13.hpc1"}),
+        changed(PICTURE, vnodes={**PICTURE.vnodes, "v1": {**PICTURE.vnodes["v1"], "state": "offline"}}),
+        changed(PICTURE, queues={**PICTURE.queues, "workq": {**PICTURE.queues["workq"], "started": "False"}}),
+        changed(PICTURE, server={**PICTURE.server, "scheduling": "odd"}),
+        changed(PICTURE, scheds={**PICTURE.scheds, "another": {"scheduling": "True"}}),
+        changed(PICTURE, resources={**PICTURE.resources, "licences": {"type": "long", "flag": "q"}}),
+        changed(PICTURE, reservations={"R1.hpc1": {"queue": "R1"}}),
+        changed(PICTURE, time_s=NOON_S - 1),
+    ],
+)
+def test_whatever_changed_is_decided_on(picture: Picture) -> None:
+    first = a_world(PICTURE).decided(seconds_of_work)
+    assert a_world(picture).decided(seconds_of_work, before=first).decision is not first.decision
+
+
+def test_other_settings_and_another_ledger_are_decided_on() -> None:
+    first = a_world(PICTURE).decided(seconds_of_work)
+    settings = Settings.from_data({"quota": {"exempt_s": 1}}, "here")
+    ledger = Ledger(preemptions={"11.hpc1": 1})
+    assert first.decision is not None
+    assert still_holds(first.decision, first, a_world(PICTURE))
+    assert not still_holds(first.decision, first, a_world(PICTURE, settings))
+    assert not still_holds(first.decision, first, a_world(PICTURE, ledger=ledger))
+
+
+def test_the_end_of_a_run_is_decided_on() -> None:
+    picture = with_job(PICTURE, "98.hpc1", {**running("dave", 1, "v1"), "stime": str(int(NOON_S - 7200 + 20))})
+    first = a_world(picture).decided(seconds_of_work)
+    assert first.decision is not None
+    assert still_holds(first.decision, first, a_world(later(picture, 19)))
+    assert not still_holds(first.decision, first, a_world(later(picture, 20)))
+
+
+@pytest.mark.parametrize("picture", [PICTURE, many_jobs(300)])
+@pytest.mark.parametrize("seconds", [1, 15, 59])
+def test_what_is_kept_is_what_would_be_decided(picture: Picture, seconds: float) -> None:
+    first = a_world(picture).decided(seconds_of_work)
+    kept = a_world(later(picture, seconds)).decided(seconds_of_work, before=first)
+    anew = a_world(later(picture, seconds)).decided(seconds_of_work)
+    assert kept.decision is not None
+    assert anew.decision is not None
+    assert kept.decision is first.decision
+    assert kept.decision.starts == anew.decision.starts
+    assert kept.decision.preempts == anew.decision.preempts
+    assert {job: reason.code for job, reason in kept.decision.reasons.items()} == {
+        job: reason.code for job, reason in anew.decision.reasons.items()
+    }
+    assert kept.job_ids == anew.job_ids

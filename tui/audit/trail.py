@@ -1,0 +1,157 @@
+"""The audit as records: each change once, with how it ended, the newest first.
+
+There are this user's own file, and where it may be read the one that all administrators of the server share. A change
+leaves a line before the command goes out and one after; the two are brought together by the number of the change. A
+request that passes copied from the server's log belongs to the console's record of the same command, if there is one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tui.audit.log import UNCONFIRMED
+from tui.audit.server_names import goes_by
+
+_MOST_BYTES = 2 << 20
+_SENDING = "sending"
+_SAME_S = 15.0
+"""A request is in the server's log about when the console sent it."""
+_QMGR_WORDS = frozenset({"set", "unset", "create", "delete"})
+_SCHEDULER = re.compile(r"^set sched \S+ (?=\S+ ?=)")
+"""The server's log does not name the scheduler."""
+
+
+class Record(NamedTuple):
+    """One change; ``stage`` is done, failed, refused, or unconfirmed; texts are as they were written down."""
+
+    number: int
+    time_s: float
+    stage: str
+    user: str
+    origin: str
+    server: str
+    command: str
+    before: str
+    after: str
+    reply: str
+    change: str = ""
+    logged: bool = False
+    """Known from the server's log alone: it says what the request was, not what there had been before."""
+
+
+def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[Record]:
+    """The changes to the server of these names in the ends of the files, newest first; none where there is no file.
+
+    One user's file has changes to all servers that they steer; the shared one is in the server's own PBS_HOME, where
+    all that its log has is its own, by whatever host it served. Raises OSError for the user's file.
+    """
+    own = [record for record in _records(_lines(path)) if goes_by(names, record.server)]
+    if shared is None:
+        return [record._replace(number=number) for number, record in enumerate(own)][::-1]
+    try:
+        others = [r for r in _records(_lines(shared)) if r.logged or goes_by(names, r.server)]
+    except OSError:
+        others = []
+    numbers = {record.change for record in own if record.change}
+    told = [*own, *(record for record in others if not record.logged and record.change not in numbers)]
+    found = sorted(_with_logged(told, [record for record in others if record.logged]), key=lambda record: record.time_s)
+    return [record._replace(number=number) for number, record in enumerate(found)][::-1]
+
+
+def find_problem(shared: Path | None) -> str:
+    """Why the shared file cannot be read; empty where it can, and where there is none."""
+    if shared is None:
+        return ""
+    try:
+        with shared.open("rb"):
+            return ""
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{shared}: {error.strerror}"
+
+
+def _with_logged(told: list[Record], logged: list[Record]) -> list[Record]:
+    """The records with those of the log that no console told of; one that was never confirmed, but is in the log, was
+    done."""
+    left: dict[tuple[str, str], list[int]] = {}
+    for index, record in enumerate(told):
+        left.setdefault((record.user.partition(" ")[0], _plain(record.command)), []).append(index)
+    found = list(told)
+    for entry in logged:
+        same = left.get((entry.user, _plain(entry.command)), [])
+        match = next((index for index in same if abs(told[index].time_s - entry.time_s) <= _SAME_S), None)
+        if match is None:
+            found.append(entry)
+            continue
+        same.remove(match)
+        if found[match].stage == UNCONFIRMED:
+            reply = "never confirmed to the console, but the server's log has it"
+            found[match] = found[match]._replace(stage="done", reply=reply)
+    return found
+
+
+def _plain(command: str) -> str:
+    """What a command changes, however it is written: the words of a qmgr line, a program and its last argument."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    if not words:
+        return ""
+    if words[0] == "qmgr":
+        words = _SCHEDULER.sub("set sched ", words[-1]).split()
+    elif words[0] not in _QMGR_WORDS:
+        words = [words[0], words[-1].partition(".")[0]]
+    return "".join(words).replace('"', "").replace("'", "").lower()
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _MOST_BYTES))
+            return file.read(_MOST_BYTES).splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _records(lines: Iterable[bytes]) -> list[Record]:
+    records: list[Record] = []
+    open_ones: dict[tuple[str, ...], int] = {}
+    for line in lines:
+        record = _record(line, len(records))
+        if record is None:
+            continue
+        # Lines of before there were numbers have their words alone.
+        key = (record.change,) if record.change else (record.user, record.server, record.command)
+        if record.stage == _SENDING:
+            open_ones[key] = len(records)
+            records.append(record._replace(stage=UNCONFIRMED))
+        elif key in open_ones and not record.logged:
+            number = open_ones.pop(key)
+            records[number] = record._replace(number=number, before=record.before or records[number].before)
+        else:
+            records.append(record)
+    return records
+
+
+def _record(line: bytes, number: int) -> Record | None:
+    """One line; None for half of one, or anything else."""
+    try:
+        data: Mapping[str, Any] = json.loads(line)
+        time_s = datetime.fromisoformat(str(data["time"])).timestamp()
+        texts = [str(data.get(name, "")) for name in ("stage", "user", "origin", "server")]
+        rest = [str(data.get(name, "")) for name in ("command", "before", "after", "reply")]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    change, logged = str(data.get("change", "")), "log" in data
+    stage, user, origin, server = texts
+    command, before, after, reply = rest
+    return Record(number, time_s, stage, user, origin, server, command, before, after, reply, change, logged)

@@ -1,0 +1,46 @@
+"""Changes that were sent and never confirmed: the console, its connection or its machine ended in between.
+
+Each is told once, when a console of the same user starts next, and the audit file says that it was told. What PBS made
+of it only the server knows; whoever is told has to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tui.audit.log import UNCONFIRMED, AuditError, AuditLog
+from tui.text.lines import safe
+
+
+def find_unconfirmed(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The ``sending`` lines that no later line of the same change answers, oldest first."""
+    open_: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        number = str(entry.get("change", ""))
+        if entry.get("stage") == "sending" and number:
+            open_[number] = entry
+        else:
+            open_.pop(number, None)
+    return list(open_.values())
+
+
+def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
+    """A sentence about them, empty where there are none; each is then marked as told."""
+    try:
+        found = find_unconfirmed(audit.entries())
+        for entry in found:
+            text = f"sent at {entry.get('time', '?')}, never confirmed; told at the next start"
+            command, before = str(entry.get("command", "")), str(entry.get("before", ""))
+            number = str(entry.get("change", ""))
+            its_own = replace(audit, server=str(entry.get("server", "")), shared=None)
+            its_own.write(clock(), UNCONFIRMED, command, before=before, after="unknown", reply=text, change=number)
+    except (AuditError, OSError) as error:
+        return f"audit file {audit.path}: {error}"
+    if not found:
+        return ""
+    last = found[-1]
+    more = f", and {len(found) - 1:,} more in the audit file" if len(found) > 1 else ""
+    what = f"{last.get('command')} on {last.get('server')}, {str(last.get('time'))[:16]}"
+    return safe(f"sent and never confirmed, look whether it was done: {what}{more}")

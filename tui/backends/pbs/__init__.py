@@ -1,0 +1,1 @@
+"""A real PBS server: its reader, its programs, and what they answer."""

@@ -1,0 +1,201 @@
+"""A real PBS server: pictures from the reader process, or from qstat where that cannot be, and changes through qmgr.
+
+Everything runs as the console's own user, from argument lists, within time limits; what PBS says is handed on. The
+hooks' ledger and settings are taken from what they published in PBS_HOME, if this user may read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hooks.pbs.status import Picture
+from hooks.store.state_dir import LAST_PASS, State, state_folder
+from policy import Ledger, Settings
+from policy.model.ledger import LedgerError
+from tui.audit.server_names import goes_by, is_same, names_of
+from tui.backends.base import Reply, SourceError
+from tui.backends.journal import JournalReader
+from tui.backends.pbs.install import PbsPlace
+from tui.backends.pbs.programs import Said, run
+from tui.backends.pbs.qstat import BUILT_IN, flat, objects, picture_of, read_json, read_list
+from tui.backends.pbs.reader import Reader, ReaderUnusableError
+from tui.model.typed_attributes import moment
+
+READ_TIMEOUT_S = 60.0
+WRITE_TIMEOUT_S = 30.0
+_NAMES_TIMEOUT_S = 10.0
+PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
+"""Those that changes are made with."""
+
+
+class _Ask(NamedTuple):
+    """How one object is read: the program, its options before the name, the key of the objects in its JSON (empty: the
+    answer is qmgr's list), and words of a refusal that mean that there is no such object."""
+
+    program: str
+    options: tuple[str, ...]
+    under: str
+    unknown: tuple[str, ...]
+
+
+_ASK = {
+    "queue": _Ask("qstat", ("-Q", "-f", "-F", "json", "--"), "Queue", ("Unknown queue",)),
+    "ended job": _Ask("qstat", ("-x", "-f", "-F", "json", "--"), "Jobs", ("Unknown Job Id",)),
+    "job": _Ask("qstat", ("-f", "-F", "json", "--"), "Jobs", ("Unknown Job Id", "has finished")),
+    "server": _Ask("qstat", ("-B", "-f", "-F", "json", "--"), "Server", ("Unknown Host",)),
+    "vnode": _Ask("pbsnodes", ("-v", "-F", "json"), "nodes", ("Unknown node",)),
+}
+
+
+class RealSource:
+    """The server of an installed PBS."""
+
+    simulated = False
+    own_audit = None
+
+    def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
+        self.complaint = complaint
+        """What is wrong with the settings that would have been taken; a sentence, or empty."""
+        self._place = place
+        self._settings = settings
+        self._environment = {"PBS_SERVER": place.server} if place.server else {}
+        self._reader: Reader | None = Reader(place)
+        self._names: tuple[str, ...] = ()
+        self._own: bool | None = None
+        self.journal = JournalReader(state_folder(str(place.home)), self._find_other)
+        self.spool = place.home / "spool"
+
+    @property
+    def name(self) -> str:
+        """The server's name as PBS's configuration says it."""
+        return self._place.server or "PBS"
+
+    def names(self) -> tuple[str, ...]:
+        """What the server calls itself, its host, and the name by which it was asked for; the last alone as long as it
+        does not answer."""
+        if not self._names:
+            with contextlib.suppress(SourceError):
+                told = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + _NAMES_TIMEOUT_S)
+                name, attributes = next(iter(objects(told, "Server").items()), ("", {}))
+                if name:
+                    self._names = names_of(name, attributes.get("server_host", ""), self._place.server)
+        return self._names or (self.name,)
+
+    def shared_audit(self) -> Path | None:
+        """In PBS_HOME, which is that of this host's own server, whichever one is asked."""
+        return self.journal.changes if self._is_own() else None
+
+    def _is_own(self) -> bool:
+        """Whether the server is the one whose state is in this host's PBS_HOME; asked for once it has answered."""
+        if self._own is None:
+            own, asked = self._place.home_server, self._place.server
+            is_own = not own or is_same(own, asked)
+            is_own = is_own or any(goes_by(self.names(), name) for name in (own, socket.gethostname()))
+            if not is_own and not self._names:
+                return False
+            self._own = is_own
+        return self._own
+
+    def _find_other(self) -> str:
+        """Why the passes on this host are not those of the server; empty where they are."""
+        if self._is_own():
+            return ""
+        return f"the passes on this host are those of {self._place.home_server}: {self.name} has its own on its host"
+
+    def poll(self) -> Picture:
+        """One picture; from the reader as long as that can be used at all."""
+        if self._reader is not None:
+            try:
+                return self._reader.picture()
+            except ReaderUnusableError:
+                self._reader.close()
+                self._reader = None
+        return self._ask_programs()
+
+    @property
+    def way(self) -> str:
+        """How pictures are read: ``reader`` or ``qstat``."""
+        return "reader" if self._reader is not None else "qstat"
+
+    def settings(self) -> Settings:
+        """The settings that were given to the console."""
+        return self._settings
+
+    def ledger(self) -> Ledger:
+        """The published ledger; an empty one where this user may not read it, or it is of another version."""
+        try:
+            return Ledger.from_data(State(state_folder(str(self._place.home))).read_published(LAST_PASS)["ledger"])
+        except (KeyError, LedgerError):
+            return Ledger()
+
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        """The jobs that ended in the last seconds; from the whole history where the reader cannot be used."""
+        since_s = time.time() - window_s
+        if self._reader is not None:
+            return self._reader.ended(since_s)
+        jobs = objects(self._json("qstat", "-x", "-f", "-F", "json"), "Jobs")
+        return {
+            job_id: texts
+            for job_id, texts in jobs.items()
+            if texts.get("job_state") == "F" and (moment(texts, "mtime") or 0.0) >= since_s
+        }
+
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """One object, by PBS's own programs; None where it is not there, or for a job, where it has ended."""
+        ask = _ASK[kind]
+        said = run([self._place.program(ask.program), *ask.options, name], READ_TIMEOUT_S, self._environment)
+        if said.status != 0:
+            if any(word in said.words for word in ask.unknown):
+                return None
+            raise SourceError(f"{ask.program}: {said.words}")
+        if not ask.under:
+            return read_list(said.out).get(name)
+        found = read_json(said.out, ask.program).get(ask.under, {})
+        texts = found.get(name) if isinstance(found, dict) else None
+        return flat(texts) if texts is not None else None
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Run one of PBS's programs; a refusal is an answer, not an error."""
+        program, *arguments = argv
+        if program not in PROGRAMS:
+            raise SourceError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
+        said = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
+        return Reply(said.status == 0, said.words if said.status else said.out.strip())
+
+    def close(self) -> None:
+        """End the reader."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _ask_programs(self) -> Picture:
+        """One picture by several programs, which have the time of one question together."""
+        by_s = time.monotonic() + READ_TIMEOUT_S
+        server = self._json("qstat", "-B", "-f", "-F", "json", by_s=by_s)
+        return picture_of(
+            server,
+            self._json("qstat", "-Q", "-f", "-F", "json", by_s=by_s),
+            self._json("pbsnodes", "-a", "-v", "-F", "json", by_s=by_s),
+            self._json("qstat", "-t", "-f", "-F", "json", by_s=by_s),
+            resources={**BUILT_IN, **read_list(self._said("qmgr", "-c", "list resource", by_s=by_s).out)},
+            scheds=read_list(self._said("qmgr", "-c", "list sched", by_s=by_s).out),
+            time_s=time.time(),
+        )
+
+    def _said(self, program: str, *arguments: str, by_s: float | None = None) -> Said:
+        left_s = READ_TIMEOUT_S if by_s is None else by_s - time.monotonic()
+        if left_s <= 0:
+            raise SourceError(
+                f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
+            )
+        said = run([self._place.program(program), *arguments], left_s, self._environment)
+        if said.status != 0 and not said.out.strip():
+            raise SourceError(f"{program}: {said.words}")
+        return said
+
+    def _json(self, program: str, *arguments: str, by_s: float | None = None) -> dict[str, object]:
+        return read_json(self._said(program, *arguments, by_s=by_s).out, program)

@@ -1,0 +1,64 @@
+"""``pbsteer audit``: who changed what on the server, from where and when, as lines or as JSON; the newest last."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import click
+
+from tui.audit.log import audit_path
+from tui.audit.trail import Record, find_problem, read_trail
+from tui.cli.options import open_source, source_options
+from tui.text.durations import day_and_time
+from tui.text.lines import safe
+
+_TOLD = ("stage", "user", "origin", "server", "command", "before", "after", "reply")
+
+
+@click.command("audit")
+@click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="So many changes, the newest.")
+@click.option("--user", "user", default="", metavar="USER", help="Changes of this user alone.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, with times in seconds since 1970.")
+@source_options
+def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, settings_path: Path | None) -> None:
+    """Changes that administrators made: who, from where, when, and the command.
+
+    Those of one server: this host's, or the one that --server names. On the server's host these are all requests of
+    managers, whatever they were made with, as the passes copied them from the server's log; consoles of root there add
+    what was there before. Elsewhere, or where the shared file may not be read, they are this user's own.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    own = source.own_audit or audit_path(os.environ)
+    try:
+        names, shared = source.names(), source.shared_audit()
+        found = read_trail(own, shared, names)
+    except OSError as error:
+        raise click.ClickException(f"{own}: {error.strerror}") from error
+    finally:
+        source.close()
+    records = [record for record in found if not user or record.user.partition(" ")[0] == user][:last][::-1]
+    problem = find_problem(shared)
+    is_shared = shared is not None and not problem and shared.exists()
+    if as_json:
+        rows = [{"time_s": record.time_s, **{name: getattr(record, name) for name in _TOLD}} for record in records]
+        click.echo(json.dumps({"shared": is_shared, "problem": problem, "changes": rows}))
+        return
+    now_s = time.time()
+    for record in records:
+        click.echo(safe(_line(record, now_s)))
+    if source.simulated:
+        click.echo("a demo keeps its changes only as long as it runs: the console shows them", err=True)
+    elif not is_shared:
+        why = problem or f"there is no {shared} here: no pass has run on this host"
+        if shared is None:
+            why = f"the one of all administrators is on the host of {names[0]}"
+        click.echo(safe(f"these are your own changes alone; {why}"), err=True)
+
+
+def _line(record: Record, now_s: float) -> str:
+    who = f"{day_and_time(record.time_s, now_s)}  {record.stage:<11}  {record.user} from {record.origin}"
+    values = "" if record.logged else f"  ({record.before or 'none'} → {record.after or 'none'})"
+    return f"{who}: {record.command}{values}"

@@ -1,0 +1,150 @@
+"""``pbsteer``: the command line. Without a command it opens the console.
+
+Commands live beside what they command and are loaded when they are run, so that help is quick and a part that cannot
+be loaded takes down nothing but itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from tui.cli.options import settings_option
+from tui.config.theme_names import THEME_NAMES
+
+
+class Part(NamedTuple):
+    """A command that is loaded on use: its module, its name there, and its line in the list of commands."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS: Mapping[str, Part] = {
+    "status": Part("tui.cli.status", "status", "One look at the cluster, then exit."),
+    "explain": Part("tui.cli.status", "explain", "Why a job waits, and what would have to change."),
+    "jobs": Part("tui.cli.tables", "jobs", "Jobs as a table, CSV or JSON: columns, filter and sort as you like."),
+    "vnodes": Part("tui.cli.tables", "vnodes", "Vnodes, the same."),
+    "queues": Part("tui.cli.tables", "queues", "Queues, the same."),
+    "quotas": Part("tui.cli.tables", "quotas", "Use beside quota, the same."),
+    "quota": Part("tui.cli.quota", "quota", "Show soft quotas beside use, or set one."),
+    "priority": Part("tui.cli.quota", "priority", "Set a user's priority in a queue."),
+    "do": Part("tui.cli.do", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."),
+    "audit": Part("tui.cli.audit", "audit", "Who changed what on the server, from where and when."),
+    "pause": Part("tui.cli.pause", "pause", "Start and preempt nothing until resumed, in any mode."),
+    "resume": Part("tui.cli.pause", "resume", "Start and preempt again after a pause."),
+    "check": Part("tui.cli.check", "check", "Validate a policy file; every problem is listed."),
+    "hooks": Part("tui.cli.hooks", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
+    "simulate": Part("sim.cli.simulate", "simulate", "Replay a workload under one or more policies, and compare."),
+    "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),
+    "tune": Part("sim.cli.tune", "tune", "Recommend settings from the site's own history."),
+    "testbed": Part("container.cli", "testbed", "A real PBS server and MoMs on this machine, for trying out."),
+}
+
+
+class Parts(click.Group):
+    """A group whose commands are loaded when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, loaded or not."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command. Where it cannot be loaded, the error says which and why."""
+        part = COMMANDS.get(cmd_name)
+        if part is None:
+            return None
+        try:
+            command = getattr(importlib.import_module(part.module), part.attribute)
+        except (ImportError, AttributeError) as error:
+            raise click.ClickException(f"{cmd_name} cannot be loaded: {type(error).__name__}: {error}") from error
+        if not isinstance(command, click.Command):
+            raise click.ClickException(f"{cmd_name} cannot be loaded: {part.module}.{part.attribute} is no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, part.help) for name, part in COMMANDS.items()])
+
+
+def _version() -> str:
+    try:
+        return version("pbsteer")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@click.group(cls=Parts, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="pbsteer")
+@click.option("--demo", is_flag=True, help="Open the console on a simulated cluster, also where there is a PBS.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --demo: its jobs are those of this trace (SWF, plain or gzipped).",
+)
+@click.option(
+    "--cluster", metavar="NODESxCORES", default="", help="With --trace: the cluster, where the trace does not say it."
+)
+@click.option("--server", metavar="HOST", default="", help="Look at this PBS server instead of the host's own.")
+@settings_option
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
+@click.option(
+    "--theme",
+    type=click.Choice(THEME_NAMES),
+    help="Its colours; :theme changes and keeps them, NO_COLOR=1 leaves out all.",
+)
+@click.option("--light", is_flag=True, help="The same as --theme light.")
+@click.option("--mouse", is_flag=True, help="Take the mouse; off, the terminal's own selection works.")
+@click.option("--interval", type=click.FloatRange(0.2, 3600), help="Seconds between polls. [5, simulated 1]")
+@click.pass_context
+def main(
+    ctx: click.Context,
+    *,
+    demo: bool,
+    trace: Path | None,
+    cluster: str,
+    server: str,
+    settings_path: Path | None,
+    ascii_only: bool,
+    theme: str | None,
+    light: bool,
+    mouse: bool,
+    interval: float | None,
+) -> None:
+    """Steer a PBS Professional or OpenPBS cluster.
+
+    Without a command this opens the console: on this host's PBS if there is one, else on a simulated cluster, and it
+    always says which. The console is read-only until you unlock it with u; ? lists every key.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if demo and server:
+        raise click.UsageError("--demo and --server: give one of them, not both")
+    if (trace and not demo) or (cluster and not trace):
+        raise click.UsageError("--trace belongs to --demo, and --cluster to --trace")
+    # Textual is loaded only where a screen is wanted.
+    from tui.cli.run_console import run_console  # noqa: PLC0415
+
+    run_console(
+        demo=demo,
+        trace=trace,
+        size=cluster,
+        server=server,
+        settings_path=settings_path,
+        ascii_only=ascii_only,
+        theme=theme or ("light" if light else ""),
+        mouse=mouse,
+        interval_s=interval,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""``pbsteer quota show``, ``quota set`` and ``priority``: the quotas view and its dialog, without a screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hooks.pbs.resources import PRIORITY
+from policy.model.limits import EntityKey
+from tui.cli.confirming import confirm_options
+from tui.cli.make_change import change_one
+from tui.cli.options import look, open_source, source_options
+from tui.operations.change import ChangeError
+from tui.operations.operation import Deed, foresee
+from tui.operations.preview_lines import effect_lines
+from tui.operations.quota_ops import change_of, check_entity, check_scope, parse_quota
+from tui.pages.status_report import quota_data
+from tui.state.cluster_view import World
+from tui.state.quota_scope import quota_scopes, scope_of
+from tui.tables.column_layout import Widths, header, row
+from tui.tables.columns import Sort
+from tui.tables.quota_columns import quota_columns, quota_rows
+from tui.text.lines import plain, safe
+
+_CELLS = 100
+
+
+@click.group()
+def quota() -> None:
+    """Show soft quotas beside use, or set one.
+
+    Quotas live in PBS, on the queue or the server, as max_run_res_soft; what is set here is what qmgr shows. Where a
+    QUEUE is asked for, @server names the whole cluster, and QUEUE:RESOURCE another resource, such as gpu:ngpus.
+    """
+
+
+@quota.command()
+@click.argument("queue", required=False)
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, by queue, instead of tables.")
+def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
+    """Who uses what beside their quota, in QUEUE or in every queue; most over quota first.
+
+    A quota marked * is the queue's entry for everyone else.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+    finally:
+        source.close()
+    try:
+        names = [check_scope(world, queue)] if queue else quota_scopes(world)
+    except ChangeError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps({name: quota_data(world, name) for name in names}))
+        return
+    for name in names:
+        rows = quota_rows(world, name)
+        placed = Widths[EntityKey]().place(quota_columns(rows, _CELLS), list(rows), _CELLS)
+        click.echo(f"{safe(name)} · {safe(scope_of(world, name).resource)}")
+        click.echo("  " + plain(header(placed, Sort())).rstrip())
+        for entity in rows:
+            click.echo("  " + plain(row(placed, entity)).rstrip())
+
+
+_NEGATIVE_IS_A_VALUE = {"ignore_unknown_options": True}
+"""So that ``-5`` is refused for what it is, and not as an option."""
+
+
+@quota.command("set", context_settings=_NEGATIVE_IS_A_VALUE)
+@click.argument("queue")
+@click.argument("user")
+@click.argument("cores")
+@source_options
+@confirm_options
+def set_(*, queue: str, user: str, cores: str, **options: Any) -> None:
+    """Set USER's soft quota in QUEUE to CORES, or to none.
+
+    Shows the exact qmgr line and which jobs it would start or preempt, then asks. It is refused if somebody else
+    changed the value meanwhile, is read back afterwards, and is written to the audit file. A group is g:NAME.
+    """
+    _set(queue, user, cores, "quota", "", **options)
+
+
+@click.command(context_settings=_NEGATIVE_IS_A_VALUE)
+@click.argument("queue")
+@click.argument("user")
+@click.argument("number", metavar="N")
+@source_options
+@confirm_options
+def priority(*, queue: str, user: str, number: str, **options: Any) -> None:
+    """Set USER's priority in QUEUE to N, or to none: higher classes preempt lower ones.
+
+    Priorities live in PBS, on the queue, as max_run_res_soft.user_priority. Shows the exact qmgr line and which jobs it
+    would start or preempt, then asks, as quota set does. A group is g:NAME.
+    """
+    _set(queue, user, number, "priority", PRIORITY, **options)
+
+
+def _set(queue: str, user: str, number: str, what: str, resource: str, **options: Any) -> None:
+    def deed_of(world: World) -> Deed:
+        kind, colon, name = user.partition(":")
+        entity = check_entity(kind, name) if colon and kind in "ugpo" else check_entity("u", user)
+        return change_of(world, queue, entity, parse_quota(number, what), resource)
+
+    change_one(deed_of, _show, **options)
+
+
+def _show(world: World, deed: Deed) -> None:
+    for change in deed.changes:
+        click.echo(change.line)
+    try:
+        for line in effect_lines(foresee(world, deed), world):
+            click.echo(safe(plain(line)))
+    except ChangeError as error:
+        click.echo(f"no preview: {error}")
+    for line in deed.notes:
+        click.echo(safe(plain(line)))

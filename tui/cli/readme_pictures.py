@@ -1,0 +1,114 @@
+"""The README's pictures: the real program on the demo cluster, its screens written as SVG.
+
+``python -m tui.cli.readme_pictures FOLDER`` draws them all. The seed and every clock are fixed, so the same code draws
+the same pictures, but for the seconds that an earlier pass took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from sim.demo.cluster import DemoCluster
+from sim.demo.scratch import Scratch
+from tui.audit.log import Actor
+from tui.backends.simulated import SimSource
+from tui.cli.open_backend import DEMO_SEED, cluster_of_trace
+from tui.screen.app import Console
+
+SIZE = (120, 30)
+PASSES = 40
+_FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
+
+_DONE = "done"
+"""No key: wait until what is under way is done."""
+
+_CHANGE = ("u", "6", "e", *"1400", "enter", _DONE)
+
+PICTURES: dict[str, Sequence[str]] = {
+    "overview": ("1",),
+    "vnodes": ("4",),
+    "who": ("4", "w"),
+    "jobs": ("5", "slash", *"state:Q", "enter"),
+    "job": ("5", "slash", *"state:Q", "enter", "j", "enter"),
+    "quotas": ("6",),
+    "quota-change": _CHANGE,
+    "plan": ("7",),
+    "pass": ("7", "left", "left", "left"),
+    "audit": (*_CHANGE, "a", _DONE, "z", _DONE, "e", *"1300", "enter", _DONE, "a", _DONE, "8"),
+    "drain": ("u", "3", "j", "j", "space", "j", "space", ":", *"drain", "enter", "down", "enter"),
+    "confirm": ("u", "5", *"jjj", "space", "j", "space", "a", *"jj", "enter", _DONE, "a"),
+}
+"""Each picture's name, and the keys that lead to it from the start."""
+
+
+def warmed_up() -> DemoCluster:
+    """The demo cluster after the same passes each time; a console that ends takes its cluster with it."""
+    cluster = DemoCluster(seed=DEMO_SEED)
+    cluster.pause()
+    for _ in range(PASSES):
+        cluster.step()
+    return cluster
+
+
+async def draw(folder: Path) -> list[Path]:
+    """Draw every picture into a folder, and say which files they are."""
+    files = []
+    for name, keys in PICTURES.items():
+        with tempfile.TemporaryDirectory() as state:
+            cluster = warmed_up()
+            source = SimSource(cluster, cluster_of_trace, Scratch("pbsteer-pictures-"))
+            console = Console(
+                source,
+                Path(state) / "audit.jsonl",
+                Actor("admin", "console"),
+                simulation=source,
+                interval_s=3600,
+                clock=lambda: cluster.now_s,  # noqa: B023 - the console is closed before the next cluster is there
+                elapsed=lambda: 0.0,
+            )
+            async with console.run_test(size=SIZE) as pilot:
+                await _until_decided(console, pilot)
+                for key in (*keys, _DONE):
+                    if key == _DONE:
+                        await console.workers.wait_for_complete()
+                        await pilot.pause()
+                    else:
+                        await pilot.press("colon" if key == ":" else key)
+                file = folder / f"{name}.svg"
+                file.write_text(_by_itself(console.export_screenshot(title=f"pbsteer: {name}")), encoding="utf-8")
+                files.append(file)
+    return files
+
+
+def _by_itself(svg: str) -> str:
+    """The picture with its blanks kept by every viewer, and without fonts that would be fetched from elsewhere."""
+    return _FONT_FACE.sub("", svg).replace("<svg ", '<svg xml:space="preserve" ', 1)
+
+
+async def _until_decided(console: Console, pilot: Pilot[None]) -> None:
+    while console.main.world is None or console.main.world.decision is None:
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Draw into the folder that was named."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m tui.cli.readme_pictures FOLDER\n")
+        return 2
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in asyncio.run(draw(folder)):
+        sys.stdout.write(f"{file}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

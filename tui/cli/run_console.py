@@ -1,0 +1,74 @@
+"""Opening the console for a command line: the source that the options name, and the application on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from policy import SettingsError
+from tui.audit.log import Actor, audit_path
+from tui.backends.base import Source, SourceError
+from tui.backends.interpreter import take_short_turns
+from tui.backends.simulated import SimSource
+from tui.cli.open_backend import NoServerError, open_any, open_demo
+from tui.cli.options import complain
+from tui.config.site import SiteError, console_files, read_site
+from tui.screen.app import Console
+from tui.screen.terminal.hangup import end_with_terminal
+from tui.screen.workers.user_files import kept_files
+
+_REAL_INTERVAL_S = 5.0
+_SIMULATED_INTERVAL_S = 1.0
+
+
+def run_console(
+    *,
+    demo: bool,
+    trace: Path | None,
+    size: str,
+    server: str,
+    settings_path: Path | None,
+    ascii_only: bool,
+    theme: str,
+    mouse: bool,
+    interval_s: float | None,
+) -> None:
+    """Open the console and stay in it until it is left."""
+    if not sys.stdout.isatty() or not sys.stdin.isatty():
+        raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
+    source: Source
+    simulation: SimSource | None
+    try:
+        site = read_site(console_files(os.environ))
+        if demo:
+            source = simulation = open_demo(trace, size, settings_path)
+        else:
+            source, simulation = open_any(os.environ, server, settings_path)
+    except (NoServerError, SettingsError, SiteError, SourceError) as error:
+        raise click.ClickException(str(error)) from error
+    complain(source)
+    end_with_terminal(sys.stdin.fileno())
+    take_short_turns()
+    if simulation is not None:
+        simulation.start()
+    console = Console(
+        source,
+        source.own_audit or audit_path(os.environ),
+        Actor.of_environment(os.environ),
+        simulation=simulation,
+        interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),
+        ascii_only=True if ascii_only or not _speaks_unicode() else None,
+        theme=theme,
+        site=site,
+        files=kept_files(os.environ),
+    )
+    console.run(mouse=mouse)
+    if console.return_code:
+        raise SystemExit(console.return_code)
+
+
+def _speaks_unicode() -> bool:
+    return "utf" in (sys.stdout.encoding or "").lower()

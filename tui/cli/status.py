@@ -1,0 +1,107 @@
+"""``pbsteer status`` and ``pbsteer explain``: one look at the cluster, and why one job waits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+
+from policy.explain.hostfiles import Lists
+from tui.cli.options import look, open_source, source_options
+from tui.model.typed_attributes import short_id
+from tui.pages.explanation import explanation_data, lists_of_job
+from tui.pages.job_detail import detail_of
+from tui.pages.job_page import job_lines
+from tui.pages.status_report import status_data, status_lines
+from tui.state.cluster_view import World
+from tui.text.lines import plain
+
+
+@click.command()
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
+    """One look at the cluster, then exit.
+
+    Cores, vnodes and jobs, each queue with the head it is reserved for, what needs attention, and what the policy
+    would do in a pass made now. Nothing is changed.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+    finally:
+        source.close()
+    if as_json:
+        click.echo(json.dumps(status_data(world, simulated=source.simulated)))
+        return
+    name = world.server_name or source.name
+    click.echo(f"{'SIMULATED ' if source.simulated else ''}{name} · {world.mode}")
+    for line in status_lines(world, _cells()):
+        click.echo(line)
+
+
+FORMS = tuple(field.replace("_", "-") for field in Lists._fields)
+"""The names of the forms that ``explain --list`` writes."""
+
+
+@click.command()
+@click.argument("job")
+@source_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+@click.option(
+    "--list", "form", type=click.Choice(FORMS), help="Instead: where it runs or would start, as programs read it."
+)
+def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as_json: bool, form: str | None) -> None:
+    """Why JOB waits, what was tried for it, and what would have to change.
+
+    JOB is a job's id, with or without the server's name. The answer is the policy's own, decided now on the server's
+    present state; for a running job it says where it runs. With --list only that is printed: the ranked list of its
+    vnodes (with sockets and cores where it asked for them), a PBS node file, a hostfile for Open MPI or MPICH, or the
+    OpenMP places on each vnode.
+    """
+    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    try:
+        world = look(source)
+        found = _find(world, job)
+        detail = detail_of(source, found) if found is not None and form is None and not as_json else None
+    finally:
+        source.close()
+    if found is None:
+        raise click.ClickException(f"job {job!r} is not on {world.server_name or source.name}")
+    if form is not None:
+        text = _list(world, found, form)
+        data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"
+        click.echo(data if as_json else text, nl=False)
+        return
+    if as_json:
+        click.echo(json.dumps(explanation_data(world, found)))
+        return
+    for line in job_lines(world, found, _cells(), detail):
+        click.echo(plain(line).rstrip())
+
+
+def _find(world: World, job: str) -> str | None:
+    """The whole id of a job that may be named without the server's name; None where there is no such job."""
+    return next((job_id for job_id in world.picture.jobs if job in (job_id, short_id(job_id))), None)
+
+
+def _list(world: World, job_id: str, form: str) -> str:
+    """Where a job is, in one form. Raises ClickException where there is no such list, or one for each subjob."""
+    try:
+        lists = lists_of_job(world, job_id)
+    except ValueError as error:
+        raise click.ClickException(f"job {job_id}: {error}") from error
+    if not lists:
+        raise click.ClickException(f"job {job_id} neither runs nor would start now: it has no vnodes to list")
+    if len(lists) > 1:
+        raise click.ClickException(f"job {job_id} has a list for each subjob: name one of {', '.join(sorted(lists))}")
+    text: str = getattr(next(iter(lists.values())), form.replace("-", "_"))
+    if not text:
+        raise click.ClickException(f"job {job_id} has nothing to list as {form}: it asked for no such list")
+    return text
+
+
+def _cells() -> int:
+    return shutil.get_terminal_size((100, 24)).columns

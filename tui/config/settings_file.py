@@ -1,0 +1,50 @@
+"""The site's file of settings: where it is, and how it is read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from policy import Settings, SettingsError
+
+if TYPE_CHECKING:
+    pass
+
+
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+
+DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a TOML (or ``.json``) file. Raises :class:`policy.SettingsError` with every problem."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise SettingsError([f"{path}: cannot be read: {reason}"]) from error
+    if text.startswith("\ufeff"):
+        raise SettingsError([f"{path}: begins with a byte order mark (BOM); allowed is UTF-8 text without one"])
+    try:
+        data: Any = json.loads(text) if path.suffix == ".json" else _toml.loads(text)
+    except ValueError as error:
+        raise SettingsError([f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"]) from error
+    if not isinstance(data, dict):
+        raise SettingsError([f"{path}: allowed is a table of settings, this is {type(data).__name__}"])
+    return Settings.from_data(data, str(path))
+
+
+def has_site_settings() -> bool:
+    """Whether the host has settings of its own, :data:`DEFAULT_POLICY`."""
+    return DEFAULT_POLICY.exists()
+
+
+def chosen_settings(path: Path | None) -> Settings:
+    """The settings in the file that was named, else in the host's own, else the defaults."""
+    if path is not None:
+        return read_settings(path)
+    return read_settings(DEFAULT_POLICY) if has_site_settings() else Settings()

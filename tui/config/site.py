@@ -1,0 +1,76 @@
+"""What a site says about its servers, for the console: which are in production, where every change is typed out.
+
+It stands in ``/etc/pbsteer/console.toml`` and in the user's own ``~/.config/pbsteer/console.toml``; the second adds to
+the first and takes nothing away. A file that cannot be understood is an error, never an empty one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tui.config.xdg import config_folder
+
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+SITE_FILE = Path("/etc/pbsteer/console.toml")
+_KEYS = ("production",)
+EVERY_SERVER = "*"
+
+
+class SiteError(ValueError):
+    """A console settings file that cannot be understood; the message names file, key, value and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """``production`` has the names of servers, or ``*`` for all of them."""
+
+    production: frozenset[str] = frozenset()
+
+    def is_production(self, server: str) -> bool:
+        """Whether the server is one of those, with or without its domain."""
+        names = {server.lower(), server.partition(".")[0].lower(), EVERY_SERVER}
+        return not names.isdisjoint(self.production)
+
+
+def console_files(environment: Mapping[str, str]) -> tuple[Path, Path]:
+    """The site's file and the user's, whether they are there or not."""
+    return SITE_FILE, config_folder(environment) / "console.toml"
+
+
+def read_site(files: tuple[Path, ...]) -> Site:
+    """What the files say together. Raises :class:`SiteError`; files that are not there say nothing."""
+    production: set[str] = set()
+    for path in files:
+        production |= _production(path, _read(path))
+    return Site(frozenset(production))
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise SiteError(f"{path}: cannot be read: {reason}") from error
+    try:
+        data: dict[str, Any] = _toml.loads(text)
+    except ValueError as error:
+        raise SiteError(f"{path}: not TOML: {error}") from error
+    for key in data:
+        if key not in _KEYS:
+            raise SiteError(f"{path}: no setting {key!r}; allowed is {', '.join(_KEYS)}")
+    return data
+
+
+def _production(path: Path, data: Mapping[str, Any]) -> set[str]:
+    names = data.get("production", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise SiteError(f'{path}: production is {names!r}; allowed is a list of server names, ["hpc1"], or ["*"]')
+    return {name.strip().lower() for name in names}

@@ -1,0 +1,1 @@
+"""The server's attributes as typed values, and sums over them."""

@@ -1,0 +1,151 @@
+"""The server's picture counted once per poll: cores and vnodes by state, jobs by queue, use by user.
+
+All sums that the overview, the queues and the quotas show come from this one pass over the jobs, so that three views
+never disagree and a hundred thousand jobs are walked once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tui.model.typed_attributes import (
+    RUNNING_STATES,
+    SUSPENDED_STATES,
+    Attributes,
+    amount,
+    array_of,
+    group_of,
+    is_array,
+    is_subjob,
+    subjobs_waiting,
+    user_of,
+    vnode_state,
+)
+
+_PART_OF_STATE = {"R": 0, "E": 0, "S": 0, "U": 0, "B": 0, "H": 2, "W": 2}
+
+UserKey = tuple[str, str]
+"""``(queue, user)``, ``(queue, group)`` or ``(queue, project)``."""
+
+
+@dataclass
+class Use:
+    """What one user or group holds and waits for in one queue."""
+
+    cores: int = 0
+    running: int = 0
+    waiting: int = 0
+    waiting_cores: int = 0
+
+
+@dataclass
+class Vnodes:
+    """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes by what they are."""
+
+    total: int = 0
+    used: int = 0
+    busy: int = 0
+    free: int = 0
+    not_up: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass
+class Tally:
+    """All counts of one picture. ``states`` counts jobs (subjobs of arrays singly) by PBS's state letter;
+    ``subjobs_running`` counts the subjobs of an array that have started, by the array's id."""
+
+    vnodes: Vnodes
+    states: Counter[str]
+    queue_states: dict[str, Counter[str]]
+    users: dict[UserKey, Use]
+    groups: dict[UserKey, Use]
+    projects: dict[UserKey, Use]
+    subjobs_running: Counter[str]
+
+
+def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], resource: str) -> Tally:
+    """Count a picture's jobs and vnodes; ``resource`` is the one that quotas count."""
+    tally = Tally(
+        _count_vnodes(vnodes, resource),
+        Counter(),
+        defaultdict(Counter),
+        defaultdict(Use),
+        defaultdict(Use),
+        defaultdict(Use),
+        Counter(),
+    )
+    asked = f"Resource_List.{resource}"
+    for job_id, job in jobs.items():
+        state = job.get("job_state", "?")
+        queue = job.get("queue", "")
+        user = tally.users[queue, user_of(job)]
+        group = tally.groups[queue, group_of(job)]
+        project = tally.projects[queue, job.get("project", "")]
+        cores = amount(job, asked)
+        jobs_here = 1
+        if is_array(job_id):
+            state = state if state in "HW" else "Q"
+            jobs_here = subjobs_waiting(job)
+        elif is_subjob(job_id):
+            tally.subjobs_running[array_of(job_id)] += 1
+        tally.states[state] += jobs_here
+        tally.queue_states[queue][state] += jobs_here
+        _add(user, state, jobs_here, cores)
+        _add(group, state, jobs_here, cores)
+        _add(project, state, jobs_here, cores)
+    return tally
+
+
+def _add(use: Use, state: str, jobs: int, cores: int) -> None:
+    if state in RUNNING_STATES:
+        use.cores += 0 if state in SUSPENDED_STATES else jobs * cores
+        use.running += jobs
+    elif state in "QHW":
+        use.waiting += jobs
+        use.waiting_cores += jobs * cores
+
+
+def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
+    counted = Vnodes()
+    for name, vnode in vnodes.items():
+        state = vnode_state(vnode)
+        if not state.up:
+            counted.not_up[state.words].append(name)
+            continue
+        used = amount(vnode, f"resources_assigned.{resource}")
+        counted.total += amount(vnode, f"resources_available.{resource}")
+        counted.used += used
+        if used:
+            counted.busy += 1
+        else:
+            counted.free += 1
+    return counted
+
+
+class Folded(NamedTuple):
+    """The ids of jobs and arrays, without subjobs, each in the server's order."""
+
+    running: list[str]
+    waiting: list[str]
+    held: list[str]
+
+
+def folded(jobs: Mapping[str, Attributes]) -> Folded:
+    """What runs, waits and is held; an array waits as long as some of it does."""
+    parts = Folded([], [], [])
+    for job_id, job in jobs.items():
+        if not is_subjob(job_id):
+            parts[_PART_OF_STATE.get(job.get("job_state", ""), 1)].append(job_id)
+    return parts
+
+
+def subjobs_of(jobs: Mapping[str, Attributes]) -> dict[str, list[str]]:
+    """The ids of the running subjobs by the id of their array."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for job_id in jobs:
+        if is_subjob(job_id):
+            found[array_of(job_id)].append(job_id)
+    return found

@@ -1,0 +1,167 @@
+"""What changed while the console watched: jobs counted, and vnodes, queues and quotas told one by one.
+
+Two pictures are compared after each poll, in the poller's thread. Who made a change, no picture says; the console's
+own audit file may (:func:`tui.pages.recent_changes.changed_lines` puts the two together).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hooks.pbs.resources import MODE
+from hooks.pbs.status import Objects, Picture
+from policy.model.limits import EntityKey, LimitError, Limits, parse_limits, show_entity
+from tui.model.typed_attributes import RUNNING_STATES, Attributes, vnode_state
+from tui.text.names import folded_names
+
+_MOST_EVENTS = 200
+_LIMITS = ("max_run_res_soft.", "max_run_res.", "max_run")
+_SWITCHES = {
+    "started": ("starts jobs again", "no longer starts jobs"),
+    "enabled": ("takes jobs again", "takes no more jobs"),
+}
+_UNSEEN_STATES = {"job-busy": "free", "job-exclusive": "free"}
+
+
+class Event(NamedTuple):
+    """One change: ``names`` are texts of which a command that made it has to have every one."""
+
+    time_s: float
+    text: str
+    names: tuple[str, ...]
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen since ``since_s``; the newest events last. A value: :meth:`compared` gives the next."""
+
+    since_s: float
+    submitted: int = 0
+    started: int = 0
+    ended: int = 0
+    preempted: int = 0
+    requeued: int = 0
+    events: tuple[Event, ...] = ()
+
+    def compared(
+        self, before: Picture, after: Picture, preempted_before: Mapping[str, int], preempted: Mapping[str, int]
+    ) -> Watched:
+        """With what changed between two pictures; the last two are the ledger's counts of preemptions at each."""
+        submitted = started = ended = cut = requeued = 0
+        old_jobs = before.jobs
+        for job_id, job in after.jobs.items():
+            old = old_jobs.get(job_id)
+            if old is job:
+                continue
+            state = job.get("job_state")
+            if old is not None and old.get("job_state") == state:
+                continue
+            runs = state in RUNNING_STATES
+            if old is None:
+                # A running subjob that is new was one of its array's that waited.
+                submitted += "[" not in job_id or "[]" in job_id
+                started += runs
+            elif runs != (old.get("job_state") in RUNNING_STATES):
+                started += runs
+                was_cut = preempted.get(job_id, 0) > preempted_before.get(job_id, 0)
+                cut += not runs and was_cut
+                requeued += not runs and not was_cut
+        ended = sum(
+            1 for job_id in old_jobs.keys() - after.jobs.keys() if old_jobs[job_id].get("job_state") in RUNNING_STATES
+        )
+        events = (*self.events, *_vnodes(before, after), *_queues(before, after), *_server(before, after))
+        return Watched(
+            self.since_s,
+            self.submitted + submitted,
+            self.started + started,
+            self.ended + ended,
+            self.preempted + cut,
+            self.requeued + requeued,
+            events[-_MOST_EVENTS:],
+        )
+
+
+def _vnodes(before: Picture, after: Picture) -> Iterator[Event]:
+    """Vnodes that went down, offline or away, and those that came back; those of one poll together."""
+    moved: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    for name, vnode in after.vnodes.items():
+        old = before.vnodes.get(name)
+        if old is vnode:
+            continue
+        if old is None:
+            moved["added", False].append(name)
+        elif old.get("state") != vnode.get("state"):
+            was, state = _settled(old), _settled(vnode)
+            if was != state:
+                moved["back" if state == "free" else state, "down" in state].append(name)
+    gone = [name for name in before.vnodes if name not in after.vnodes]
+    if gone:
+        moved["gone", True] = gone
+    for (what, bad), names in moved.items():
+        yield Event(after.time_s, f"{folded_names(names)} {what}", tuple(names[:1]), bad)
+
+
+def _settled(vnode: Attributes) -> str:
+    """The state without what jobs come and go by."""
+    state = vnode_state(vnode)
+    return _UNSEEN_STATES.get(state.words, state.words)
+
+
+def _queues(before: Picture, after: Picture) -> Iterator[Event]:
+    for queue, texts in after.queues.items():
+        old = before.queues.get(queue)
+        if old is None:
+            yield Event(after.time_s, f"queue {queue} created", (queue,))
+            continue
+        if old == texts:
+            continue
+        for name, (on, off) in _SWITCHES.items():
+            if old.get(name, "True") != texts.get(name, "True"):
+                yield Event(after.time_s, f"{queue} {on if texts.get(name) == 'True' else off}", (queue,))
+        modes = tuple(each.get(f"resources_available.{MODE}", "the settings' mode") for each in (old, texts))
+        if modes[0] != modes[1]:
+            yield Event(after.time_s, f"{queue} went from {modes[0]} to {modes[1]}", (queue,))
+        yield from _limits(after.time_s, queue, old, texts)
+    for queue in _gone(before.queues, after.queues):
+        yield Event(after.time_s, f"queue {queue} deleted", (queue,), bad=True)
+
+
+def _gone(before: Objects, after: Objects) -> list[str]:
+    return [name for name in before if name not in after]
+
+
+def _limits(time_s: float, queue: str, old: Attributes, new: Attributes) -> Iterator[Event]:
+    """Each entry of a limit that has another number now."""
+    names = [name for name in {**old, **new} if name.startswith(_LIMITS) and old.get(name) != new.get(name)]
+    for name in names:
+        before, after = _entries(old.get(name, "")), _entries(new.get(name, ""))
+        short = name.removeprefix("max_run_res_soft.") if "soft" in name else name
+        for entity in {**before, **after}:
+            was, now = before.get(entity), after.get(entity)
+            if was != now:
+                shown = show_entity(entity)
+                change = f"{_number(was)} → {_number(now)}"
+                yield Event(time_s, f"{shown} in {queue}: {short} {change}", (queue, shown))
+
+
+def _entries(text: str) -> Mapping[EntityKey, int]:
+    try:
+        return parse_limits(text, "limit").entries
+    except LimitError:
+        return Limits().entries
+
+
+def _number(number: int | None) -> str:
+    return "none" if number is None else f"{number:,}"
+
+
+def _server(before: Picture, after: Picture) -> Iterator[Event]:
+    for name, scheduler in after.scheds.items():
+        old = before.scheds.get(name, scheduler).get("scheduling")
+        new = scheduler.get("scheduling")
+        if old != new:
+            yield Event(after.time_s, f"scheduler {name}: scheduling {old} → {new}", (name,))

@@ -1,0 +1,1 @@
+"""What an administrator does: each operation previewed, confirmed, made and read back."""

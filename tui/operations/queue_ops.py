@@ -1,0 +1,75 @@
+"""What can be done to queues: start, stop, enable, disable, and switch what pbsteer carries out in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from hooks.pbs.resources import MODE_ATTRIBUTE
+from hooks.pbs.status import Picture
+from policy.settings.site_settings import MODES
+from tui.operations.change import Change, ChangeError
+from tui.operations.mode_notes import find_unmet, mode_lines
+from tui.operations.operation import Deed, changes_to, told_of
+from tui.operations.readback import Plain, Target
+from tui.operations.status_edits import edit_queue
+from tui.state.cluster_view import World
+
+SWITCHES = {
+    "start": ("started", "True"),
+    "stop": ("started", "False"),
+    "enable": ("enabled", "True"),
+    "disable": ("enabled", "False"),
+}
+_PLAIN_NAME = re.compile(r"[\w.@+-]+")
+
+
+def switch_queues(world: World, queues: Sequence[str], verb: str) -> Deed:
+    """Start, stop, enable or disable queues: whether their jobs start, whether they take new ones."""
+    attribute, value = SWITCHES[verb]
+    changes, left_out = _set(world, queues, verb, attribute, value, "False")
+    title = f"{verb} {'queue ' if len(changes) == 1 else ''}{told_of(changes, 'queue')}"
+    return Deed(title, changes, _edit(changes, attribute, value), left_out=left_out)
+
+
+def set_mode(world: World, queues: Sequence[str], mode: str) -> Deed:
+    """Switch what pbsteer carries out in queues."""
+    if mode not in MODES:
+        raise ChangeError(f"mode {mode!r}: allowed is {', '.join(MODES)}")
+    changes, left_out = _set(world, queues, "mode", MODE_ATTRIBUTE, mode, "")
+    edit = _edit(changes, MODE_ATTRIBUTE, mode)
+    names = [change.target.name for change in changes]
+    after = edit(world.picture)
+    notes, unmet = mode_lines(world, after, names, mode), find_unmet(world, after, names, mode)
+    title = changes[0].title if len(changes) == 1 else f"mode {mode} for {told_of(changes, 'queue')}"
+    return Deed(title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet))
+
+
+def _set(
+    world: World, queues: Sequence[str], verb: str, attribute: str, value: str, missing: str
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    def change(queue: str) -> Change:
+        texts = world.picture.queues.get(queue)
+        if texts is None or not _PLAIN_NAME.fullmatch(queue):
+            raise ChangeError(f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(world.picture.queues))}")
+        before = texts.get(attribute, "") or missing
+        if before == value:
+            raise ChangeError(f"{verb}: queue {queue} has {attribute} = {value} already")
+        undo = f"set queue {queue} {attribute} = {before}" if before else f"unset queue {queue} {attribute}"
+        title = f"{verb} queue {queue}" if verb in SWITCHES else f"queue {queue}: {before or 'default'} → {value}"
+        argv = ("qmgr", "-c", f"set queue {queue} {attribute} = {value}")
+        facet = Plain(attribute, missing)
+        return Change(Target("queue", queue), title, argv, facet, before, value, ("qmgr", "-c", undo))
+
+    return changes_to(verb, "queue", queues, change)
+
+
+def _edit(changes: Sequence[Change], attribute: str, value: str) -> partial[Picture]:
+    return partial(_edited, queues=[change.target.name for change in changes], attribute=attribute, value=value)
+
+
+def _edited(picture: Picture, queues: Sequence[str], attribute: str, value: str) -> Picture:
+    for queue in queues:
+        picture = edit_queue(picture, queue, {attribute: value})
+    return picture

@@ -1,0 +1,141 @@
+"""The one list of what can be done to jobs, vnodes and queues, by name: screen and ``pbsteer do`` are made from it.
+
+A verb says what kind of thing it is done to, whether it takes a value, and how the deed is made of world and order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from policy.settings.site_settings import MODES
+from tui.model.typed_attributes import short_id
+from tui.operations.change import ChangeError
+from tui.operations.job_ops import delete, hold, move, release, requeue, set_job_priority
+from tui.operations.operation import Deed
+from tui.operations.queue_ops import set_mode, switch_queues
+from tui.operations.vnode_ops import DRAIN_WAYS, clear, drain, offline
+from tui.state.cluster_view import World
+
+
+class Order(NamedTuple):
+    """What was asked for: the full names of the targets, the value (empty: the verb takes none), and by whom."""
+
+    names: tuple[str, ...]
+    value: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """``kind`` is job, vnode or queue. ``value`` names the value in usage lines, ``choices`` gives the allowed ones
+    where they can be listed, ``given`` is the one taken where none is typed. ``value_last``: it follows the names.
+    ``label`` is what the value is called where it is typed into a field."""
+
+    name: str
+    kind: str
+    help: str
+    deed: Callable[[World, Order], Deed]
+    value: str = ""
+    choices: Callable[[World], Sequence[str]] = lambda _: ()
+    given: str = ""
+    value_last: bool = False
+    label: str = ""
+
+    @property
+    def usage(self) -> str:
+        """What follows the name on a line: ``QUEUE JOB...``."""
+        names = f"{self.kind.upper()}..."
+        value = f"[{self.value}]" if self.given else self.value
+        return " ".join(part for part in ((names, value) if self.value_last else (value, names)) if part)
+
+    def read(self, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """The value, empty where there is none among the words, and the names."""
+        if not self.value:
+            return "", tuple(words)
+        if self.given:
+            takes = words and words[0] in self.value.split("|")
+            return (words[0], tuple(words[1:])) if takes else (self.given, tuple(words))
+        if self.value_last:
+            return (words[-1] if words else ""), tuple(words[:-1])
+        return (words[0] if words else ""), tuple(words[1:])
+
+    def demand_value(self, world: World, value: str) -> None:
+        """Raise :class:`ChangeError` for a value behind the names that is none: the words may be the wrong way round,
+        and then the names would be looked for in vain."""
+        allowed = self.choices(world) if self.value_last and value else ()
+        if allowed and value not in allowed:
+            raise ChangeError(f"{self.name} {value!r}: allowed is {', '.join(allowed)}, in {self.name} {self.usage}")
+
+
+VERBS: tuple[Verb, ...] = (
+    Verb("hold", "job", "hold waiting jobs, so that their owners cannot release them", lambda w, o: hold(w, o.names)),
+    Verb("release", "job", "take all holds off jobs", lambda w, o: release(w, o.names)),
+    Verb("delete", "job", "delete jobs; nothing brings them back", lambda w, o: delete(w, o.names)),
+    Verb("requeue", "job", "end runs and queue their jobs again", lambda w, o: requeue(w, o.names)),
+    Verb(
+        "move",
+        "job",
+        "move waiting jobs to another queue",
+        lambda w, o: move(w, o.names, o.value),
+        "QUEUE",
+        lambda world: sorted(world.picture.queues),
+        label="to queue",
+    ),
+    Verb(
+        "priority",
+        "job",
+        "give jobs another PBS priority, -1024 to 1023",
+        lambda w, o: set_job_priority(w, o.names, o.value),
+        "N",
+        label="priority",
+    ),
+    Verb("offline", "vnode", "take vnodes out of use; their jobs go on", lambda w, o: offline(w, o.names)),
+    Verb("clear", "vnode", "put vnodes back into use", lambda w, o: clear(w, o.names)),
+    Verb(
+        "drain",
+        "vnode",
+        "take vnodes out of use and plan what becomes of their jobs: wait for them, or requeue them",
+        lambda w, o: drain(w, o.names, o.value, o.user),
+        "|".join(DRAIN_WAYS),
+        lambda _: DRAIN_WAYS,
+        DRAIN_WAYS[0],
+        label="their jobs",
+    ),
+    *(
+        Verb(name, "queue", help_, partial(lambda w, o, verb: switch_queues(w, o.names, verb), verb=name))
+        for name, help_ in (
+            ("start", "let the jobs of queues start"),
+            ("stop", "let no more jobs of queues start; those that run go on"),
+            ("enable", "let queues take new jobs"),
+            ("disable", "let queues take no new jobs"),
+        )
+    ),
+    Verb(
+        "mode",
+        "queue",
+        f"switch what pbsteer does in queues: {', '.join(MODES)}",
+        lambda w, o: set_mode(w, o.names, o.value),
+        "MODE",
+        lambda _: MODES,
+        value_last=True,
+        label="mode",
+    ),
+)
+BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}
+
+
+def full_names(world: World, kind: str, typed: Sequence[str]) -> tuple[str, ...]:
+    """PBS's names for what was typed; a job may leave out the server's. Raises :class:`ChangeError` for others."""
+    objects = {"job": world.picture.jobs, "vnode": world.picture.vnodes, "queue": world.picture.queues}[kind]
+    wanted = {name for name in typed if name not in objects}
+    found: dict[str, str] = {}
+    if wanted and kind == "job":
+        found = {short_id(job): job for job in objects if short_id(job) in wanted}
+    unknown = [name for name in typed if name in wanted and name not in found]
+    if unknown:
+        more = f" nor {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        raise ChangeError(f"{kind} {unknown[0]!r} is not on the server{more}")
+    return tuple(dict.fromkeys(found.get(name, name) for name in typed))

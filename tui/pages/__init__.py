@@ -1,0 +1,1 @@
+"""The pages of text: overview, attention, plan, pass, one job."""

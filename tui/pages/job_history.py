@@ -1,0 +1,82 @@
+"""What the passes did with one job, from the journal: a line for each thing that happened, however many saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tui.backends.journal import Part, Pass
+from tui.model.typed_attributes import short_id, some_of, vnodes_of
+from tui.pages.pass_page import moved_for, reserved_for, start_outcome
+from tui.text.durations import day_and_time
+from tui.text.lines import Line, safe
+
+_TOLD_AT_ONCE = 3
+"""A pass says up to so many things of one job; the next one says them again."""
+
+
+class Chapter(NamedTuple):
+    """One thing that happened in ``passes`` passes in a row, from ``first_s`` to ``last_s``."""
+
+    first_s: float
+    last_s: float
+    text: str
+    role: str = ""
+    passes: int = 1
+
+
+def story_of(entries: Sequence[Pass], job_id: str) -> list[Chapter]:
+    """The chapters of a job, oldest first, from all passes that name it (a subjob's, for itself and not its array)."""
+    chapters: list[Chapter] = []
+    for entry in entries:
+        for text, role in _told(entry, job_id):
+            recent = range(max(0, len(chapters) - _TOLD_AT_ONCE), len(chapters))
+            same = next((at for at in recent if chapters[at].text == text), None)
+            if same is None:
+                chapters.append(Chapter(entry.time_s, entry.time_s, text, role))
+            else:
+                chapters[same] = chapters[same]._replace(last_s=entry.time_s, passes=chapters[same].passes + 1)
+    return chapters
+
+
+def _told(entry: Pass, job_id: str) -> Iterator[tuple[str, str]]:
+    """What one pass did with the job, in words."""
+    started = set(entry.texts("started"))
+    for part in _of(entry, "starts", job_id):
+        how = " by backfilling" if part.get("backfilled") else ""
+        where = some_of(vnodes_of(str(part.get("exec_vnode", ""))))
+        yield f"{start_outcome(part, entry, started)}{how} on {where}", "good" if job_id in started else ""
+    for part in _of(entry, "preempts", job_id):
+        done = "" if part.get("queue") in entry.preempted_in else "would have been "
+        yield f"{done}{part.get('why') or 'preempted'}", "warn"
+    if job_id in entry.texts("requeued"):
+        yield "requeued", "warn"
+    if job_id in entry.texts("released"):
+        yield "let go again", ""
+    for part in entry.parts("preempts"):
+        if part.get("beneficiary") == job_id:
+            done = "" if part.get("queue") in entry.preempted_in else "would have "
+            yield f"{done}preempted {short_id(str(part.get('job', '')))} for it", ""
+    for part in _of(entry, "estimates", job_id):
+        yield f"reserved {reserved_for(part, entry.time_s)}", ""
+    for part in _of(entry, "moved", job_id):
+        yield f"its promise moved: {moved_for(part, entry.time_s)}", "warn"
+    for part in entry.parts("waits"):
+        if part.get("example") == job_id:
+            yield f"left alone: {part.get('code', '')}", "dim"
+
+
+def _of(entry: Pass, name: str, job_id: str) -> Iterator[Part]:
+    return (part for part in entry.parts(name) if part.get("job") == job_id)
+
+
+def story_lines(chapters: Sequence[Chapter], now_s: float) -> list[Line]:
+    """The newest chapter first."""
+    lines: list[Line] = []
+    for chapter in reversed(chapters):
+        passes = (
+            f" ({chapter.passes:,} passes, last {day_and_time(chapter.last_s, now_s)})" if chapter.passes > 1 else ""
+        )
+        when = f"{day_and_time(chapter.first_s, now_s):<6}"
+        lines.append(((when, "dim"), (safe(chapter.text), chapter.role), (passes, "dim")))
+    return lines

@@ -1,0 +1,109 @@
+"""One job's lines: what it is, why it waits and what would have to change, where it runs or would, what became of it so
+far, what it asked for, and what it has written last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from policy.model.units import show_count
+from tui.backends.output_tail import Tail
+from tui.model.typed_attributes import Attributes, amount, group_of, moment, seconds, short_id, user_of, vnodes_of
+from tui.pages.explanation import explain_lines, labelled
+from tui.pages.job_history import Chapter, story_lines
+from tui.state.cluster_view import World
+from tui.tables.job_columns import elapsed_of, state_words
+from tui.tables.job_outcome import ending
+from tui.tables.job_times import due_at, expected_end
+from tui.text.durations import day_and_time, show_hms
+from tui.text.lines import Line, safe
+from tui.text.names import folded_names
+
+_SHOWN_LAST = ("Resource_List.select", "Resource_List.place", "depend", "Hold_Types", "project", "comment")
+
+
+_UNNAMED = (
+    "nothing: passes write down what starts, is preempted or reserved, and of the jobs that wait one for each kind of"
+    " reason"
+)
+
+
+class JobDetail(NamedTuple):
+    """What is looked up for one job alone: all its attributes, its chapters in the journal, the end of its output."""
+
+    job_id: str
+    attributes: Attributes | None
+    story: Sequence[Chapter] = ()
+    tail: Tail | None = None
+    problem: str = ""
+
+
+def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = None) -> list[Line]:
+    """The whole view for a line of so many cells; ``detail`` where it has been looked up."""
+    attributes = world.job(job_id) or (detail.attributes if detail is not None else None)
+    if attributes is None:
+        gone = [((f"{safe(short_id(job_id))} is no longer on the server", "warn"),)]
+        return [*gone, (), *_looked_up(detail, world.now_s)]
+    cores = amount(attributes, f"Resource_List.{world.counted}")
+    walltime = show_hms(seconds(attributes, "Resource_List.walltime"))
+    lines: list[Line] = [
+        (
+            (f"{safe(short_id(job_id))} {safe(user_of(attributes))}", "bold"),
+            (f" · {safe(attributes.get('queue', '?'))} · {show_count(cores, 'core')}, ", ""),
+            ("no walltime" if walltime == "-" else walltime, ""),
+        ),
+        *labelled("name", attributes.get("Job_Name", ""), cells),
+        *labelled("state", _state(world, job_id, attributes), cells),
+        (),
+        *(explain_lines(world, job_id, cells) if job_id in world.picture.jobs else []),
+    ]
+    if attributes.get("exec_vnode"):
+        vnodes = vnodes_of(attributes["exec_vnode"])
+        lines += labelled(
+            "runs on", f"{folded_names(vnodes, 8)} ({len(vnodes):,} vnode{'' if len(vnodes) == 1 else 's'})", cells
+        )
+    lines.append(())
+    for label, name in (("submitted", "qtime"), ("created", "ctime"), ("started", "stime")):
+        at_s = moment(attributes, name)
+        if at_s is not None:
+            lines += labelled(label, day_and_time(at_s, world.now_s), cells)
+    for label, at_s in (("expected start", due_at(world, job_id)), ("expected end", expected_end(world, job_id))):
+        if at_s is not None:
+            lines += labelled(label, day_and_time(at_s, world.now_s), cells)
+    lines += labelled("group", group_of(attributes), cells)
+    for name in _SHOWN_LAST:
+        lines += labelled(name.rpartition(".")[2].lower(), attributes.get(name, ""), cells)
+    if attributes.get("run_count", "0") not in ("", "0"):
+        lines += labelled("runs so far", attributes["run_count"], cells)
+    for name in sorted(detail.attributes or {}) if detail is not None else ():
+        if name.startswith("resources_used."):
+            lines += labelled(
+                f"used {name.partition('.')[2]}", (detail.attributes or {})[name] if detail else "", cells
+            )
+    return [*lines, (), *_looked_up(detail, world.now_s)]
+
+
+def _looked_up(detail: JobDetail | None, now_s: float) -> list[Line]:
+    """The story and the output, each under a title."""
+    if detail is None:
+        return [(("looking up its history and output", "dim"),)]
+    story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or _UNNAMED, "dim"),)]
+    lines: list[Line] = [(("history, by the journal", "title"),), *(_indented(line) for line in story), ()]
+    tail = detail.tail
+    if tail is not None:
+        lines.append((("output", "title"), (f" {safe(tail.path)}" if tail.path else "", "dim")))
+        written: list[Line] = [((safe(text), ""),) for text in tail.lines]
+        lines += [_indented(line) for line in written or [((safe(tail.problem or "empty so far"), "dim"),)]]
+    return lines
+
+
+def _indented(line: Line) -> Line:
+    return (("  ", ""), *line)
+
+
+def _state(world: World, job_id: str, attributes: Attributes) -> str:
+    letter = attributes.get("job_state", "?")
+    if letter == "F":
+        return ending(attributes, world.now_s)[0]
+    elapsed_s = elapsed_of(world, job_id)
+    return state_words(letter) + ("" if elapsed_s is None else f" for {show_hms(elapsed_s)}")

@@ -1,0 +1,111 @@
+"""The overview's lines: is the cluster well, who uses it, what changed, and what needs somebody?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tui.audit.trail import Record
+from tui.backends.idle_history import IdleHistory
+from tui.pages.attention import attention, in_short
+from tui.pages.pass_page import would_have
+from tui.pages.recent_changes import changed_lines
+from tui.state.cluster_view import World, execution_queues
+from tui.tables.column_layout import Widths, header, row
+from tui.tables.columns import Sort
+from tui.tables.queue_columns import queue_columns
+from tui.text.bars import heights, share_bar
+from tui.text.durations import clock_time
+from tui.text.lines import Line, joined, safe, spread, width
+
+_NARROW = 70
+_LEAST_BAR, _MOST_BAR = 8, 48
+_LABEL = 11
+_LEAST_CHANGES, _LEAST_NEEDS = 3, 4
+
+
+def overview_lines(
+    world: World, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
+) -> list[Line]:
+    """The whole view for lines of so many cells; ``records`` are the changes made by this user. Where ``height`` lines
+    are too few, what changed gives way, and then what needs attention goes on at the end, the worst stays in sight."""
+    above = [*_cores(world, cells), _jobs(world, history, cells), (), *_queues(world, cells), ()]
+    below = [
+        *_labelled("this pass", [_pass(world), *filter(None, [would_have(world.passes)])]),
+        *_labelled("in use by", [_users(world, cells - _LABEL)]),
+    ]
+    needs = attention(world) or [(("nothing needs you", "good"),)]
+    most = max(_LEAST_NEEDS, height - len(above) - len(below) - _LEAST_CHANGES)
+    shown, rest = (needs, []) if len(needs) <= most else (needs[: most - 1], needs[most - 1 :])
+    more: list[Line] = [((f"and {len(rest):,} more, at the end", "warn"),)] if rest else []
+    room = max(_LEAST_CHANGES, height - len(above) - len(below) - len(shown) - len(more))
+    return [
+        *above,
+        *_labelled("attention", [*shown, *more]),
+        *below,
+        *_labelled("changed", changed_lines(world, records, room)),
+        *_labelled("attention", rest),
+    ]
+
+
+def _users(world: World, cells: int) -> Line:
+    """Who has most cores over all queues, as many as there is room for."""
+    used: Counter[str] = Counter()
+    for (_, user), use in world.tally.users.items():
+        used[user] += use.cores
+    shown: list[Line] = []
+    room = cells
+    for user, cores in used.most_common():
+        text = f"{safe(user)} {cores:,}"
+        room -= width(text) + 3
+        if not cores or room < 0:
+            break
+        shown.append(((safe(user), "bold"), (f" {cores:,}", "")))
+    return joined(shown, " · ") if shown else (("nobody", "dim"),)
+
+
+def _cores(world: World, cells: int) -> list[Line]:
+    """Cores with a bar, and vnodes beside them; below them where the line is too short for both."""
+    vnodes = world.tally.vnodes
+    share = vnodes.used / vnodes.total if vnodes.total else 0.0
+    by_state = "".join(f" · {len(names):,} {safe(state)}" for state, names in sorted(vnodes.not_up.items()))
+    told = f"{vnodes.busy:,} busy · {vnodes.free:,} free{by_state}"
+    numbers, percent = f"cores   {vnodes.used:,} / {vnodes.total:,}  ", f"  {share:.0%}  "
+    beside = f"vnodes {told}"
+    room = cells - width(numbers) - width(percent) - width(beside)
+    fits = room >= _LEAST_BAR
+    bar_cells = max(_LEAST_BAR, min(_MOST_BAR, room if fits else cells - width(numbers) - width(percent)))
+    left: Line = ((numbers, "bold"), *share_bar(vnodes.used, vnodes.total, bar_cells), (percent, "bold"))
+    return [spread(left, ((beside, ""),), cells)] if fits else [left, (("vnodes  ", "bold"), (told, ""))]
+
+
+def _jobs(world: World, history: IdleHistory, cells: int) -> Line:
+    states = world.tally.states
+    waiting = states["Q"] + states["W"] + states["T"]
+    running = sum(states[state] for state in "RESU")
+    left: Line = ((f"jobs    R {running:,}  Q {waiting:,}  H {states['H']:,}", "bold"),)
+    if history.ratio is None or cells <= _NARROW:
+        return left
+    hours = history.hours
+    drawn = heights([hour.mean for hour in hours], max(hour.mean for hour in hours))
+    watched = "1 h" if len(hours) == 1 else f"{len(hours)} h"
+    return spread(left, ((f"idle, last {watched} ", ""), (drawn, "bar"), (f" {history.ratio:.1%}", "")), cells)
+
+
+def _queues(world: World, cells: int) -> list[Line]:
+    names = execution_queues(world)
+    placed = Widths[str]().place(queue_columns(world), names, cells)
+    return [header(placed, Sort()), *(row(placed, name) for name in names)]
+
+
+def _labelled(label: str, lines: list[Line]) -> list[Line]:
+    gap = " " * _LABEL
+    return [
+        ((f"{label:<{_LABEL}}" if index == 0 else gap, "title" if index == 0 else ""), *line)
+        for index, line in enumerate(lines)
+    ]
+
+
+def _pass(world: World) -> Line:
+    cost = f" {world.decision.cost_s:.2f} s" if world.decision else ""
+    return ((f"{clock_time(world.now_s, seconds=True)}{cost} · {in_short(world)}", ""),)

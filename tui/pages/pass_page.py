@@ -1,0 +1,179 @@
+"""One pass of the journal as lines: what was decided and why, where it was carried out, and what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tui.backends.journal import Part, Pass, Passes
+from tui.model.typed_attributes import short_id, some_of, vnodes_of
+from tui.text.durations import clock_time, day_and_time, short_span
+from tui.text.lines import Line, safe
+from tui.text.names import folded_names
+
+_MOST_LINES = 200
+_A_MINUTE_S = 60.0
+
+
+def pass_lines(entry: Pass, now_s: float) -> list[Line]:
+    """The whole pass, its most telling parts first."""
+    lines = [_cost(entry, now_s), *_modes(entry), _load(entry), ()]
+    started = set(entry.texts("started"))
+    for title, part in (
+        ("failed", [((safe(text), "bad"),) for text in entry.texts("failures")]),
+        ("notes", [((safe(text), "warn"),) for text in entry.texts("notes")]),
+        ("starts", [_start(part, entry, started) for part in entry.parts("starts")]),
+        ("preempts", [_preempt(part, entry) for part in entry.parts("preempts")]),
+        ("reserves", [_estimate(part, entry) for part in entry.parts("estimates")]),
+        ("moves promises", [_moved(part, entry) for part in entry.parts("moved")]),
+        ("leaves alone", [_wait(part) for part in entry.parts("waits")]),
+    ):
+        if part or title in ("starts", "preempts"):
+            shown: Sequence[Line] = part[:_MOST_LINES] or [(("nothing", "dim"),)]
+            more = [((f"and {len(part) - _MOST_LINES:,} more", "dim"),)] if len(part) > _MOST_LINES else []
+            lines += [((title, "title"),), *((("  ", ""), *line) for line in [*shown, *more]), ()]
+    return lines
+
+
+def _cost(entry: Pass, now_s: float) -> Line:
+    seconds = entry.table("seconds")
+    parts = [
+        f"{word} {seconds[name]:.2f} s"
+        for word, name in (("read", "read_s"), ("decided", "decide_s"), ("acted", "act_s"))
+        if isinstance(seconds.get(name), (int, float))
+    ]
+    ago = short_span(now_s - entry.time_s)
+    return (
+        (f"pass of {clock_time(entry.time_s, seconds=True)}", "bold"),
+        (f", {ago} ago: {' · '.join(parts)}", ""),
+    )
+
+
+def _modes(entry: Pass) -> list[Line]:
+    """One line for each queue that was not driven: how much of the plan was carried out there."""
+    lines: list[Line] = []
+    for queue, mode in sorted(entry.table("modes").items()):
+        if queue in entry.started_in:
+            words = f"{queue} was in {mode}: carried out"
+        elif queue in entry.preempted_in:
+            words = f"{queue} was in {mode}: only preemptions were carried out, PBS's scheduler starts jobs"
+        else:
+            words = f"{queue} was in {mode}: nothing of this was carried out"
+        lines.append(((safe(words), "dim"),))
+    return lines
+
+
+def _load(entry: Pass) -> Line:
+    counts = (f"{entry.number(name):,.0f} {word}" for name, word in (("running", "jobs ran"), ("waiting", "waited")))
+    put_off = entry.number("put_off")
+    later = f" · {put_off:,.0f} acts put off to the next pass" if put_off else ""
+    return ((f"{', '.join(counts)}, {entry.number('idle_cores'):,.0f} cores idle{later}", ""),)
+
+
+def _text(part: Part, name: str) -> str:
+    found = part.get(name)
+    return safe(found) if isinstance(found, str) else ""
+
+
+def _whole(part: Part, name: str) -> int:
+    found = part.get(name)
+    return int(found) if isinstance(found, (int, float)) else 0
+
+
+def _start(part: Part, entry: Pass, started: Collection[str]) -> Line:
+    return (
+        (short_id(_text(part, "job")), "good"),
+        (f" {_text(part, 'user')} {_whole(part, 'cores'):,}c on {some_of(vnodes_of(_text(part, 'exec_vnode')))}", ""),
+        (" backfilled" if part.get("backfilled") else "", "dim"),
+        (f" · {start_outcome(part, entry, started)}", "dim"),
+        (f" {_text(part, 'why')}" if part.get("why") else "", "dim"),
+    )
+
+
+def start_outcome(part: Part, entry: Pass, started: Collection[str]) -> str:
+    """What became of a start that a pass decided on."""
+    if part.get("queue") not in entry.started_in:
+        return "would have been started"
+    return "started" if part.get("job") in started else "not started (put off, or refused)"
+
+
+def _preempt(part: Part, entry: Pass) -> Line:
+    done = part.get("queue") in entry.preempted_in
+    return (
+        (short_id(_text(part, "job")), "warn"),
+        (f" {_text(part, 'user')} {_whole(part, 'cores'):,}c for {short_id(_text(part, 'beneficiary'))}", ""),
+        (f" · {'' if done else 'would have been '}{_text(part, 'why') or 'preempted'}", ""),
+    )
+
+
+def _estimate(part: Part, entry: Pass) -> Line:
+    return ((short_id(_text(part, "job")), "bold"), (f" {reserved_for(part, entry.time_s)}", ""))
+
+
+def _moved(part: Part, entry: Pass) -> Line:
+    return ((short_id(_text(part, "job")), "bold"), (f" {moved_for(part, entry.time_s)}", ""))
+
+
+def moved_for(part: Part, now_s: float) -> str:
+    """For which job a promise moved, from when and to when."""
+    was_s, at_s = part.get("was_s"), part.get("at_s")
+    was = day_and_time(was_s, now_s) if isinstance(was_s, (int, float)) else "?"
+    now = f"at {day_and_time(at_s, now_s)}" if isinstance(at_s, (int, float)) else "at no time yet"
+    if isinstance(was_s, (int, float)) and isinstance(at_s, (int, float)) and now == f"at {was}":
+        # Within one minute: the seconds tell them apart.
+        was, now = clock_time(was_s, seconds=True), f"at {clock_time(at_s, seconds=True)}"
+        was += ", less than a second" if now == f"at {was}" else ""
+    return f"{now}, promised {was} before, for {short_id(_text(part, 'beneficiary'))}"
+
+
+def reserved_for(part: Part, now_s: float) -> str:
+    """When a reserved job is to start, and what it was promised first."""
+    at_s, promised_s = part.get("at_s"), part.get("promised_s")
+    if not isinstance(at_s, (int, float)):
+        return "at no time that can be told"
+    told = f"at {day_and_time(at_s, now_s)}"
+    if isinstance(promised_s, (int, float)) and abs(promised_s - at_s) >= _A_MINUTE_S:
+        told += f"; first promised {clock_time(promised_s)}"
+    return told
+
+
+def _wait(part: Part) -> Line:
+    jobs, example = _whole(part, "jobs"), short_id(_text(part, "example"))
+    return (
+        (f"{jobs:,} jobs, such as {example}: " if jobs > 1 else f"{example}: ", "bold"),
+        (_text(part, "sentence"), ""),
+    )
+
+
+def would_have(passes: Passes) -> Line:
+    """What passes would have done where they only watched, by episode; nothing where all was carried out.
+
+    Counted by the hook since the mode was set, or else over the passes that are kept: a job that would be started in
+    twenty passes in a row is one episode.
+    """
+    last = passes.last
+    if last is None:
+        return ()
+    told = last.table("would")
+    if isinstance(told.get("since_s"), (int, float)):
+        starts, preempts, since_s = _whole(told, "starts"), _whole(told, "preempts"), float(told["since_s"])
+    else:
+        starts, preempts = _episodes(passes, "starts"), _episodes(passes, "preempts")
+        since_s = passes.entries[0].time_s
+    watching = [queue for queue in last.table("modes") if queue not in last.started_in]
+    if not watching or not starts + preempts:
+        return ()
+    return (
+        (f"since {day_and_time(since_s, last.time_s)} ", ""),
+        (f"{starts:,} job{'' if starts == 1 else 's'} would have been started, {preempts:,} preempted", "bold"),
+        (f" in {safe(folded_names(watching))}", ""),
+    )
+
+
+def _episodes(passes: Passes, kind: str) -> int:
+    count, before = 0, frozenset[str]()
+    for entry in passes.entries:
+        done_in = entry.started_in if kind == "starts" else entry.preempted_in
+        now = frozenset(str(part.get("job")) for part in entry.parts(kind) if part.get("queue") not in done_in)
+        count += len(now - before)
+        before = now
+    return count

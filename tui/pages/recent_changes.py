@@ -1,0 +1,58 @@
+"""The overview's account of what changed since the console was opened: jobs in numbers, everything else one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.audit.trail import Record
+from tui.model.server_changes import Event
+from tui.state.cluster_view import World
+from tui.text.durations import clock_time, day_and_time
+from tui.text.lines import Line, safe
+
+_LAG_S = 120.0
+
+
+def changed_lines(world: World, records: Sequence[Record], most: int) -> list[Line]:
+    """At most so many lines, the newest events first; ``records`` are the changes made by this user."""
+    watched = world.watched
+    counts = [
+        (watched.submitted, "submitted"),
+        (watched.started, "started"),
+        (watched.ended, "ended"),
+        (watched.preempted, "preempted"),
+        (watched.requeued, "requeued"),
+    ]
+    said = " · ".join(f"{count:,} {word}" for count, word in counts if count)
+    lines: list[Line] = [
+        (
+            (f"since {day_and_time(watched.since_s, world.now_s)}: ", ""),
+            (f"jobs {said}" if said else "no job came or went", ""),
+        )
+    ]
+    events = list(reversed(watched.events))
+    room = max(0, most - 1)
+    shown = events if len(events) <= room else events[: max(0, room - 1)]
+    lines += [_told(event, records) for event in shown]
+    if len(shown) < len(events):
+        lines.append(((f"and {len(events) - len(shown):,} changes before", "dim"),))
+    return lines
+
+
+def _told(event: Event, records: Sequence[Record]) -> Line:
+    who = _made_by(event, records)
+    return (
+        (f"{clock_time(event.time_s)} ", "dim"),
+        (safe(event.text), "bad" if event.bad else "bold"),
+        (f" by {safe(who)}" if who else "", ""),
+    )
+
+
+def _made_by(event: Event, records: Sequence[Record]) -> str:
+    """Whose command did it, as far as the audit file tells: one that names all of it, shortly before it was seen."""
+    for record in records:
+        if event.time_s - _LAG_S <= record.time_s <= event.time_s + 1 and all(
+            name in record.command for name in event.names
+        ):
+            return f"{record.user} from {record.origin}"
+    return ""

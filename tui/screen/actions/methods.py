@@ -1,0 +1,33 @@
+"""Which method does which action: the one that is named like it, of whichever group has it; verbs share one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from tui.actions import ACTIONS
+from tui.operations.verbs import BY_NAME
+from tui.screen.actions.operate import Acting
+from tui.screen.views.base import MOVES
+
+
+def methods_of(groups: Sequence[object]) -> Mapping[str, Callable[..., Any]]:
+    """The methods by action, for all actions but moves and the views' own. Raises LookupError where one has none.
+
+    A verb on jobs, vnodes or queues is done by the one group that does verbs.
+    """
+    methods: dict[str, Callable[..., Any]] = {}
+    for action in ACTIONS:
+        if action.name in MOVES or action.name.startswith("view-"):
+            continue
+        if action.name in BY_NAME:
+            (acting,) = (group for group in groups if isinstance(group, Acting))
+            methods[action.name] = partial(acting.do, BY_NAME[action.name])
+            continue
+        name = action.name.replace("-", "_")
+        found = [getattr(group, name) for group in groups if hasattr(group, name)]
+        if len(found) != 1:
+            raise LookupError(f"action {action.name}: {len(found)} methods do it, there has to be one")
+        methods[action.name] = found[0]
+    return methods

@@ -1,0 +1,76 @@
+"""Steering a simulated cluster: pause, one pass further, speed, another trace."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tui.actions import FASTEST, SLOWEST, SPEEDS, CommandError
+from tui.backends.base import SimulatedSource
+from tui.screen.actions.screen_api import Desk
+
+_SIZE = re.compile(r"[0-9]+[xX][0-9]+")
+
+
+class Steering:
+    """The actions of the group ``simulated``; on a real server none of them is available."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @property
+    def _simulation(self) -> SimulatedSource:
+        if self._desk.simulation is None:
+            raise CommandError("this server is real: its time cannot be steered")
+        return self._desk.simulation
+
+    def pause(self) -> None:
+        """Stop its time, or let it go on."""
+        simulation = self._simulation
+        if simulation.paused:
+            simulation.resume()
+        else:
+            simulation.pause()
+        self._desk.say(f"the simulated cluster {'stands still' if simulation.paused else 'goes on'}")
+        self._look()
+
+    def step(self) -> None:
+        """One pass further, and then pause."""
+        self._simulation.step()
+        self._desk.say("one pass further")
+        self._look()
+
+    def faster(self) -> None:
+        """The next higher speed."""
+        speed = self._simulation.speed
+        self._set_speed(next((higher for higher in SPEEDS if higher > speed), FASTEST))
+
+    def slower(self) -> None:
+        """The next lower speed."""
+        speed = self._simulation.speed
+        self._set_speed(next((lower for lower in reversed(SPEEDS) if lower < speed), SLOWEST))
+
+    def speed(self, argument: str) -> None:
+        """Set the speed."""
+        if not (argument.isascii() and argument.isdigit()) or not SLOWEST <= int(argument) <= FASTEST:
+            raise CommandError(f"speed {argument!r}: allowed is a whole number from {SLOWEST} to {FASTEST:,}")
+        self._set_speed(int(argument))
+
+    def load(self, argument: str) -> None:
+        """Begin again with the jobs of a trace."""
+        path, _, size = argument.rpartition(" ")
+        if not path or not _SIZE.fullmatch(size):
+            path, size = argument, ""
+        if not path:
+            raise CommandError("load: FILE, a trace in the Standard Workload Format, plain or gzipped")
+        self._desk.say(f"reading {path}")
+        self._desk.lookups.load(self._simulation, Path(path).expanduser(), size)
+
+    def _set_speed(self, speed: int) -> None:
+        self._simulation.set_speed(speed)
+        self._desk.say(f"speed ×{speed:,}: {speed:,} simulated seconds each second")
+        self._desk.tick()
+
+    def _look(self) -> None:
+        self._desk.poller.ask()
+        self._desk.tick()

@@ -1,0 +1,98 @@
+"""The console as a Textual application: colours and characters, the one screen, letting go of the source at the end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import RenderableType
+from textual.app import App
+from textual.events import Event, Key, Paste
+from textual.filter import LineFilter
+from textual.screen import Screen
+
+from tui.audit.log import Actor
+from tui.backends.base import SimulatedSource, Source
+from tui.config.site import Site
+from tui.screen.main_screen import MainScreen
+from tui.screen.terminal.keyboard import take_any_bytes
+from tui.screen.terminal.textual_fixes import narrowed
+from tui.screen.terminal.themes import DEFAULT, THEMES, Look
+from tui.screen.terminal.typed_ahead import TypedAhead
+from tui.screen.workers.user_files import KeptFiles
+
+NO_SITE = Site()
+NOT_KEPT = KeptFiles()
+
+
+class Console(App[None]):
+    """The console on one source."""
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = "Screen { background: $background; color: $foreground; } ModalScreen { background: $background 60%; }"
+
+    def __init__(
+        self,
+        source: Source,
+        audit_path: Path,
+        actor: Actor,
+        *,
+        simulation: SimulatedSource | None = None,
+        interval_s: float = 5.0,
+        ascii_only: bool | None = None,
+        theme: str = "",
+        site: Site = NO_SITE,
+        files: KeptFiles = NOT_KEPT,
+        clock: Callable[[], float] = time.time,
+        elapsed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._look = Look(self, without_colour="NO_COLOR" in os.environ)
+        take_any_bytes()
+        # With the terminal's own colours, Textual's filter for NO_COLOR takes colours away instead of greying them.
+        super().__init__(ansi_color=True if self._look.without_colour else None)
+        self._source = source
+        self._typed_ahead = TypedAhead(self, super().on_event)
+        for each in THEMES.values():
+            self.register_theme(each)
+        self.main = MainScreen(
+            source,
+            audit_path,
+            actor,
+            interval_s=interval_s,
+            simulation=simulation,
+            site=site,
+            look=self._look,
+            files=files,
+            clock=clock,
+            elapsed=elapsed,
+        )
+        liked = self.main.keeping.preferences
+        self._look.choose(theme or (liked.theme if liked.theme in THEMES else DEFAULT))
+        self._look.draw_in_ascii(bool(liked.ascii_only) if ascii_only is None else ascii_only)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line passes on its way to the terminal."""
+        return [*super().get_line_filters(), *self._look.filters]
+
+    def get_default_screen(self) -> MainScreen:
+        """The console's one screen."""
+        return self.main
+
+    async def on_event(self, event: Event) -> None:
+        """Textual's own, but that keys and pasted text take their turns."""
+        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            await self._typed_ahead.take(event)
+        else:
+            await super().on_event(event)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Textual's own, with less to write."""
+        super()._display(screen, narrowed(renderable))
+
+    def on_unmount(self) -> None:
+        """Let go of the source."""
+        self.main.poller.stop()
+        self.main.keeping.close()
+        self._source.close()

@@ -1,0 +1,263 @@
+"""The dialog about a deed: a value where one is needed, the exact commands, what they would do, then a yes.
+
+Nothing here changes anything: previews are asked for through a callback that runs elsewhere, and the dialog's result is
+the deed that somebody decided to do, or nothing. What it is done to was taken down before the dialog opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui.operations.change import ChangeError
+from tui.operations.operation import Deed
+from tui.operations.operation_lines import deed_lines
+from tui.operations.safeguards import is_confirmed
+from tui.screen.widgets.lines import Paper
+from tui.text.lines import Line, plain, safe, width, wrap
+
+_WIDEST = 100
+_FRAME_CELLS = 6
+_OTHER_LINES = 5
+"""What the dialog needs beside the lines about the deed: border, head, field, keys."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a dialog is about. ``prepare`` makes the deed of what was typed and raises :class:`ChangeError`.
+
+    ``wanted`` says what value is to be typed, empty where none is; ``choices`` are the values there are, where they
+    can be listed; ``given`` is looked at right away; ``label`` stands beside the field.
+    """
+
+    head: str
+    prepare: Callable[[str], Deed]
+    wanted: str = ""
+    choices: tuple[str, ...] = ()
+    given: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a deed is decided here: who foresees it, what has to be typed for it, why it cannot be done just now,
+    and what unlocks."""
+
+    foresee: Callable[[Deed], None]
+    asked_for: Callable[[Deed], str]
+    why_not: Callable[[], str]
+    unlock: Callable[[], None]
+
+
+class DeedDialog(ModalScreen["Deed | None"]):
+    """One question's dialog. It is typing a value, ready (``a``, ``e``, ``esc``), or confirming what was asked for."""
+
+    DEFAULT_CSS = """
+    DeedDialog { align: center middle; }
+    DeedDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
+                            border: round $warning; background: $surface; }
+    DeedDialog Horizontal { height: 1; }
+    DeedDialog Horizontal.hidden { display: none; }
+    DeedDialog Input { width: 1fr; max-width: 40; height: 1; border: none; padding: 0; background: $boost; }
+    DeedDialog Paper { height: auto; background: $surface; }
+    DeedDialog .head { height: 1; }
+    DeedDialog .foot { height: 1; }
+    """
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("a", "apply", show=False),
+        Binding("e", "edit", show=False),
+        Binding("u", "unlock", show=False),
+        Binding("up", "go(-1)", show=False),
+        Binding("down", "go(1)", show=False),
+        Binding("pageup", "go(-8)", show=False),
+        Binding("pagedown", "go(8)", show=False),
+    ]
+
+    def __init__(self, question: Question, rules: Rules) -> None:
+        super().__init__()
+        self._question, self._rules = question, rules
+        self._state = "typing"
+        self._value = question.given
+        self._asked = ""
+        self._shown: list[Line] = []
+        self.deed: Deed | None = None
+        self.head, self.told, self.foot = Paper(classes="head"), Paper(classes="told"), Paper(classes="foot")
+        self.label, self.entry = Paper(), Horizontal()
+        for paper in (self.head, self.label, self.told, self.foot):
+            paper.can_focus = False
+        self.field = Input(compact=True, select_on_focus=True)
+
+    def compose(self) -> ComposeResult:
+        """What it is about, the field and what it is for, what would happen, the keys."""
+        with Vertical():
+            yield self.head
+            with self.entry:
+                yield self.label
+                yield self.field
+            yield self.told
+            yield self.foot
+
+    def on_mount(self) -> None:
+        """Start with what was given, or with the field."""
+        self.head.show([((safe(self._question.head), "title"),)])
+        self._say([])
+        if self._question.given or not self._question.wanted:
+            self._look(self._question.given)
+        else:
+            self.action_edit()
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self._say(self._shown)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter: look at what the value would do, or confirm."""
+        event.stop()
+        if self._state == "confirming":
+            self._confirm(event.value)
+        else:
+            self._look(event.value)
+
+    # The value, and what it would do.
+
+    def _look(self, text: str) -> None:
+        self._value = text
+        try:
+            self.deed = self._question.prepare(text.strip())
+        except ChangeError as error:
+            self.deed = None
+            self._say([((safe(str(error)), "bad"),)])
+            self.action_edit()
+            return
+        self._be_ready()
+        self._say([*deed_lines(self.deed), (("working out what it would do", "dim"),)])
+        self._rules.foresee(self.deed)
+
+    def show_effects(self, deed: Deed, effects: list[Line]) -> None:
+        """Show what the deed would do; ignored where another value was typed meanwhile."""
+        if deed is self.deed:
+            self._say([*deed_lines(deed), *effects])
+
+    def _say(self, lines: list[Line]) -> None:
+        self._shown = lines
+        cells = max(20, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
+        wrapped: list[Line] = []
+        for line in lines:
+            if len(line) == 1 or width(plain(line)) > cells:
+                text, role = plain(line), line[0][1]
+                indent = " " * (len(text) - len(text.lstrip()))
+                wrapped += [((indent + part, role),) for part in wrap(text.lstrip(), cells - len(indent))]
+            else:
+                wrapped.append(line)
+        self.told.styles.height = max(1, min(len(wrapped), max(1, self.app.size.height - _OTHER_LINES)))
+        self.told.show(wrapped)
+        self.tell_keys()
+
+    # What the keys do.
+
+    def tell_keys(self) -> None:
+        """Say which keys do what now."""
+        leave: Line = (("esc", "key"), (" leave", ""))
+        if self._state == "confirming":
+            self.foot.show(
+                [((f"type {safe(self._asked)} and ", "warn"), ("enter", "key"), (" to do it   ", ""), *leave)]
+            )
+            return
+        if self._state == "typing":
+            choices = "  ".join(safe(choice) for choice in self._question.choices)
+            known: Line = ((f"   up and down: {choices}", "dim"),) if choices else ()
+            self.foot.show([(("enter", "key"), (" look   ", ""), *leave, *known)])
+            return
+        why_not = self._rules.why_not()
+        edit: Line = (("e", "key"), (" edit   ", "")) if self._question.wanted else ()
+        apply: Line = ((f"{why_not}   ", "warn"),) if why_not else (("a", "key"), (" apply   ", ""))
+        self.foot.show([(*apply, *edit, *leave)])
+
+    def action_edit(self) -> None:
+        """Type another value."""
+        if not self._question.wanted:
+            return
+        self.deed = None
+        self._state = "typing"
+        self._open_field(self._value, self._question.wanted, self._question.label)
+
+    def action_apply(self) -> None:
+        """Do what is shown, or ask for what has to be typed before."""
+        if self.deed is None or self._state != "ready":
+            return
+        if self._rules.why_not():
+            self.tell_keys()
+            return
+        self._asked = self._rules.asked_for(self.deed)
+        if not self._asked:
+            self.dismiss(self.deed)
+            return
+        self._state = "confirming"
+        # No hint in the field: it would look as if it had been typed already.
+        self._open_field("", "", "confirm")
+
+    def action_unlock(self) -> None:
+        """Unlock for a while."""
+        self._rules.unlock()
+        self.tell_keys()
+
+    def _confirm(self, text: str) -> None:
+        if self._rules.why_not():
+            self._be_ready()
+            self.tell_keys()
+        elif is_confirmed(self._asked, text):
+            self.dismiss(self.deed)
+        else:
+            self.field.value = ""
+            self.foot.show(
+                [
+                    (
+                        (f"typed {safe(text[:30])!r}, asked for is {safe(self._asked)!r}   ", "bad"),
+                        ("esc", "key"),
+                        (" leave", ""),
+                    )
+                ]
+            )
+
+    def action_go(self, steps: int) -> None:
+        """Another of the choices, while one is typed; else scroll."""
+        choices = self._question.choices
+        if self._state == "typing" and choices:
+            at = choices.index(self.field.value) + steps if self.field.value in choices else min(0, steps)
+            self.field.value = choices[at % len(choices)]
+            self.field.cursor_position = len(self.field.value)
+        else:
+            self.told.scroll_lines(steps)
+
+    def action_leave(self) -> None:
+        """Leave without a change."""
+        self.dismiss(None)
+
+    def _be_ready(self) -> None:
+        self._state = "ready"
+        self._label_field(self._question.label if self._question.wanted else "")
+        self.field.value = self._value
+        self.set_focus(None)
+
+    def _label_field(self, label: str) -> None:
+        """Show the field with its label; hide both where there is none."""
+        self.entry.set_class(not label, "hidden")
+        self.label.styles.width = width(label) + 2
+        self.label.show([((safe(label), "dim"),)])
+
+    def _open_field(self, value: str, wanted: str, label: str) -> None:
+        self._label_field(label)
+        self.field.placeholder = wanted
+        self.field.value = value
+        # At once: keys that were typed ahead belong to the field.
+        self.set_focus(self.field)
+        self.tell_keys()

@@ -1,0 +1,1 @@
+"""Themes, and what terminals need beyond Textual."""

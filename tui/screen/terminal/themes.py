@@ -1,0 +1,90 @@
+"""The colours of the console. They repeat what words and glyphs say, so each of them can be had without.
+
+``dark`` and ``light`` keep blue, orange and bluish green apart for all common kinds of colour blindness;
+``colour-blind`` is the palette of Okabe and Ito itself ("Color universal design", 2008), ``contrast`` black and white
+with few pure colours, ``none`` the terminal's own two colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.segment import Segment
+from textual.app import App
+from textual.color import Color
+from textual.filter import LineFilter, NoColor
+from textual.theme import BUILTIN_THEMES, Theme
+
+from tui.text.lines import to_ascii
+
+_PREFIX = "pbsteer-"
+_PARTS = (
+    "primary", "secondary", "warning", "error", "success", "accent",
+    "foreground", "background", "surface", "panel", "boost",
+)  # fmt: skip
+_PALETTES = {
+    "dark": "#56B4E9 #4C93C7 #E69F00 #F0703C #5CC8A8 #F0E442 #D8DEE4 #101418 #182028 #202A34 #2A3642",
+    "light": "#005A92 #0072B2 #9A5B00 #B33C00 #00694D #7A4B73 #1B2127 #FBFBF8 #F0F0EA #E6E6DE #DADAD0",
+    "colour-blind": "#56B4E9 #0072B2 #E69F00 #D55E00 #009E73 #F0E442 #E8E8E8 #000000 #101010 #1C1C1C #282828",
+    "contrast": "#00FFFF #FFFFFF #FFFF00 #FF6060 #00FF00 #FFFF00 #FFFFFF #000000 #000000 #000000 #303030",
+    "none": " ".join(["ansi_default"] * len(_PARTS)),
+}
+_MUTED = {
+    "dark": "#8A97A3",
+    "light": "#5B656E",
+    "colour-blind": "#9A9A9A",
+    "contrast": "#D0D0D0",
+    "none": "ansi_default",
+}
+DEFAULT, NONE = "dark", "none"
+
+
+def _theme(name: str) -> Theme:
+    colours = dict(zip(_PARTS, _PALETTES[name].split()))
+    variables = {"text-muted": _MUTED[name]}
+    if name == NONE:
+        # Without colours only the video attribute tells where the cursor is.
+        variables = {**BUILTIN_THEMES["ansi-dark"].variables, **variables, "input-cursor-text-style": "reverse"}
+    return Theme(name=_PREFIX + name, dark=name != "light", ansi=name == NONE, variables=variables, **colours)  # type: ignore[arg-type]
+
+
+THEMES: Mapping[str, Theme] = {name: _theme(name) for name in _PALETTES}
+"""The themes by the name that a user chooses them by."""
+
+
+class Ascii(LineFilter):
+    """What is on its way to the terminal in ASCII alone, each character as wide as it was."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Replace what is not ASCII."""
+        return [Segment(to_ascii(text), style, control) for text, style, control in segments]
+
+
+class Look:
+    """How one console looks: its theme, without colour where the environment wants none, and its characters."""
+
+    def __init__(self, app: App[None], *, without_colour: bool) -> None:
+        self._app = app
+        self.without_colour = without_colour
+        self._no_colour, self._ascii = NoColor(enabled=without_colour), Ascii(enabled=False)
+
+    @property
+    def filters(self) -> list[LineFilter]:
+        """What every line passes on its way to the terminal, after Textual's own."""
+        return [each for each in (self._no_colour, self._ascii) if each.enabled]
+
+    def choose(self, name: str) -> None:
+        """Show a theme; where the environment wants no colour, it is always the one that has none."""
+        name = NONE if self.without_colour else name
+        self._no_colour.enabled = name == NONE
+        self._app.theme = THEMES[name].name
+
+    def draw_in_ascii(self, ascii_only: bool) -> None:
+        """Draw with ASCII characters alone, or with all that there are."""
+        self._ascii.enabled = ascii_only
+        if not self._app.is_running:
+            return
+        for screen in self._app.screen_stack:
+            for widget in screen.query("*"):
+                widget.notify_style_update()
+                widget.refresh()

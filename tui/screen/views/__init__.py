@@ -1,0 +1,1 @@
+"""The views, and the way back and forth between them."""

@@ -1,0 +1,31 @@
+"""The views that there are, each made once for a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui.screen.views.audit import AuditView
+from tui.screen.views.base import View
+from tui.screen.views.jobs import JobsView
+from tui.screen.views.pages import JobView, OverviewView, PlanView
+from tui.screen.views.queues import QueuesView
+from tui.screen.views.quotas import QuotasView
+from tui.screen.views.vnodes import OccupancyView, VnodesView
+
+_KINDS: tuple[type[View], ...] = (
+    OverviewView,
+    QueuesView,
+    VnodesView,
+    OccupancyView,
+    JobsView,
+    QuotasView,
+    PlanView,
+    AuditView,
+    JobView,
+)
+
+
+def make_views() -> Mapping[str, View]:
+    """New views by their names."""
+    views = [kind() for kind in _KINDS]
+    return {view.view_name: view for view in views}

@@ -1,0 +1,148 @@
+"""The views that are pages of lines: the overview, the plan of this pass and of those before, and one job."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+
+from tui.backends.journal import Pass
+from tui.model.typed_attributes import short_id
+from tui.pages.job_page import JobDetail, job_lines
+from tui.pages.overview import overview_lines
+from tui.pages.pass_page import pass_lines
+from tui.pages.plan_page import plan_lines
+from tui.screen.views.base import FAR, Shown, View
+from tui.screen.views.navigation import Place
+from tui.screen.widgets.lines import LineView, Paper
+from tui.text.lines import Line, safe, wrapped
+
+
+class PageView(View):
+    """Lines made from the world."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paper = Paper(classes="body")
+
+    def compose(self) -> ComposeResult:
+        """The title and the lines."""
+        yield self.title_line
+        yield self.paper
+
+    @property
+    def body(self) -> LineView:
+        """The lines."""
+        return self.paper
+
+    def heading(self) -> str:
+        """The title."""
+        return self.view_name
+
+    def lines(self, shown: Shown, cells: int) -> list[Line]:
+        """The lines for a width."""
+        raise NotImplementedError
+
+    def repaint(self) -> None:
+        """Make the lines again."""
+        if self.shown is not None:
+            self.title(((self.heading(), "title"),))
+            lines = self.lines(self.shown, max(20, self.size.width - 2))
+            self.paper.show([((" ", ""), *line) for line in lines])
+
+
+class OverviewView(PageView):
+    """Is it well, and what needs somebody?"""
+
+    view_name = "overview"
+
+    def lines(self, shown: Shown, cells: int) -> list[Line]:
+        """The overview."""
+        height = max(1, self.size.height - 1)
+        return overview_lines(shown.world, shown.history, cells, shown.trail, height)
+
+
+class PlanView(PageView):
+    """What this pass would do, and what the last ones did; left and right go back and forth in time."""
+
+    view_name = "plan"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._time_s: float | None = None
+
+    def move(self, name: str) -> None:
+        """Left is the pass before, right the one after; the newest is what would be decided now."""
+        if name not in ("left", "right"):
+            super().move(name)
+            return
+        entries = self.shown.world.passes.entries if self.shown is not None else ()
+        index = self._index(entries) + (-1 if name == "left" else 1)
+        self._time_s = entries[max(0, index)].time_s if entries and index < len(entries) else None
+        self.body.scroll_lines(-FAR)
+        self.repaint()
+
+    def _index(self, entries: Sequence[Pass]) -> int:
+        """Which pass is shown: the first that is not before the time chosen, or one past the last for now."""
+        if self._time_s is None:
+            return len(entries)
+        return bisect_left([entry.time_s for entry in entries], self._time_s)
+
+    def heading(self) -> str:
+        """Which pass, and how to come to the others."""
+        entries = self.shown.world.passes.entries if self.shown is not None else ()
+        back = len(entries) - self._index(entries)
+        if back > 0:
+            return f"plan · {back:,} of {len(entries):,} passes back, ← before → after"
+        return "plan · this pass" + (", ← the last ones" if entries else "")
+
+    def lines(self, shown: Shown, cells: int) -> list[Line]:
+        """The plan, or a pass of the journal."""
+        entries = shown.world.passes.entries
+        index = self._index(entries)
+        if index < len(entries):
+            return wrapped(pass_lines(entries[index], shown.world.now_s), cells)
+        return wrapped(plan_lines(shown.world), cells)
+
+
+class JobView(PageView):
+    """One job: why does it wait?"""
+
+    view_name = "job"
+    kind = "job"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.job_id = ""
+        self._detail: JobDetail | None = None
+
+    @property
+    def place(self) -> Place:
+        """The job."""
+        return Place(self.view_name, subject=self.job_id)
+
+    def resume(self, place: Place) -> None:
+        """Show another job."""
+        if place.subject != self.job_id:
+            self.job_id, self._detail = place.subject, None
+            self.body.scroll_lines(-FAR)
+
+    def tell(self, detail: JobDetail) -> None:
+        """What was looked up; of another job it is of no use any more."""
+        if detail.job_id == self.job_id:
+            self._detail = detail
+            self.repaint()
+
+    def heading(self) -> str:
+        """The title."""
+        return f"job {safe(short_id(self.job_id))}"
+
+    def lines(self, shown: Shown, cells: int) -> list[Line]:
+        """The job."""
+        return job_lines(shown.world, self.job_id, cells, self._detail)
+
+    @property
+    def cursor_name(self) -> str | None:
+        """The job's id."""
+        return self.job_id or None

@@ -1,0 +1,151 @@
+"""The vnodes view as a table, and as a grid of how full they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.widget import Widget
+
+from tui.screen.views.base import View, lines_of
+from tui.screen.views.tables import TableView
+from tui.screen.widgets.grid import GridView
+from tui.screen.widgets.lines import LineView, Paper
+from tui.state.cluster_view import World
+from tui.tables.attribute_columns import AttributesOf
+from tui.tables.columns import Column
+from tui.tables.filters import Value
+from tui.tables.occupancy_grid import legend, told, told_more
+from tui.tables.occupants import Occupants, occupants
+from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
+from tui.tables.vnode_ranks import MODES, Ranks, rank
+from tui.text.lines import Line, wrapped
+
+_AROUND = 5
+"""The cells of the grid's title that are neither its heading nor its legend."""
+_ROOMY = 18
+"""From how many lines on more of them are about the cursor."""
+_TOLD, _TOLD_AT_LENGTH = 3, 5
+"""How many lines are about the cursor."""
+
+
+class VnodesView(TableView[str]):
+    """Vnodes by name."""
+
+    view_name = "vnodes"
+    nothing = "the server has no vnodes"
+    kind = "vnode"
+
+    def keys(self, world: World) -> Sequence[str]:
+        """Names, numbers in them in order."""
+        return world.vnode_names
+
+    def columns(self, world: World) -> list[Column[str]]:
+        """The vnodes' columns."""
+        return vnode_columns(world)
+
+    def more_fields(self, world: World) -> Mapping[str, Callable[[str], Value]]:
+        """What is known of the jobs there."""
+        return vnode_fields_also(world)
+
+    def attributes(self, world: World) -> AttributesOf[str]:
+        """PBS's attributes of a vnode."""
+        return world.picture.vnodes.get
+
+
+class OccupancyView(View):
+    """The grid, with what is under the cursor told below it, and its rank for the mode that was chosen."""
+
+    view_name = "grid"
+    kind = "vnode"
+    DEFAULT_CSS = f"""
+    OccupancyView > .told {{ height: {_TOLD}; }}
+    OccupancyView.roomy > .told {{ height: {_TOLD_AT_LENGTH}; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grid_view = GridView(classes="body")
+        self.told = Paper(classes="told")
+        self.mode = MODES[0]
+        self.by_user = False
+        self._who: Occupants | None = None
+        self._ranks: Ranks | None = None
+
+    def compose(self) -> ComposeResult:
+        """Title, grid, and the line about the cursor."""
+        yield self.title_line
+        yield self.grid_view
+        yield self.told
+
+    @property
+    def body(self) -> LineView:
+        """The grid."""
+        return self.grid_view
+
+    def on_resize(self) -> None:
+        """Tell at length where there is room."""
+        self.set_class(self.size.height >= _ROOMY, "roomy")
+
+    def repaint(self) -> None:
+        """Show the grid and what the cursor is on."""
+        if self.shown is None:
+            return
+        world = self.shown.world
+        self._who = who = occupants(world) if self.by_user else None
+        self.grid_view.room = self._room()
+        self.grid_view.show(world, who)
+        self._ranks = rank(world, self.mode)
+        heading = f"grid · {len(world.picture.vnodes):,} vnodes"
+        meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, who)
+        self.title(((heading, "title"), (f" · {meant}", "")))
+        self.tell()
+
+    def _room(self) -> Size:
+        """What the grid gets of the room that all views share. A key may come before the screen has given it: it acts
+        on the cell that is about to be shown."""
+        whole = self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
+        about = _TOLD_AT_LENGTH if whole.height >= _ROOMY else _TOLD
+        return Size(whole.width, max(1, whole.height - 1 - about))
+
+    def tell(self) -> None:
+        """Say what the cursor is on."""
+        cell = self.grid_view.cell
+        if self.shown is not None and cell is not None:
+            who = self._who.told(cell.vnodes) if self._who is not None else ""
+            more = who or told_more(self.shown.world, cell, self._ranks)
+            lines: list[Line] = [((f" {told(self.shown.world, cell)}", "bold"),), ((f" {more}", ""),)]
+            self.told.show(wrapped(lines, self.size.width))
+
+    def turn_users(self) -> bool:
+        """Show who has most of each vnode, or again how full it is; gives which."""
+        self.by_user = not self.by_user
+        self.repaint()
+        return self.by_user
+
+    def rank_by(self, mode: str) -> None:
+        """Rank the vnodes by another mode."""
+        self.mode = mode
+        self.repaint()
+
+    def on_grid_view_moved(self) -> None:
+        """The cursor is elsewhere."""
+        self.tell()
+
+    def move(self, name: str) -> None:
+        """Move the cursor by cells, rows and pages."""
+        columns = {"left": -1, "right": 1}
+        self.grid_view.move(lines_of(name, self.grid_view.page), columns.get(name, 0))
+
+    @property
+    def cursor_name(self) -> str | None:
+        """The first vnode under the cursor."""
+        cell = self.grid_view.cell
+        return cell.vnodes[0] if cell else None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """All vnodes of the cell under the cursor."""
+        cell = self.grid_view.cell
+        return tuple(cell.vnodes) if cell else ()

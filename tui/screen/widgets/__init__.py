@@ -1,0 +1,1 @@
+"""Widgets that repaint only what changed."""

@@ -1,0 +1,256 @@
+"""The one line for typing: ``:`` commands with completion, ``/`` filters; escape leaves it, enter hands it on.
+
+What could follow is shown behind the cursor and beside the field; a line that cannot be understood is marked where it
+goes wrong, and enter does not take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.highlighter import Highlighter
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+from tui.screen.widgets.lines import Paper
+from tui.text.lines import Line, safe
+
+_MOST_SHOWN = 8
+
+
+class Complaint(NamedTuple):
+    """What is wrong with a line, and from where to where."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Typing(NamedTuple):
+    """What is typed for: ``complete`` gives the lines that a beginning could become, ``watch`` sees each beginning and
+    says what is wrong with it, ``enter`` takes the whole line, ``before`` has the lines typed earlier."""
+
+    complete: Callable[[str], list[str]]
+    enter: Callable[[str], None]
+    watch: Callable[[str], Complaint | None] = lambda _: None
+    before: Sequence[str] = ()
+
+
+class _Wrong(Highlighter):
+    """Marks the part of the line that cannot be understood; underlined, since not every screen has colours."""
+
+    def __init__(self) -> None:
+        self.start = self.end = 0
+
+    def highlight(self, text: Text) -> None:
+        """Mark it."""
+        if self.end > self.start:
+            text.stylize("bold underline", self.start, self.end)
+
+
+class _Following(Suggester):
+    """The first line that could follow, behind the cursor."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self.complete: Callable[[str], list[str]] = lambda _: []
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The first candidate that goes on from what was typed."""
+        return next((line for line in self.complete(value) if line.startswith(value) and line != value), None)
+
+
+class PromptInput(Input):
+    """The field of a prompt."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("tab", "complete", show=False),
+        Binding("up", "earlier", show=False),
+        Binding("down", "later", show=False),
+    ]
+
+    class Left(Message):
+        """Escape was pressed."""
+
+    class Asked(Message):
+        """Tab was pressed."""
+
+    class Recalled(Message):
+        """An earlier line was asked for (``steps`` below zero), or a later one."""
+
+        def __init__(self, steps: int) -> None:
+            super().__init__()
+            self.steps = steps
+
+    def action_leave(self) -> None:
+        """Leave without doing anything."""
+        self.post_message(self.Left())
+
+    def action_complete(self) -> None:
+        """Complete what was typed."""
+        self.post_message(self.Asked())
+
+    def action_earlier(self) -> None:
+        """The line before."""
+        self.post_message(self.Recalled(-1))
+
+    def action_later(self) -> None:
+        """The line after."""
+        self.post_message(self.Recalled(1))
+
+
+class Prompt(Horizontal):
+    """A prefix (``:`` or ``/``), a field, and the completions that are possible or what is to be said of the line."""
+
+    DEFAULT_CSS = """
+    Prompt { height: 1; display: none; }
+    Prompt.open { display: block; }
+    Prompt > .prefix { width: 2; }
+    Prompt > PromptInput { width: 3fr; height: 1; border: none; padding: 0; background: $background; }
+    Prompt > PromptInput > .input--suggestion { color: $text-muted; text-style: dim; }
+    Prompt > .beside { width: 2fr; }
+    """
+
+    class Entered(Message):
+        """A line was typed to its end. ``text`` is without the prefix."""
+
+        def __init__(self, prefix: str, text: str) -> None:
+            super().__init__()
+            self.prefix, self.text = prefix, text
+
+    class Closed(Message):
+        """The prompt was left."""
+
+    class Wrong(Message):
+        """Enter was pressed on a line that cannot be understood."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wrong, self._following = _Wrong(), _Following()
+        self.field = PromptInput(
+            compact=True, select_on_focus=False, highlighter=self._wrong, suggester=self._following
+        )
+        self.prefix = ":"
+        self._prefix_line = Paper(classes="prefix")
+        self._beside = Paper(classes="beside")
+        self.typing = Typing(lambda _: [], lambda _: None)
+        self._recalled = 0
+        self._typed = ""
+        self._recalled_line: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """Prefix, field, and what is beside it."""
+        self._prefix_line.can_focus = False
+        self._beside.can_focus = False
+        self.field.can_focus = False
+        yield self._prefix_line
+        yield self.field
+        yield self._beside
+
+    @property
+    def is_open(self) -> bool:
+        """True while something is being typed."""
+        return self.has_class("open")
+
+    def open(self, prefix: str, text: str, typing: Typing) -> None:
+        """Start typing after a prefix."""
+        self.prefix, self.typing = prefix, typing
+        self._following.complete = typing.complete
+        self._recalled, self._typed = 0, text
+        self.add_class("open")
+        self._prefix_line.show([((f" {prefix}", "key"),)])
+        self._beside.show([])
+        self.field.can_focus = True
+        self._put(text)
+        # At once: keys that were typed ahead belong to the field.
+        self.screen.set_focus(self.field)
+
+    def close(self) -> None:
+        """Stop typing."""
+        self.remove_class("open")
+        self.field.can_focus = False
+        self.post_message(self.Closed())
+
+    def tell(self, text: str, of: str) -> None:
+        """Say something of the line, as long as it is still the one that is typed."""
+        if self.is_open and self.field.value == of and not self._wrong.end:
+            self._beside.show([((safe(text), "bold"), *self._candidates(of, before="   "))])
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter: hand the line on, if it can be understood."""
+        event.stop()
+        text = event.value.strip()
+        complaint = self._watch(event.value) if text else None
+        if complaint is not None:
+            self.post_message(self.Wrong(complaint.text))
+            return
+        self.close()
+        self.post_message(self.Entered(self.prefix, text))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what could follow, or what is wrong."""
+        event.stop()
+        if not self.is_open:
+            return
+        if event.value != self._recalled_line:
+            self._recalled, self._typed = 0, event.value
+        self._watch(event.value)
+
+    def _watch(self, text: str) -> Complaint | None:
+        complaint = self.typing.watch(text)
+        self._wrong.start, self._wrong.end = (complaint.start, complaint.end) if complaint else (0, 0)
+        self._beside.show([((safe(complaint.text), "bad"),) if complaint else self._candidates(text)])
+        self.field.refresh()
+        return complaint
+
+    def on_prompt_input_left(self, event: PromptInput.Left) -> None:
+        """Escape."""
+        event.stop()
+        self.close()
+
+    def on_prompt_input_asked(self, event: PromptInput.Asked) -> None:
+        """Tab: take what all candidates share, or the only one."""
+        event.stop()
+        found = self.typing.complete(self.field.value)
+        if found:
+            shared = found[0] if len(found) == 1 else _shared_beginning(found)
+            self._put(shared if len(shared) > len(self.field.value) else self.field.value)
+
+    def on_prompt_input_recalled(self, event: PromptInput.Recalled) -> None:
+        """Up and down: the lines typed before that begin with what is typed now."""
+        event.stop()
+        lines = [line for line in self.typing.before if line.startswith(self._typed)]
+        recalled = max(-len(lines), min(0, self._recalled + event.steps))
+        if recalled != self._recalled:
+            self._recalled = recalled
+            self._recalled_line = lines[recalled] if recalled else self._typed
+            self._put(self._recalled_line)
+
+    def _put(self, text: str) -> None:
+        self.field.value = text
+        self.field.cursor_position = len(text)
+
+    def _candidates(self, text: str, before: str = "") -> Line:
+        found = self.typing.complete(text)
+        last = [safe(line.rpartition(" ")[2]) for line in found[:_MOST_SHOWN]]
+        more = f"  and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+        return ((before + "  ".join(last) + more, "dim"),) if last else ()
+
+
+def _shared_beginning(lines: list[str]) -> str:
+    shortest = min(lines, key=len)
+    for index, character in enumerate(shortest):
+        if any(line[index] != character for line in lines):
+            return shortest[:index]
+    return shortest

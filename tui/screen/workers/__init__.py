@@ -1,0 +1,1 @@
+"""The threads behind the screen, and the messages that they post."""

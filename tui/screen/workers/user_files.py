@@ -1,0 +1,82 @@
+"""What a console keeps for its user from session to session: preferences, and the lines typed before.
+
+The screen never waits for a disk: a change counts at once here and is written afterwards in a thread, one after
+another, to what the file says by then. What cannot be kept is told, and lasts as long as the console.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from tui.config.xdg import config_folder, state_folder
+from tui.user import preferences
+from tui.user import typed_lines as typed
+from tui.user.kept_file import KeptFile
+from tui.user.preferences import Preferences, problem_of, read_preferences
+from tui.user.typed_lines import Typed
+
+_GRACE_S = 3.0
+
+
+class KeptFiles(NamedTuple):
+    """The files of one user; by default nothing is kept."""
+
+    preferences: KeptFile = KeptFile(None)
+    typed: KeptFile = KeptFile(None)
+
+
+def kept_files(environment: Mapping[str, str]) -> KeptFiles:
+    """The user's files, whether they are there or not."""
+    return KeptFiles(
+        KeptFile(config_folder(environment) / preferences.FILE), KeptFile(state_folder(environment) / typed.FILE)
+    )
+
+
+class Keeping:
+    """The preferences and typed lines of one console. ``problem`` says why a file could not be used, empty where both
+    could; ``complain`` is called from a thread with a sentence where something could not be written."""
+
+    def __init__(self, files: KeptFiles, complain: Callable[[str], None]) -> None:
+        self._files, self._complain = files, complain
+        self.preferences, self.problem = read_preferences(files.preferences)
+        lines = files.typed.read()
+        self.typed = Typed.from_data(lines.data)
+        self.problem = self.problem or lines.problem
+        self._work: SimpleQueue[Callable[[], str] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._told = ""
+
+    def prefer(self, change: Callable[[Preferences], Preferences]) -> None:
+        """Change the preferences, here and in the file."""
+        self.preferences = change(self.preferences)
+        file = self._files.preferences
+        self._write(lambda: file.change(lambda data: change(Preferences.from_data(data)).to_data(), problem_of))
+
+    def remember(self, prefix: str, text: str) -> None:
+        """Remember a line that was typed."""
+        self.typed = self.typed.with_line(prefix, text)
+        file = self._files.typed
+        self._write(lambda: file.change(lambda data: Typed.from_data(data).with_line(prefix, text).to_data()))
+
+    def close(self) -> None:
+        """Wait a little for what is still to be written."""
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread.join(_GRACE_S)
+            self._thread = None
+
+    def _write(self, work: Callable[[], str]) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="keeping", daemon=True)
+            self._thread.start()
+        self._work.put(work)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            problem = work()
+            if problem and problem != self._told:
+                self._told = problem
+                self._complain(problem)

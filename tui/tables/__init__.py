@@ -1,0 +1,1 @@
+"""The columns, filters and layout of the tables, export, and the grid of vnodes."""

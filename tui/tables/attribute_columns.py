@@ -1,0 +1,83 @@
+"""Columns and filter fields for whatever else PBS shows of an object, by PBS's own name of the attribute.
+
+``Resource_List.ngpus`` of a job, ``resources_available.host`` of a vnode: what was read from the server can be shown,
+sorted by, filtered on and exported. Amounts are counted in one unit, whatever the text: sizes in KiB, durations in
+seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from policy.model.units import UnitError, parse_duration_s, parse_size_kib
+from tui.model.attribute_types import typed
+from tui.model.typed_attributes import Attributes
+from tui.tables.columns import Column
+from tui.tables.filters import Value
+from tui.text.lines import safe
+
+Key = TypeVar("Key")
+AttributesOf = Callable[[Key], "Attributes | None"]
+"""An object's attributes by its key; None where it is not there."""
+
+_CELLS, _MOST_CELLS = 12, 32
+_LOOKED_AT = 500
+
+
+def value_of(text: str | None) -> Value:
+    """What an attribute says: a number, a size in KiB, a duration in seconds, else its text; None without one."""
+    if text is None:
+        return None
+    if text.isascii() and text[:1].isdigit():
+        if text.isdigit():
+            return int(text)
+        with contextlib.suppress(UnitError):
+            return parse_size_kib(text)
+        with contextlib.suppress(UnitError):
+            return parse_duration_s(text)
+    return text
+
+
+def attribute_column(name: str, attributes_of: AttributesOf[Key], resources: Mapping[str, Attributes]) -> Column[Key]:
+    """A column over one attribute: its cell is PBS's text, and as data it has the attribute's type. ``resources`` are
+    the server's, which say their types."""
+
+    def text(key: Key) -> str | None:
+        return (attributes_of(key) or {}).get(name)
+
+    return Column(
+        name,
+        safe(name),
+        _CELLS,
+        lambda key: value_of(text(key)),
+        lambda key: ((safe(text(key) or "-"), ""),),
+        rank=1,
+        most=_MOST_CELLS,
+        told=lambda key: typed(name, text(key), resources),
+    )
+
+
+def attribute_names(keys: Iterable[Key], attributes_of: AttributesOf[Key]) -> list[str]:
+    """The attributes that there are, in order, by a look at the first objects: enough to offer, not to refuse."""
+    names: dict[str, None] = {}
+    for key in islice(keys, _LOOKED_AT):
+        names.update(dict.fromkeys(attributes_of(key) or ()))
+    return sorted(names)
+
+
+def find_attribute(wanted: str, keys: Sequence[Key], attributes_of: AttributesOf[Key]) -> str | None:
+    """PBS's spelling of an attribute that some object has, whatever the case it was typed in; None without one."""
+    lowered = wanted.lower()
+    seen: set[str] = set()
+    for key in keys:
+        attributes = attributes_of(key) or {}
+        if wanted in attributes:
+            return wanted
+        for name in attributes.keys() - seen:
+            if name.lower() == lowered:
+                return name
+            seen.add(name)
+    return None

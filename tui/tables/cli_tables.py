@@ -1,0 +1,130 @@
+"""The tables that a command line can print: their rows, columns and fields, the same as in the console's views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from policy.model.limits import EntityKey
+from tui.model.typed_attributes import Attributes
+from tui.state.cluster_view import World, execution_queues
+from tui.state.quota_scope import quota_scopes
+from tui.tables.attribute_columns import AttributesOf, attribute_column, find_attribute
+from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
+from tui.tables.filters import Value, parse_filter
+from tui.tables.job_columns import job_columns, job_fields_also
+from tui.tables.queue_columns import queue_columns
+from tui.tables.quota_columns import quota_columns, quota_rows
+from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
+from tui.text.lines import safe
+
+Key = TypeVar("Key")
+QuotaKey = tuple[str, EntityKey]
+"""A queue and one of its entities."""
+
+
+class Listing(NamedTuple, Generic[Key]):
+    """A table of one world: all keys in their own order, columns, more fields of the filter, attributes, and the
+    server's resources."""
+
+    keys: Sequence[Key]
+    columns: list[Column[Key]]
+    also: Mapping[str, Callable[[Key], Value]]
+    attributes_of: AttributesOf[Key] | None
+    resources: Mapping[str, Attributes]
+
+    def column(self, name: str) -> Column[Key]:
+        """A column by name, or one over PBS's attribute of that name. Raises ValueError naming what there is."""
+        found = next((column for column in self.columns if column.name == name), None)
+        if found is not None:
+            return found
+        spelled = find_attribute(name, self.keys, self.attributes_of) if self.attributes_of else None
+        if spelled and self.attributes_of:
+            return attribute_column(spelled, self.attributes_of, self.resources)
+        also = ", and PBS's attributes" if self.attributes_of else ""
+        raise ValueError(f"no column {name!r}; there are {', '.join(column.name for column in self.columns)}{also}")
+
+    def usual_names(self) -> list[str]:
+        """The columns that are printed where none are named."""
+        return usual(self.columns)
+
+    def chosen(self, names: Sequence[str]) -> list[Column[Key]]:
+        """The columns by name. Raises ValueError."""
+        found = [self.column(name) for name in names]
+        return chosen(found, [column.name for column in found])
+
+    def arranged(self, filter_text: str, sort: Sort) -> Sequence[Key]:
+        """The keys that pass a filter, sorted. Raises :class:`tui.tables.filters.FilterError`, or ValueError."""
+
+        def more(name: str) -> Callable[[Key], Value] | None:
+            try:
+                return self.column(name).value
+            except ValueError:
+                return None
+
+        known = {**self.also, **fields(self.columns)}
+        wanted = parse_filter(filter_text, known, more, numbers(self.columns)) if filter_text else None
+        by = [self.column(sort.column)] if sort.column else []
+        return arrange(self.keys, by, wanted, sort._replace(column=by[0].name) if by else Sort())
+
+
+def jobs(world: World) -> Listing[str]:
+    """Jobs and arrays: what runs, what waits in the order of the plan's turns, what is held."""
+    return Listing(world.job_ids, job_columns(world), job_fields_also(world), world.job, world.picture.resources)
+
+
+def vnodes(world: World) -> Listing[str]:
+    """Vnodes by name."""
+    seen = world.picture
+    return Listing(world.vnode_names, vnode_columns(world), vnode_fields_also(world), seen.vnodes.get, seen.resources)
+
+
+def queues(world: World) -> Listing[str]:
+    """Execution queues, those with most jobs first."""
+    seen = world.picture
+    return Listing(execution_queues(world), queue_columns(world), {}, seen.queues.get, seen.resources)
+
+
+def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]:
+    """Users, groups and projects of one queue, or of every queue, most over quota first; bars for so many cells."""
+    rows = {name: quota_rows(world, name) for name in ([queue] if queue else quota_scopes(world))}
+    by_queue = {name: {c.name: c for c in quota_columns(rows[name], cells)} for name in rows}
+    columns: list[Column[QuotaKey]] = [
+        Column("queue", "queue", 10, lambda key: key[0], lambda k: ((safe(k[0]), ""),), most=32, names=True)
+    ]
+    for column in next(iter(by_queue.values()), {}).values():
+        columns.append(_over_queues(column, by_queue))
+    keys = [(name, entity) for name in rows for entity in rows[name]]
+    return Listing(keys, columns, {}, None, {})
+
+
+def _over_queues(
+    column: Column[EntityKey], by_queue: Mapping[str, Mapping[str, Column[EntityKey]]]
+) -> Column[QuotaKey]:
+    """The column of whichever queue a key is in."""
+    name = column.name
+
+    def own(key: QuotaKey) -> Column[EntityKey]:
+        return by_queue[key[0]][name]
+
+    def told(key: QuotaKey) -> Value:
+        return (own(key).told or own(key).value)(key[1])
+
+    return Column(
+        name,
+        "" if column.drawn else column.title,
+        column.cells,
+        lambda key: own(key).value(key[1]),
+        lambda key: own(key).show(key[1]),
+        column.align,
+        column.rank,
+        column.most,
+        told=told,
+        asked=(lambda key: (own(key).asked or own(key).value)(key[1])) if column.asked else None,
+        drawn=column.drawn,
+        names=column.names,
+    )
+
+
+LISTINGS: Mapping[str, Callable[[World], Listing[str]]] = {"jobs": jobs, "vnodes": vnodes, "queues": queues}
+"""The tables whose rows are objects of PBS, by name."""

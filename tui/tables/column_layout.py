@@ -1,0 +1,214 @@
+"""Columns placed on a line: which have room, how wide they are, and a row's cells side by side.
+
+Widths follow what rows show: numbers and names get the cells that they need, as far as the line has them. What a
+table has needed since its view was opened it goes on to need (:class:`Widths`), so that no refresh makes a column
+narrower, and only rows that come on the screen are ever measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
+
+from tui.tables.columns import SPARE, Column, Sort
+from tui.text.lines import Line, fit_line, plain, width
+from tui.text.truncate import NO_TAIL, cut_line, find_tail
+
+Key = TypeVar("Key", bound=Hashable)
+GAP = "  "
+_LEAST_REST = 20
+_PLENTY_REST = 60
+_LONGEST_NUMBER = 24
+_NAME_SHARE = 3
+"""The name of a row gets at most this part of a line before other columns are left out for it."""
+
+
+class Placed(NamedTuple, Generic[Key]):
+    """A column, the cells that it got on a line, and how many of them the end of a text keeps that is too long."""
+
+    column: Column[Key]
+    cells: int
+    tail: int = NO_TAIL
+
+
+Needs = Mapping[str, int]
+"""By a column's name, the cells that its title and its texts take."""
+
+
+def place(
+    columns: Sequence[Column[Key]], cells: int, skipped: int = 0, needs: Needs | None = None
+) -> list[Placed[Key]]:
+    """The columns that fit on a line of so many cells, with their widths.
+
+    With so many columns ``skipped`` after the first, which always stays, those that follow come in their order whatever
+    their rank, as many as fit: that is how the ones that gave way are reached.
+    """
+    needs = needs or {}
+    due = [replace(column, cells=_due(column, needs, cells)) for column in columns]
+    if skipped:
+        return _grown(_as_many_as_fit([*due[:1], *due[1 + skipped :]], cells), cells, needs)
+    kept = _left(due, columns, cells)
+    if not _fit(kept, cells):
+        names = {column.name for column in kept}
+        kept = [column for column in columns if column.name in names]
+    return _grown(kept, cells, needs)
+
+
+def _due(column: Column[Key], needs: Needs, cells: int) -> int:
+    """What a column has before others get more than their least: a number as much as it takes, and so names, in
+    bounds."""
+    need = needs.get(column.name, 0)
+    if column.align == ">" and column.cells:
+        return max(column.cells, min(need, _LONGEST_NUMBER))
+    if column.names:
+        return max(column.cells, min(need, column.most, cells // _NAME_SHARE))
+    return column.cells
+
+
+def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
+    """The columns without those that have to give way. Names are cut to their least before they are left out."""
+    least = {column.name: column for column in columns}
+    kept = list(due)
+    gone: list[Column[Key]] = []
+    while not _fit(kept, cells) and any(column.rank for column in kept):
+        rank = max(column.rank for column in kept)
+        last = next(column for column in reversed(kept) if column.rank == rank)
+        if last.names and last.cells > least[last.name].cells:
+            kept = [least[last.name] if column is last else column for column in kept]
+        else:
+            gone.append(last)
+            kept = [column for column in kept if column is not last]
+    # One that gave way in vain, since a wider one had to go after it, comes back.
+    for column in reversed(gone):
+        names = {column.name, *(each.name for each in kept)}
+        stays = {each.name: each for each in kept}
+        again = [stays.get(each.name, each) for each in columns if each.name in names]
+        kept = again if _fit(again, cells) else kept
+    return kept
+
+
+def _fit(columns: Sequence[Column[Key]], cells: int) -> bool:
+    """Whether there is room for the columns, and enough for the one that takes the rest."""
+    if all(column.cells for column in columns):
+        return _taken(columns) <= cells
+    is_spare = any(column.rank >= SPARE for column in columns)
+    return _taken(columns) + (_PLENTY_REST if is_spare else _LEAST_REST) <= cells
+
+
+def _taken(columns: Sequence[Column[Key]]) -> int:
+    return sum(column.cells for column in columns) + len(GAP) * (len(columns) - 1)
+
+
+def _as_many_as_fit(columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
+    kept: list[Column[Key]] = []
+    for column in columns:
+        if kept and _taken([*kept, column]) + (0 if column.cells else _LEAST_REST) > cells:
+            break
+        kept.append(column)
+    return kept
+
+
+def _grown(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> list[Placed[Key]]:
+    """What the texts need beyond that goes to names first, then, once the column that takes the rest has plenty, to
+    the others."""
+    has_rest = any(not column.cells for column in columns)
+    widths = {column.name: column.cells for column in columns}
+    room = cells - _taken(columns)
+    for names, rest in ((True, _LEAST_REST), (False, _PLENTY_REST)):
+        for column in columns:
+            if column.cells and column.names == names:
+                wanted = min(needs.get(column.name, 0), column.most) - column.cells
+                more = max(0, min(wanted, room - (rest if has_rest else 0)))
+                widths[column.name] += more
+                room -= more
+    taken = sum(widths.values()) + len(GAP) * (len(columns) - 1)
+    return [Placed(column, widths[column.name] or max(1, cells - taken)) for column in columns]
+
+
+class Widths(Generic[Key]):
+    """What the columns of one table have needed so far, and where its names are cut."""
+
+    def __init__(self) -> None:
+        self._needs: dict[str, int] = {}
+        self._tails: dict[str, int] = {}
+        self._measured: dict[str, set[Key]] = {}
+
+    def forget(self) -> None:
+        """Another view begins: columns may be narrower than before."""
+        self._needs.clear()
+        self._tails.clear()
+        self._measured.clear()
+
+    def look_again(self) -> None:
+        """Rows may read differently: measure again what is on the screen."""
+        self._measured.clear()
+
+    def place(
+        self, columns: Sequence[Column[Key]], keys: Sequence[Key], cells: int, skipped: int = 0
+    ) -> list[Placed[Key]]:
+        """The columns on a line of so many cells, for these keys, which are those on the screen."""
+        placed = place(columns, cells, skipped, self._needs)
+        while self._measure([column for column, *_ in placed], keys):
+            placed = place(columns, cells, skipped, self._needs)
+        return [self._with_tail(each, keys) for each in placed]
+
+    def _measure(self, columns: Iterable[Column[Key]], keys: Sequence[Key]) -> bool:
+        """Whether something needs more cells than anything before."""
+        grown = False
+        for column in columns:
+            if not _may_grow(column):
+                continue
+            measured = self._measured.setdefault(column.name, set())
+            new = [key for key in keys if key not in measured]
+            measured.update(new)
+            texts = (width(plain(column.show(key))) for key in new)
+            need = max(texts, default=0)
+            if column.name not in self._needs:
+                need = max(need, width(column.title))
+            if need > self._needs.get(column.name, -1):
+                self._needs[column.name] = need
+                grown = True
+        return grown
+
+    def _with_tail(self, placed: Placed[Key], keys: Sequence[Key]) -> Placed[Key]:
+        column, cells, _ = placed
+        if not column.names or self._needs.get(column.name, 0) <= cells:
+            return placed
+        texts = [plain(column.show(key)) for key in keys]
+        tail = self._tails[column.name] = find_tail(texts, cells, self._tails.get(column.name))
+        return placed._replace(tail=tail)
+
+
+def _may_grow(column: Column[Key]) -> bool:
+    return bool(column.cells) and not column.drawn and (column.align == ">" or column.most > 0)
+
+
+def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
+    """The titles, with an arrow at the column that the rows are sorted by."""
+    titles = []
+    for column, cells, _ in placed:
+        arrow = ("↓" if sort.down else "↑") if column.name == sort.column else ""
+        titles.append(_aligned(((column.title + arrow, "title"),), cells, column.align))
+    return _side_by_side(titles)
+
+
+def row(placed: Sequence[Placed[Key]], key: Key) -> Line:
+    """The cells of one key."""
+    return _side_by_side([_aligned(column.show(key), cells, column.align, tail) for column, cells, tail in placed])
+
+
+def _aligned(line: Line, cells: int, align: str, tail: int = NO_TAIL) -> Line:
+    missing = cells - sum(width(text) for text, _ in line)
+    if align == ">" and missing > 0:
+        return (" " * missing, ""), *line
+    return cut_line(line, cells, tail) if tail else fit_line(line, cells)
+
+
+def _side_by_side(parts: Sequence[Line]) -> Line:
+    spans: list[tuple[str, str]] = []
+    for part in parts:
+        if spans:
+            spans.append((GAP, ""))
+        spans.extend(part)
+    return tuple(spans)

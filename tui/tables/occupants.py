@@ -1,0 +1,74 @@
+"""Who is on the vnodes: a letter for each of the users with most cores, which the grid shows instead of heights.
+
+Letters are given by cores in use over all vnodes, the most first, so that those who matter have one; the rest share
+``+``. Capitals are no state's letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from string import ascii_uppercase
+from typing import NamedTuple
+
+from tui.model.typed_attributes import RUNNING_STATES, user_of
+from tui.state.cluster_view import World
+from tui.text.lines import safe, width
+
+OTHERS = "+"
+_CHUNK = re.compile(r"\(?([^:()+]+)((?::[^:()+]+)*)")
+
+
+class Occupants(NamedTuple):
+    """Cores by vnode and user, and each user's letter."""
+
+    cores: Mapping[str, Mapping[str, int]]
+    letters: Mapping[str, str]
+    totals: Mapping[str, int]
+
+    def letter(self, vnodes: Iterable[str]) -> str:
+        """The letter of whoever has most of these vnodes; empty where nobody has anything."""
+        held = self._held(vnodes)
+        return self.letters.get(held[0][0], OTHERS) if held else ""
+
+    def told(self, vnodes: Iterable[str]) -> str:
+        """Who is on these vnodes, with letters and cores, the most first."""
+        parts = [f"{self.letters.get(user, OTHERS)} {safe(user)} {cores:,}" for user, cores in self._held(vnodes)]
+        return " · ".join(parts) or "nobody is there"
+
+    def _held(self, vnodes: Iterable[str]) -> list[tuple[str, int]]:
+        held: Counter[str] = Counter()
+        for name in vnodes:
+            held.update(self.cores.get(name, {}))
+        return sorted(held.items(), key=lambda each: (-each[1], each[0]))
+
+    def legend(self, cells: int) -> str:
+        """Who the letters are, as many as there is room for."""
+        told = ""
+        for user, letter in self.letters.items():
+            more = f"{letter} {safe(user)} {self.totals[user]:,}"
+            joined = f"{told} · {more}" if told else more
+            if width(joined) > cells:
+                break
+            told = joined
+        return told
+
+
+def occupants(world: World) -> Occupants:
+    """Who is on which vnode, by the running jobs' own vnodes."""
+    cores: dict[str, Counter[str]] = defaultdict(Counter)
+    totals: Counter[str] = Counter()
+    amount = re.compile(rf":{re.escape(world.counted)}=(\d+)")
+    for attributes in world.picture.jobs.values():
+        exec_vnode = attributes.get("exec_vnode", "")
+        if not exec_vnode or attributes.get("job_state") not in RUNNING_STATES:
+            continue
+        user = user_of(attributes)
+        for name, amounts in _CHUNK.findall(exec_vnode):
+            found = amount.search(amounts)
+            if found:
+                cores[name][user] += int(found[1])
+                totals[user] += int(found[1])
+    letters = dict(zip(sorted(totals, key=lambda user: (-totals[user], user)), ascii_uppercase))
+    return Occupants(cores, letters, totals)

@@ -1,0 +1,153 @@
+"""The rows and columns of the quotas view: each user's, group's and project's use beside the quota of one queue.
+
+A row exists for every user who has a job in the queue, for each group and project where a generic entry binds them all,
+and for whoever has an entry of their own; the generic entry has a row of its own, since it can be changed too. The
+quota shown is the one that binds: the own entry, else the generic one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hooks.pbs.resources import PRIORITY
+from policy.model.limits import ALL, GENERIC, EntityKey, show_entity
+from tui.model.counts import Use
+from tui.model.typed_attributes import soft_limits
+from tui.state.cluster_view import World
+from tui.state.quota_scope import scope_of
+from tui.tables.columns import Column
+from tui.tables.quota_usage import uses_in
+from tui.text.bars import quota_bar, round_scale, ruler
+from tui.text.lines import Line, safe, width
+
+_NOTHING = Use()
+_OTHER_CELLS = 52
+"""What the columns beside names and bars, the gaps between them and the cursor take of a line."""
+_NAME_CELLS, _MOST_NAME_CELLS = 14, 32
+
+
+class QuotaRow(NamedTuple):
+    """One entity's quota and use in one queue; ``own`` is False where the generic entry binds."""
+
+    entity: EntityKey
+    quota: int | None
+    own: bool
+    use: Use
+    priority: int | None
+
+    @property
+    def over(self) -> int | None:
+        """Cores over the quota, negative below it; None without a quota."""
+        return None if self.quota is None or self.entity[1] == GENERIC else self.use.cores - self.quota
+
+
+def quota_rows(world: World, queue: str) -> dict[EntityKey, QuotaRow]:
+    """The rows of one scope (:mod:`tui.state.quota_scope`), most over quota first."""
+    scope = scope_of(world, queue)
+    attributes = scope.attributes(world.picture)
+    quotas = soft_limits(attributes, scope.resource).entries
+    priorities = soft_limits(attributes, PRIORITY).entries
+    users, groups, projects = uses_in(world, scope)
+    entities = dict.fromkeys([("u", name) for name in users], True)
+    for kind, uses in (("g", groups), ("p", projects)):
+        if (kind, GENERIC) in quotas:
+            entities.update(dict.fromkeys([(kind, name) for name in uses if name], True))
+    entities.update(dict.fromkeys([*quotas, *priorities], True))
+    by_kind = {"u": users, "g": groups, "p": projects}
+    rows = {}
+    for entity in entities:
+        kind, name = entity
+        quota = quotas.get(entity)
+        generic = quotas.get((kind, GENERIC)) if kind != "o" else None
+        use = by_kind.get(kind, {}).get(name, _NOTHING)
+        if entity == ALL:
+            use = _sum(list(users.values()))
+        priority = priorities.get(entity, priorities.get((kind, GENERIC)) if kind != "o" else None)
+        rows[entity] = QuotaRow(entity, generic if quota is None else quota, quota is not None, use, priority)
+    return dict(sorted(rows.items(), key=lambda item: _most_over(item[1])))
+
+
+def _most_over(row: QuotaRow) -> tuple[float, str, str]:
+    return (-row.over if row.over is not None else float("inf"), *row.entity)
+
+
+def _sum(uses: list[Use]) -> Use:
+    return Use(
+        sum(use.cores for use in uses),
+        sum(use.running for use in uses),
+        sum(use.waiting for use in uses),
+        sum(use.waiting_cores for use in uses),
+    )
+
+
+def show_name(entity: EntityKey) -> str:
+    """A user by name; anyone else as PBS writes it."""
+    kind, name = entity
+    if name == GENERIC:
+        return f"{'' if kind == 'u' else kind + ':'}everyone else"
+    return safe(name) if kind == "u" else safe(show_entity(entity))
+
+
+def name_cells(rows: Iterable[EntityKey]) -> int:
+    """The cells that these rows' names take, in bounds."""
+    longest = max((width(show_name(entity)) for entity in rows), default=0)
+    return max(_NAME_CELLS, min(longest, _MOST_NAME_CELLS))
+
+
+def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -> list[Column[EntityKey]]:
+    """The columns over these rows; ``cells`` is the line's width, which decides how long the bars are beside names of
+    at least ``names`` cells."""
+    names = max(names, name_cells(rows))
+    bar_cells = max(8, cells - _OTHER_CELLS - names)
+    most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
+    scale = round_scale(most)
+
+    def quota(entity: EntityKey) -> Line:
+        row = rows[entity]
+        if row.quota is None:
+            return (("none", "dim"),)
+        return ((f"{row.quota:,}" + ("" if row.own else "*"), "" if row.own else "dim"),)
+
+    def note(entity: EntityKey) -> Line:
+        over = rows[entity].over
+        if over is None:
+            return ()
+        return ((f"over {over:,}", "warn"),) if over > 0 else ((f"free {-over:,}", ""),)
+
+    def waits(entity: EntityKey) -> Line:
+        waiting = rows[entity].use.waiting
+        return ((f"{waiting:,} job{'' if waiting == 1 else 's'}", ""),) if waiting else ()
+
+    def priority(entity: EntityKey) -> Line:
+        found = rows[entity].priority
+        return ((f"{found}", ""),) if found is not None else (("-", "dim"),)
+
+    return [
+        Column(
+            "user",
+            "user",
+            min(names, max(_NAME_CELLS, cells // 4)),
+            lambda entity: entity[1],
+            lambda entity: ((show_name(entity), ""),),
+            most=_MOST_NAME_CELLS,
+            names=True,
+            told=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
+        ),
+        Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
+        Column("quota", "quota", 7, lambda entity: rows[entity].quota, quota, ">"),
+        Column(
+            "used", "used", 6, lambda entity: rows[entity].use.cores, lambda e: ((f"{rows[e].use.cores:,}", ""),), ">"
+        ),
+        Column(
+            "bar",
+            ruler(scale, bar_cells),
+            bar_cells,
+            lambda entity: rows[entity].use.cores,
+            lambda entity: quota_bar(rows[entity].use.cores, rows[entity].quota, scale, bar_cells),
+            rank=1,
+            drawn=True,
+        ),
+        Column("over", "beside it", 10, lambda entity: rows[entity].over, note),
+        Column("waits", "waits", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
+    ]

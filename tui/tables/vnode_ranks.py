@@ -1,0 +1,62 @@
+"""Which vnodes a job of some mode would go to first, and what their hosts report: the policy's own ranking, in words.
+
+A vnode's place is its place among all vnodes for a job that requires nothing (docs/policies.md, P4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from hooks.telemetry.reading import HostReading
+from policy.model.preferences import RANK_MODES, RankWish
+from policy.model.units import show_duration
+from policy.ranking.ranking import Ranking
+from tui.state.cluster_view import World
+
+MODES = ("none", *RANK_MODES)
+
+
+class Ranks(NamedTuple):
+    """Vnodes by one mode: their places from 1 on; ``score`` is a vnode's dispatch priority, None without a reading."""
+
+    mode: str
+    places: Mapping[str, int]
+    score: Callable[[str], float | None]
+
+
+def rank(world: World, mode: str) -> Ranks | None:
+    """All vnodes in the order of one mode; None for ``none``, and before there is a plan."""
+    if mode == MODES[0] or world.decision is None:
+        return None
+    of_policy = world.decision.snapshot.world()
+    directory = of_policy.capacity.directory
+    ranking = Ranking(of_policy, world.settings.ranking, world.now_s)
+    wish = RankWish(mode)
+    everyone = (1 << len(directory.names)) - 1
+    names = [directory.names[bit.bit_length() - 1] for bit in ranking.ordered(wish, everyone)]
+    places = {name: place for place, name in enumerate(names, start=1)}
+    return Ranks(mode, places, lambda name: ranking.standing(wish, name).score)
+
+
+def readings_in_words(readings: Sequence[HostReading], now_s: float) -> list[str]:
+    """What the hosts report: each reading of one, the worst of several."""
+    if not readings:
+        return ["no readings"]
+    parts = []
+    heats = [reading.heat for reading in readings if reading.heat is not None]
+    if heats:
+        hottest = max(heats, key=lambda heat: heat.now)
+        parts.append(f"{hottest.now:.0f} °C" + (f" of {hottest.most:.0f}" if hottest.most is not None else ""))
+    idle = [reading.idle for reading in readings if reading.idle is not None]
+    if idle:
+        parts.append(f"processors {min(idle):.0%} idle")
+    memory = [reading.memory_mib for reading in readings if reading.memory_mib is not None]
+    if memory:
+        parts.append(f"{min(amount.left for amount in memory) / 1024:,.0f} GB really free")
+    network = [reading.network_mbit for reading in readings if reading.network_mbit is not None]
+    if network:
+        parts.append(f"{min(amount.left for amount in network):,.0f} Mbit/s free")
+    oldest_s = now_s - min(reading.time_s for reading in readings)
+    least = "" if len(readings) == 1 else "at least, "
+    return [f"read {least}{show_duration(max(0.0, oldest_s))} ago: {', '.join(parts) or 'nothing'}"]

@@ -1,0 +1,1 @@
+"""Lines, widths, durations and names as plain text."""

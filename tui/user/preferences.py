@@ -1,0 +1,115 @@
+"""What a user likes: colours, each table's columns and order, saved filters. A value; the file is another matter.
+
+``{"version": 1, "theme": "light", "ascii": false, "tables": {"jobs": {"columns": ["id", "user"], "sort": "cores",
+"down": true}}, "filters": {"jobs": {"mine": "user:alice"}}}``, all of it optional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tui.tables.columns import Sort
+from tui.user.kept_file import Data, KeptFile
+
+FILE = "preferences.json"
+UNSORTED = Sort()
+
+
+class PreferencesError(ValueError):
+    """Preferences that cannot be understood; the message names the key, the value and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one table is laid out: columns by name (none: the usual ones) and the sort."""
+
+    columns: tuple[str, ...] = ()
+    sort: Sort = UNSORTED
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """``theme`` is empty and ``ascii_only`` None where nothing was chosen. Layouts and filters are by view."""
+
+    theme: str = ""
+    ascii_only: bool | None = None
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    filters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def with_layout(self, view: str, layout: Layout) -> Preferences:
+        """With this layout of a view."""
+        return replace(self, layouts={**self.layouts, view: layout})
+
+    def with_filter(self, view: str, name: str, text: str) -> Preferences:
+        """With a saved filter of a view; an empty text forgets it."""
+        filters = {**self.filters.get(view, {}), name: text}
+        return replace(self, filters={**self.filters, view: {each: filters[each] for each in filters if filters[each]}})
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data for JSON, without what was not chosen."""
+        tables = {
+            view: {"columns": list(layout.columns), "sort": layout.sort.column, "down": layout.sort.down}
+            for view, layout in self.layouts.items()
+        }
+        data = {
+            "theme": self.theme,
+            "ascii": self.ascii_only,
+            "tables": tables,
+            "filters": {view: dict(named) for view, named in self.filters.items() if named},
+        }
+        return {key: value for key, value in data.items() if value not in ("", None, {})}
+
+    @classmethod
+    def from_data(cls, data: Data) -> Preferences:
+        """Read back what :meth:`to_data` gave. Raises :class:`PreferencesError`; keys it does not know say nothing."""
+        theme = data.get("theme", "")
+        ascii_only = data.get("ascii")
+        if not isinstance(theme, str):
+            raise PreferencesError(f"theme is {theme!r}; allowed is the name of a theme")
+        if ascii_only is not None and not isinstance(ascii_only, bool):
+            raise PreferencesError(f"ascii is {ascii_only!r}; allowed is true or false")
+        layouts = {view: _layout(view, said) for view, said in _table(data, "tables").items()}
+        filters = _table(data, "filters")
+        for view, named in filters.items():
+            if not isinstance(named, dict) or not all(isinstance(text, str) for text in named.values()):
+                raise PreferencesError(f"filters.{view} is {named!r}; allowed are names with the text of a filter each")
+        return cls(theme, ascii_only, layouts, filters)
+
+
+def _table(data: Data, key: str) -> Mapping[str, Any]:
+    found = data.get(key, {})
+    if not isinstance(found, dict):
+        raise PreferencesError(f"{key} is {found!r}; allowed is an object with the names of views")
+    return found
+
+
+def _layout(view: str, said: Any) -> Layout:
+    columns = said.get("columns", []) if isinstance(said, dict) else None
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise PreferencesError(f"tables.{view} is {said!r}; allowed is an object with a list of columns, sort and down")
+    sort, down = said.get("sort", ""), said.get("down", False)
+    if not isinstance(sort, str) or not isinstance(down, bool):
+        raise PreferencesError(f"tables.{view} sorts by {sort!r}, {down!r}; allowed is a column, and true or false")
+    return Layout(tuple(columns), Sort(sort, down))
+
+
+def read_preferences(file: KeptFile) -> tuple[Preferences, str]:
+    """What the user likes, and a sentence where the file cannot be used."""
+    kept = file.read()
+    if kept.problem:
+        return Preferences(), kept.problem
+    try:
+        return Preferences.from_data(kept.data), ""
+    except PreferencesError as error:
+        return Preferences(), f"{file.path}: {error}"
+
+
+def problem_of(data: Data) -> str:
+    """What is wrong with data that should be preferences; empty where nothing is."""
+    try:
+        Preferences.from_data(data)
+    except PreferencesError as error:
+        return str(error)
+    return ""
