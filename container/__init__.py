@@ -1,1 +1,1 @@
-"""The testbed: a real PBS server and its MoMs on one machine, each on a host of its own, brought up and taken down."""
+"""The testbed: a real PBS server and its MoMs on one machine, each on its own host, brought up and taken down."""

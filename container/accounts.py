@@ -1,6 +1,6 @@
-"""The testbed's users in the account files that its hosts see; the machine's own files are only read.
+"""The testbed's users in the account files of its hosts; the machine's own files are only read.
 
-A user or a group that the machine already has keeps its number and its home; the others get numbers nobody uses.
+A user or group that the machine already has keeps its number and home; others get numbers that are not in use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class AccountFiles:
 
 @dataclass(frozen=True)
 class Account:
-    """A user as one line of /etc/passwd has it."""
+    """A user, as in one line of /etc/passwd."""
 
     name: str
     uid: int
@@ -43,9 +43,9 @@ def find_account(passwd: str, name: str) -> Account | None:
 
 
 def add_users(files: AccountFiles, users: Iterable[User], homes: str) -> AccountFiles:
-    """The account files with ``users`` in them: home ``homes``/NAME, no password, primary group as each user says.
+    """The account files with ``users`` added: home ``homes``/NAME, no password, and each user's primary group.
 
-    A user who is there already is left as found, except that the user also becomes a member of the group.
+    An existing user is unchanged, but becomes a member of the group.
     """
     passwd, group, shadow = _ended(files.passwd), _ended(files.group), _ended(files.shadow)
     for user in users:
@@ -63,9 +63,9 @@ def add_users(files: AccountFiles, users: Iterable[User], homes: str) -> Account
 
 
 def make_homes(passwd: str, users: Iterable[User], homes: Path) -> None:
-    """Make the homes below ``homes`` that the text of /etc/passwd gives users and that are not there yet.
+    """Make the missing homes of users below ``homes``, as the text of /etc/passwd has them.
 
-    A user whose home is elsewhere was there before, and keeps it.
+    A user with a home elsewhere existed before, and keeps it.
     """
     for user in users:
         account = find_account(passwd, user.name)

@@ -25,7 +25,7 @@ from container.run_program import SYSTEM_PATH
 from container.spec import ENGINES, MAX_CORES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
 
 _TERMINAL = ("TERM", "LANG", "COLORTERM")
-"""What a user's command on a host has of the environment of root, who calls it."""
+"""The variables of root's environment that a user's command on a host gets."""
 _ONE_MACHINE = (
     "  note     its hosts share this machine's /proc: each MoM reports the machine's own idle cores, load and memory"
 )
@@ -41,7 +41,7 @@ _state_option = click.option(
 
 
 def _say_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn a `TestbedError` into click's own error line."""
+    """Turn a `TestbedError` or OSError into click's own error line."""
 
     @wraps(command)
     def guarded(**arguments: Any) -> None:
@@ -54,7 +54,7 @@ def _say_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _end_in_order(number: int, _frame: FrameType | None) -> None:
-    """Leave by an exception, so that what was begun is undone on the way out."""
+    """Exit by an exception, so that what was begun is undone on the way out."""
     raise SystemExit(128 + number)
 
 
@@ -191,7 +191,7 @@ def exec_command(host: str, command: tuple[str, ...], user: str | None, name: st
 
 
 def _after_dashes(words: tuple[str, ...]) -> list[str]:
-    """The command without the ``--`` that may stand before it."""
+    """The command without a ``--`` in front."""
     command = list(words[1:] if words[0] == "--" else words)
     if not command:
         raise TestbedError("no command after --")
@@ -199,16 +199,16 @@ def _after_dashes(words: tuple[str, ...]) -> list[str]:
 
 
 def inherited(user: str | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """What of the caller's environment a command on a host has: all of it as root, a terminal's words as a user.
+    """The caller's variables for a command on a host: all of them as root, those of the terminal as a user.
 
-    pbsteer's own folder of programs is at the end of the path, so that hosts find ``pbsteer`` too.
+    pbsteer's own folder of programs is at the end of PATH, so that ``pbsteer`` is found on the hosts too.
     """
     kept = environ if user is None else {name: environ[name] for name in _TERMINAL if name in environ}
     return {**kept, "PATH": f"{kept.get('PATH', SYSTEM_PATH)}:{sys.prefix}/bin"}
 
 
 def _own_command() -> str:
-    """How this program is called from anywhere: by its name where the path leads to it, else by where it is."""
+    """The command that calls this program from any folder: its name if PATH leads to it, else its path."""
     called = Path(sys.argv[0])
     found = shutil.which(called.name)
     if not called.exists() or (found is not None and Path(found).resolve() == called.resolve()):

@@ -1,8 +1,7 @@
-"""A testbed's host in a container by itself: ``python3 -m container.container_entry server|mom`` is the image's entry
-point.
+"""One testbed host in a container: ``python3 -m container.container_entry server|mom`` is the image's entry point.
 
-It makes PBS_HOME, the users and PBS's settings at its first start, starts what belongs on the host, and stays until it
-is told to stop. Which testbed it is part of is in its environment; who it is, in its host name.
+At its first start it makes PBS_HOME, the users and PBS's settings; at each start it starts the host's daemons, then
+waits for a signal to stop. The environment describes the testbed; the host name says which of its hosts this is.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from container.spec import Host, TestbedError, TestbedSpec
 PBS_HOME = Path("/var/spool/pbs")
 HOMES = Path("/home")
 INSTALLED = Path("/installed/pbs")
-"""Where an installed PBS may be mounted. It is copied, since PBS wants some of its programs setuid."""
+"""Where an installed PBS may be mounted. It is copied, since PBS needs some of its programs setuid."""
 
 _DEFINED = PBS_HOME / "pbsteer-testbed"
 _STOPS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
 def main(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Be the host that the arguments, the environment and the host name say; returns when asked to stop."""
+    """Run the host given by arguments, environment and host name; returns the exit status after a signal to stop."""
     try:
         spec, host = read_spec(words, environ, socket.gethostname())
         _say(f"host {host.name} of testbed {spec.name}")
@@ -50,10 +49,10 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def reap_for(work: Callable[[], int]) -> int:
-    """Run ``work`` in a child, as the first process of a container should: returns its exit status.
+    """Run ``work`` in a child, as the first process of a container should; returns its exit status.
 
-    Signals to stop are passed on to the child; orphans are reaped meanwhile, which a process that waits for programs of
-    its own could not do without losing their exit statuses.
+    Signals to stop are forwarded to the child; orphans are reaped meanwhile. One process could not do both: by reaping
+    orphans it would lose the exit statuses of the programs that it waits for.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_STOPS, signal.SIGCHLD})
     child = os.fork()
@@ -73,7 +72,7 @@ def reap_for(work: Callable[[], int]) -> int:
 
 
 def read_spec(words: Sequence[str], environ: Mapping[str, str], host_name: str) -> tuple[TestbedSpec, Host]:
-    """The testbed and its host that a container is to be; `TestbedError` where they do not fit each other.
+    """The testbed, and the host in it that this container is; `TestbedError` where role and host name do not match.
 
     ``words``: the role. The environment has PBSTEER_NAME, PBSTEER_MOMS, PBSTEER_CORES, PBSTEER_VNODES and PBS_EXEC,
     where they differ from a testbed's defaults.
@@ -100,7 +99,7 @@ def _read_number(environ: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _bring_up(spec: TestbedSpec, host: Host) -> None:
-    # Not PBS_HOME itself: a package's postinstall may have made that.
+    # Not PBS_HOME itself: a package's postinstall may have made it.
     is_new = not _DEFINED.exists()
     _install(Path(spec.pbs_exec))
     Path("/etc/pbs.conf").write_text(pbs_config.write_pbs_conf(spec, host, str(PBS_HOME)))
@@ -124,7 +123,7 @@ def _bring_up(spec: TestbedSpec, host: Host) -> None:
 
 
 def _install(pbs_exec: Path) -> None:
-    """Take the mounted PBS where the image has none; `TestbedError` if there is neither."""
+    """Copy the mounted PBS where the image has none; `TestbedError` if there is neither."""
     if not (pbs_exec / SERVER_PROGRAM).is_file():
         if not (INSTALLED / SERVER_PROGRAM).is_file():
             raise TestbedError(

@@ -1,7 +1,8 @@
-"""What hosts are made of: an engine is a module with these four functions; all else about a testbed is the same.
+"""The interface of an engine, which makes hosts: a module with these four functions. All else of a testbed is
+independent of the engine.
 
-A host comes up with nothing of PBS; it must have the folder of the testbed by the machine's own path, and be found by
-the marks of `container.hosts`.
+A new host has no PBS. It must see the testbed's folder by the machine's own path, and have the marks of
+`container.hosts`.
 """
 
 from __future__ import annotations
@@ -15,20 +16,24 @@ from container.spec import Host, TestbedSpec
 
 
 class Engine(Protocol):
-    """Starts hosts, gives them their own files, and ends them; raises `TestbedError`."""
+    """Starts hosts, gives them their own files, and ends them. Raises `TestbedError`."""
 
     def prepare(self, spec: TestbedSpec, say: Callable[[str], None], /) -> None:
-        """Refuse a machine that cannot have such hosts, or make it ready for them, before anything is started."""
+        """Refuse a machine that cannot run such hosts, or prepare it for them, before anything is started."""
 
     def start_hosts(self, spec: TestbedSpec, testbed: Path, /) -> dict[str, int]:
-        """Start all hosts, joined by a network; returns host name -> its first process on the machine."""
+        """Start all hosts, joined by a network; returns host name -> number of its first process on the machine."""
 
     def furnish_host(self, pid: int, host: Host, covers: Mapping[Path, Path], /) -> None:
-        """Make a host see its own files: path on the host -> path, in the testbed's folder, of what is to be there."""
+        """Make a host see its own files: path on the host -> path, in the testbed's folder, of the file to be seen
+        there.
+        """
 
     def kill_hosts(self, testbed: Path, /) -> bool:
-        """End all hosts of the testbed in this folder, whatever state they are in; whether there was any."""
+        """End all hosts of the testbed in this folder, whatever state they are in; returns whether there was any."""
 
 
 ENGINES: dict[str, Engine] = {"podman": podman, "netns": netns}
-"""By name. A take-down asks every one in this order: netns would also find the first processes of podman's hosts."""
+"""The engines by name. A take-down calls all in this order: netns would also find the first processes of podman's
+hosts.
+"""

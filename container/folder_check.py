@@ -1,4 +1,4 @@
-"""Is there a place for a testbed: a folder that users can come to, that PBS trusts, and with room on its disk?"""
+"""Checks the folder for a testbed: users can reach it, PBS trusts it, and its disk has room."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 from container.spec import TestbedError, TestbedSpec
 
 _SERVER_MIB, _MOM_MIB = 150, 10
-"""What the files of a host take on the machine's disk, with some room to work."""
+"""Disk space for the files of a server and of a MoM host, with some room to work."""
 
 
 def check_parents(folder: Path) -> None:
-    """Refuse a place that users cannot come to, or one like /tmp, where PBS's scheduler ends without a word."""
+    """Refuse a folder that users cannot enter, or one that is writable to all, like /tmp: there PBS's scheduler ends
+    without a message.
+    """
     for parent in list_parents(folder):
         mode = parent.stat().st_mode
         if not mode & stat.S_IXOTH:
@@ -27,12 +29,12 @@ def check_parents(folder: Path) -> None:
 
 
 def list_parents(folder: Path) -> list[Path]:
-    """The folders that there are above one, the nearest first."""
+    """The existing folders above a folder, the nearest first."""
     return [parent for parent in folder.parents if parent.is_dir()]
 
 
 def make_parents(folder: Path) -> None:
-    """Make the state folder, or say why that cannot be."""
+    """Make the state folder; `TestbedError` says why that is not possible."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -40,7 +42,7 @@ def make_parents(folder: Path) -> None:
 
 
 def check_room(spec: TestbedSpec, folder: Path) -> None:
-    """Refuse a disk on which the data store could not even begin."""
+    """Refuse a disk that is too full for the server's data store to be created."""
     needed_mib = _SERVER_MIB + _MOM_MIB * spec.moms
     free_mib = shutil.disk_usage(folder.parent).free >> 20
     if free_mib < needed_mib:

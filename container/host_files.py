@@ -1,6 +1,6 @@
-"""What each host of a testbed has of its own: a changed copy of /etc, /var/tmp, PBS_HOME, and setuid programs of PBS.
+"""A host's own files: a changed copy of /etc, /var/tmp, PBS_HOME, and setuid programs of PBS.
 
-All of it is below the testbed's folder, and covers on the hosts what the machine has in its place.
+All of them are below the testbed's folder, and are mounted on the hosts over the machine's own.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ def pbs_home(folder: Path, host: Host) -> Path:
 
 
 def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> dict[Path, Path]:
-    """A host's own /etc, copied from what it sees and changed, its /var/tmp, and its PBS_HOME: path -> what covers it.
+    """Make a host's own /etc (a changed copy of the one it sees), /var/tmp and PBS_HOME; returns path on the host ->
+    file.
 
-    The copying runs on the host: it ends with the host, and so never writes into a folder being removed.
+    The copying runs on the host: it ends with the host, and so never writes into a folder that is being removed.
     """
     place = folder / host.name
     etc, var_tmp = place / "etc", place / "var_tmp"
@@ -48,10 +49,11 @@ def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> di
 
 
 def make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
-    """Setuid copies of the PBS programs that must be so and, before PBS's postinstall, are not: program -> copy.
+    """Make setuid copies of the PBS programs that must be setuid and are not before PBS's postinstall; returns program
+    -> copy.
 
-    ``installed``: PBS_EXEC as the machine sees it. The hosts see the copy in the program's place, so that the
-    installation itself stays as it is. On the machine, none but root comes to the copies.
+    ``installed``: PBS_EXEC as the machine sees it. The copies are mounted over the programs on the hosts, so that the
+    installation itself is unchanged. On the machine, only root can reach the copies.
     """
     copies = {}
     kept = folder / _SETUID
@@ -67,12 +69,12 @@ def make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict
 
 
 def read_text(path: Path) -> str:
-    """A file of a copied /etc, whatever bytes it has."""
+    """Read a file of a copied /etc, whatever its encoding."""
     return path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file in a copied /etc, through no link that it may be, keeping its mode and owner."""
+    """Write a file in a copied /etc, keeping its mode and owner; a symbolic link is replaced, not followed."""
     if path.is_symlink():
         path.unlink()
     path.write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -1,5 +1,5 @@
-"""A running host, whatever the engine made it of: it is known by its first process, which two variables in that
-process's environment name. So no list of process numbers is kept, and what a crash leaves can still be found.
+"""A running host of any engine. It is identified by its first process, whose environment has two variables that name
+the testbed and the host. So no list of process numbers is kept, and hosts that a crash left are still found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from container.run_program import run
 from container.spec import Host
 
 FIRST_PROCESS = ("env", "--ignore-signal=CHLD", "sleep", "infinity")
-"""What a host runs first, for its whole life. It ignores SIGCHLD, so orphans on the host are reaped by the kernel."""
+"""The first process of a host, for its whole life. It ignores SIGCHLD, so orphans on the host are reaped by the
+kernel.
+"""
 
 _TESTBED = "PBSTEER_TESTBED"
 _HOST = "PBSTEER_HOST"
@@ -20,12 +22,12 @@ _STEP_TIMEOUT_S = 20.0
 
 
 def write_marks(testbed: Path, host: Host) -> dict[str, str]:
-    """The variables that a host's first process must have so that the host is found."""
+    """The variables that identify a host, for the environment of its first process."""
     return {_TESTBED: str(testbed), _HOST: host.name}
 
 
 def find_host_process(testbed: Path, host: Host) -> int | None:
-    """The host's first process, by its number on the machine, or None if the host is not running."""
+    """The number of the host's first process on the machine, or None if the host is not running."""
     for pid, marks in marked_processes(testbed):
         if marks.get(_HOST) == host.name and is_first_in_namespace(pid):
             return pid
@@ -33,29 +35,29 @@ def find_host_process(testbed: Path, host: Host) -> int | None:
 
 
 def enter_argv(pid: int) -> list[str]:
-    """The words to put before a command so that it runs on the host with this first process, and ends with it."""
+    """The words in front of a command that run it on the host with this first process; it ends with the host."""
     return ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p", "--"]
 
 
 def path_on_host(pid: int, path: str | Path) -> Path:
-    """Where the machine sees an absolute path of the host with this first process."""
+    """The path on the machine of an absolute path on the host with this first process."""
     return Path(f"/proc/{pid}/root{path}")
 
 
 def cover_paths(pid: int, covers: Mapping[Path, Path]) -> None:
-    """Make a host see other files or folders: path on the host -> what it is to see there, by a path it also has."""
+    """Mount other files or folders on a host: path on the host -> file or folder, by a path that the host also has."""
     for seen, source in covers.items():
         step([*enter_argv(pid), "mount", "--bind", str(source), str(seen)])
 
 
 def marked_processes(testbed: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The processes with a host's marks of this testbed, and their environment."""
+    """The processes with this testbed's marks, with their environment."""
     wanted = f"{_TESTBED}={testbed}".encode()
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         environ = read_if_there(folder / "environ").split(b"\0")
-        # A zombie has no environment: whoever is found here can still be ended, and who cannot needs no ending.
+        # Zombies are never found, as they have no environment; they do not need to be ended.
         if wanted in environ:
             words = (word.decode("utf-8", "replace").partition("=") for word in environ if word)
             yield int(folder.name), {key: value for key, _, value in words}
@@ -71,8 +73,9 @@ def is_first_in_namespace(pid: int) -> bool:
 
 
 def read_if_there(path: Path) -> bytes:
-    """A file of /proc, or nothing where its process has ended; its beginning, where the process claims more than any
-    was started with (``PR_SET_MM`` declares any memory to be an environment)."""
+    """A file of /proc, or nothing where its process has ended. At most ``_MOST_BYTES`` are read: with ``PR_SET_MM`` a
+    process can declare any memory to be its environment.
+    """
     try:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES)

@@ -1,9 +1,8 @@
 """The image that the podman engine's hosts are made of: named by the user, or built here from the recipe beside this
 file, on a Debian base that is pulled or, where no registry is reachable, made by debootstrap.
 
-A built image carries its recipe's digest, so that an old one is never taken for the present recipe's. One is built at
-a time among all that keep their images in the same place: what a build leaves and what another has made so far, both
-without a name, cannot be told apart.
+A built image has its recipe's digest as a label, so that an outdated one is recognised. Only one build at a time runs
+on one store of images: the nameless images left by a build look the same as those of a build under way.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _HERE = Path(__file__).parent
 _RECIPE = ("Containerfile", "*.py")
 _DIGEST_LABEL = "pbsteer.recipe"
 _RECIPE_LABEL = "pbsteer.host"
-"""All that is built from the recipe has it, the steps between base and image too."""
+"""A label of all images built from the recipe, including the intermediate ones."""
 _DEB_BEGINS = b"!<arch>\n"
 _OTHER_RELEASE = "bookworm"
 _PULL_TIMEOUT_S = 300.0
@@ -38,14 +37,14 @@ _SCRATCH = Path("/var/tmp")  # noqa: S108
 
 
 def resolve(image: str) -> str:
-    """The image that a specification means: the one it names, or ours for this machine's Debian release."""
+    """The image that a specification means: the named one, or ours for this machine's Debian release."""
     return image or f"localhost/pbsteer-host:{find_release(Path('/etc/os-release'))}"
 
 
 def find_release(os_release: Path) -> str:
-    """The Debian release that the hosts run: the machine's, since its PBS is linked against that one's libraries.
+    """The Debian release of the hosts: the machine's, since its PBS is linked against that release's libraries.
 
-    On a machine that is no Debian it is bookworm.
+    On a machine that is not Debian it is bookworm.
     """
     try:
         lines = os_release.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -56,7 +55,7 @@ def find_release(os_release: Path) -> str:
 
 
 def provide(image: str, say: Callable[[str], None]) -> None:
-    """Return when the image is there: found, pulled where it is named, built where it is ours and absent or old.
+    """Make sure that the image exists: pull a named one, build ours where it is absent or outdated.
 
     `TestbedError` says what was tried.
     """
@@ -71,9 +70,10 @@ def provide(image: str, say: Callable[[str], None]) -> None:
 
 
 def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[str], None]) -> None:
-    """Build the image ``name`` from the recipe, on ``base`` (default: Debian), with the PBS in the folder ``packages``.
+    """Build the image ``name`` from the recipe, on ``base`` (default: Debian), with the PBS from the folder
+    ``packages``.
 
-    Without packages the image has no PBS, and its hosts need an installed one mounted in. Raises `TestbedError`.
+    Without packages the image has no PBS, and its hosts need an installed one mounted. Raises `TestbedError`.
     """
     check_image(name)
     chosen = list_packages(packages) if packages is not None else []
@@ -97,7 +97,7 @@ def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[
 
 
 def list_packages(folder: Path) -> list[Path]:
-    """The .deb files in a folder; `TestbedError` if there is none or one is no package, or for .rpm files."""
+    """The .deb files in a folder; `TestbedError` if there is none, one is not a package, or there are .rpm files."""
     debs, rpms = sorted(folder.glob("*.deb")), sorted(folder.glob("*.rpm"))
     if rpms:
         raise TestbedError(
@@ -114,13 +114,13 @@ def list_packages(folder: Path) -> list[Path]:
 
 
 def find_pbs(image: str) -> str | None:
-    """Where the PBS is that an image contains, or None if it contains none."""
+    """PBS_EXEC of the PBS in an image, or None if it has none."""
     argv = ["run", "--rm", "--network", "none", "--entrypoint", "", *limit_options(), resolve(image)]
     return read_pbs_exec(call_podman([*argv, "sh", "-c", "cat /etc/pbs.conf || true"]).stdout)
 
 
 def _provide_base(release: str, say: Callable[[str], None]) -> str:
-    """A bare Debian of this release: the one made before, else a published one, else one made now."""
+    """A bare Debian of this release: made here before, else a published one, else made now."""
     made, published = f"localhost/pbsteer-debian:{release}", f"docker.io/library/debian:{release}-slim"
     for name in (made, published):
         if _exists(name):
@@ -137,7 +137,7 @@ def _provide_base(release: str, say: Callable[[str], None]) -> str:
     say(f"no registry answers: making a Debian {release} with debootstrap, about a minute")
     with tempfile.TemporaryDirectory(prefix="pbsteer-debian-", dir=_SCRATCH) as scratch:
         tree, archive = Path(scratch) / "tree", Path(scratch) / "tree.tar"
-        # In namespaces of its own: what it mounts in the tree is gone with it, also if it is killed.
+        # In its own namespaces: what debootstrap mounts in the tree is unmounted with it, even if it is killed.
         apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
         bootstrap = [*apart, "debootstrap", "--variant=minbase", release, str(tree)]
         run(bootstrap, timeout_s=_DEBOOTSTRAP_TIMEOUT_S, env=os.environ).demand_success()
@@ -148,7 +148,7 @@ def _provide_base(release: str, say: Callable[[str], None]) -> str:
 
 @contextlib.contextmanager
 def _alone(say: Callable[[str], None]) -> Iterator[None]:
-    """While no other build is under way: the folder of podman's images is locked, as long as this process lives."""
+    """Hold the lock for builds, on podman's folder of images, waiting for another build to end."""
     store = call_podman(["info", "--format", "{{.Store.GraphRoot}}"]).stdout.strip()
     try:
         folder = os.open(store, os.O_RDONLY | os.O_DIRECTORY)
@@ -166,7 +166,9 @@ def _alone(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _remove_nameless() -> None:
-    """Remove what a build that failed has left, and the image whose name a new one has now, unless a host uses it."""
+    """Remove the nameless images of failed builds, and one whose name a newer image has taken, unless a host uses
+    it.
+    """
     with contextlib.suppress(TestbedError):
         try_podman(["image", "prune", "--force", "--filter", f"label={_RECIPE_LABEL}"])
 
@@ -176,7 +178,7 @@ def _exists(name: str) -> bool:
 
 
 def _read_digest(name: str) -> str:
-    """The recipe's digest that an image carries, or nothing where there is no such image."""
+    """The recipe's digest in an image's label, or nothing where there is no such image."""
     argv = ["image", "inspect", "--format", f'{{{{index .Labels "{_DIGEST_LABEL}"}}}}', name]
     return try_podman(argv).stdout.strip()
 

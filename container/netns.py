@@ -1,7 +1,8 @@
-"""The netns engine: hosts out of Linux namespaces. A host is one sleeping process, the first of its own process,
-network, host name, IPC and mount namespaces; all that runs on the host lives in them and, by the kernel, ends with it.
+"""The netns engine: hosts made of Linux namespaces. A host is one sleeping process, the first of its own process,
+network, host name, IPC and mount namespaces; everything on the host runs in them, and the kernel ends it with that
+process.
 
-Nothing is named on the machine: no link, no bridge, no mount, no file in /etc. The bridge that joins the hosts is in
+Nothing gets a name on the machine: no link, no bridge, no mount, no file in /etc. The bridge between the hosts is in
 the server's network namespace.
 """
 
@@ -71,10 +72,10 @@ def _start_host(testbed: Path, host: Host) -> int:
 
 
 def furnish_host(pid: int, host: Host, covers: Mapping[Path, Path]) -> None:
-    """Give a host its name, its own files in the place of the machine's (``covers``), an empty /run and /dev/shm.
+    """Give a host its name, its own files over the machine's (``covers``), an empty /run and /dev/shm.
 
-    /var/tmp, /run and /dev/shm are where qsub's background process, PostgreSQL's socket and its shared memory are: none
-    of them has the testbed's name in its own, so two testbeds, or a testbed and the machine, would meet there.
+    /var/tmp, /run and /dev/shm have the files of qsub's background process, PostgreSQL's socket and its shared memory.
+    None of these has the testbed's name, so those of two testbeds, or of a testbed and the machine, would clash.
     """
     cover_paths(pid, covers)
     enter = enter_argv(pid)
@@ -115,8 +116,8 @@ def kill_hosts(testbed: Path, timeout_s: float = 20.0) -> bool:
         elapsed_s = time.monotonic() - start_s
         if elapsed_s > timeout_s:
             raise TestbedError(f"testbed in {testbed}: processes {left} did not end within {timeout_s:g} s of SIGKILL")
-        # unshare waits for its host's first process, reaps it and ends. If it were killed before that, a zombie would
-        # be left to the machine's init, and would hold the host's namespace for as long as init takes.
+        # unshare waits for its host's first process, reaps it and ends. If unshare were killed first, the machine's
+        # init would have to reap the zombie, and the host's namespace would exist until then.
         firsts = [pid for pid in left if is_first_in_namespace(pid)]
         for pid in firsts or (left if elapsed_s > _UNSHARE_GRACE_S else []):
             with contextlib.suppress(ProcessLookupError):

@@ -1,6 +1,7 @@
-"""The texts that make a host a PBS host: pbs.conf, hosts, the MoM's files, the server's settings, and PBS_HOME's shape.
+"""The texts that make a host a PBS host: pbs.conf, hosts, the MoM's files, the server's settings, and PBS_HOME's
+layout.
 
-Pure: specification in, text out. Only names and paths that `spec` has checked go in, since PBS reads pbs.conf as shell.
+Pure: specification in, text out. Only names and paths checked by `spec` are used, since PBS reads pbs.conf as shell.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ HOME_FOLDERS: tuple[tuple[str, int], ...] = (
     ("undelivered", 0o1777),
 )
 """PBS_HOME's folders and modes, as PBS's own pbs_postinstall makes them. (That script also registers a service with the
-machine's init system, so it is not run.)"""
+machine's init system, so it is not run.)
+"""
 
 SCHEDULER_FILES = {
     "pbs_dedicated": "dedicated_time",
@@ -38,19 +40,21 @@ SCHEDULER_FILES = {
     "pbs_resource_group": "resource_group",
     "pbs_sched_config": "sched_config",
 }
-"""PBS_EXEC/etc file -> sched_priv file."""
+"""File in PBS_EXEC/etc -> file in sched_priv."""
 
 CRAY_HOOK = "PBS_xeon_phi_provision"
-"""The one of PBS's own hooks that pbs_postinstall leaves out on machines that are no Cray."""
+"""Prefix of the PBS hook that pbs_postinstall leaves out on machines other than Cray's."""
 
 MOM_CONFIG = "$usecp *:/ /\n"
-"""All hosts see the same files: results are copied, never sent through scp."""
+"""All hosts see the same files, so results are copied, never sent by scp."""
 
 ENVIRONMENT = "PATH=/bin:/usr/bin\n"
 
 
 def write_pbs_conf(spec: TestbedSpec, host: Host, pbs_home: str) -> str:
-    """The text of /etc/pbs.conf on ``host``; daemons are started one by one, the PBS_START_ lines say what belongs."""
+    """The text of /etc/pbs.conf on ``host``. Daemons are started one by one; the PBS_START_ lines say which belong
+    there.
+    """
     server = int(host.is_server)
     lines = {
         "PBS_EXEC": spec.pbs_exec,
@@ -72,7 +76,7 @@ def write_hosts(spec: TestbedSpec) -> str:
 
 
 def write_vnode_definitions(spec: TestbedSpec, mom: Host) -> str:
-    """A version 2 MoM configuration (for ``pbs_mom -s insert``): the cores and the memory of each of its vnodes."""
+    """A version 2 MoM configuration (for ``pbs_mom -s insert``): the cores and memory of each of its vnodes."""
     lines = ["$configversion 2\n"]
     for vnode in spec.vnode_names(mom):
         lines.append(f"{vnode}: resources_available.ncpus = {spec.cores}\n")
@@ -81,7 +85,7 @@ def write_vnode_definitions(spec: TestbedSpec, mom: Host) -> str:
 
 
 def write_server_settings(spec: TestbedSpec) -> str:
-    """The qmgr commands that turn a fresh server into the testbed's; the queue workq comes with every fresh server."""
+    """The qmgr commands that configure a fresh server; the queue workq exists on every fresh server."""
     return "".join(
         [
             "set server flatuid = True\n",

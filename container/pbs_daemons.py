@@ -1,6 +1,6 @@
 """PBS on the testbed's hosts: laying out PBS_HOME, starting the daemons, settings, and waiting until vnodes are free.
 
-It reaches a host only through the function that it is given, and so does not know what hosts are made of.
+Hosts are reached only through the function `RunOnHost`, so this module is independent of the engine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from container.run_program import Finished
 from container.spec import Host, TestbedError, TestbedSpec
 
 SETUID_PROGRAMS = ("sbin/pbs_iff", "sbin/pbs_rcp")
-"""The programs of PBS_EXEC that users' commands call as root; PBS's postinstall makes them so."""
+"""The programs of PBS_EXEC that must be setuid root for users' commands; PBS's postinstall makes them so."""
 
 _DAEMON_TIMEOUT_S = 60.0
 _DATA_STORE_TIMEOUT_S = 120.0
@@ -42,7 +42,7 @@ class RunOnHost(Protocol):
 
 
 def lay_out_home(pbs_exec: Path, pbs_home: Path, host: Host) -> None:
-    """Make ``host``'s PBS_HOME, as pbs_postinstall would, but without telling the machine's init system."""
+    """Make ``host``'s PBS_HOME, as pbs_postinstall would, but without registering with the machine's init system."""
     for folder, mode in HOME_FOLDERS:
         path = pbs_home / folder
         path.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def check_installation(spec: TestbedSpec, host: Host, run_on: RunOnHost) -> None
 
 
 def start_cluster(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str], None]) -> None:
-    """Bring PBS up on hosts whose PBS_HOME is laid out; returns when the server answers and every vnode is free."""
+    """Start PBS on hosts whose PBS_HOME is laid out; returns when the server answers and every vnode is free."""
     check_installation(spec, spec.server, run_on)
     start_server_host(spec, run_on, say)
     for mom in spec.mom_hosts:
@@ -101,7 +101,9 @@ def start_server_host(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str],
 
 def _make_data_store(spec: TestbedSpec, run_on: RunOnHost) -> None:
     """Make the server's data store. pbs_habitat does not wait until PostgreSQL answers, only until its watchdog holds
-    its lock; on a slow host it then fails and removes what it made, so it is run again."""
+    its lock; on a slow host it then fails and removes what it made, so it is run again, up to ``_DATA_STORE_TRIES``
+    times.
+    """
     habitat = [f"{spec.pbs_exec}/libexec/pbs_habitat"]
     for _ in range(_DATA_STORE_TRIES):
         made = run_on(spec.server, habitat, timeout_s=_DATA_STORE_TIMEOUT_S)
@@ -111,19 +113,19 @@ def _make_data_store(spec: TestbedSpec, run_on: RunOnHost) -> None:
 
 
 def define_vnodes(spec: TestbedSpec, mom: Host, run_on: RunOnHost) -> None:
-    """Give a MoM that has not yet run its vnodes."""
+    """Give its vnodes to a MoM that has not run yet."""
     insert = [f"{spec.pbs_exec}/sbin/pbs_mom", "-s", "insert", "vnodes", "/dev/stdin"]
     definitions = write_vnode_definitions(spec, mom)
     run_on(mom, insert, timeout_s=_DAEMON_TIMEOUT_S, stdin=definitions).demand_success()
 
 
 def start_mom(spec: TestbedSpec, mom: Host, run_on: RunOnHost) -> None:
-    """Start a MoM; it looks for the server by itself."""
+    """Start a MoM; it connects to the server by itself."""
     run_on(mom, [f"{spec.pbs_exec}/sbin/pbs_mom"], timeout_s=_DAEMON_TIMEOUT_S).demand_success()
 
 
 def configure_server(spec: TestbedSpec, run_on: RunOnHost) -> None:
-    """Tell a fresh server the testbed's settings and its MoMs."""
+    """Give a fresh server the testbed's settings and MoMs."""
     qmgr = [f"{spec.pbs_exec}/bin/qmgr"]
     run_on(spec.server, qmgr, timeout_s=_DAEMON_TIMEOUT_S, stdin=write_server_settings(spec)).demand_success()
 
@@ -155,7 +157,7 @@ def stop_server(spec: TestbedSpec, pbs_home: Path, run_on: RunOnHost) -> None:
 
 
 def server_answers(spec: TestbedSpec, run_on: RunOnHost) -> bool:
-    """Whether the PBS server answers a question within ten seconds."""
+    """Whether the PBS server answers ``qstat -B`` within ten seconds."""
     try:
         return run_on(spec.server, [f"{spec.pbs_exec}/bin/qstat", "-B"], timeout_s=10.0).status == 0
     except TestbedError:
@@ -163,7 +165,7 @@ def server_answers(spec: TestbedSpec, run_on: RunOnHost) -> bool:
 
 
 def read_vnodes(spec: TestbedSpec, run_on: RunOnHost) -> dict[str, Any]:
-    """What ``pbsnodes -av`` says: vnode name -> its attributes. `TestbedError` if the server does not say."""
+    """The output of ``pbsnodes -av``: vnode name -> its attributes. `TestbedError` if the server does not answer."""
     argv = [f"{spec.pbs_exec}/bin/pbsnodes", "-a", "-v", "-F", "json"]
     answer = run_on(spec.server, argv, timeout_s=_DAEMON_TIMEOUT_S).demand_success()
     nodes: dict[str, Any] = json.loads(answer.stdout).get("nodes", {})

@@ -1,7 +1,7 @@
-"""The podman engine: each host is a container of one image, all on one podman network that leads nowhere else.
+"""The podman engine: each host is a container of one image, all on one podman network without a way out.
 
-Containers and network carry the testbed's folder as a label, and are found by it: so what a crash left at any point can
-be taken down without a record. The folder itself is mounted into every container by the path it has on the machine.
+Containers and network have the testbed's folder as a label, and are found by it: whatever a crash left can be taken
+down without a record. The folder itself is mounted into every container by its path on the machine.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _LABEL = "pbsteer.testbed"
 
 
 def prepare(spec: TestbedSpec, say: Callable[[str], None]) -> None:
-    """Make or fetch the image where it is missing; refuse a machine whose podman is absent or runs no container of it.
+    """Make or fetch a missing image; refuse a machine without podman, or whose podman cannot run a container of the
+    image.
 
-    Raises `TestbedError`. The container that is tried is on a network, since that is where podman lacks most.
+    Raises `TestbedError`. The container of the test has a network, since networks are what podman most often lacks.
     """
     check_podman()
     for folder in spec.shares:
@@ -57,7 +58,7 @@ def start_hosts(spec: TestbedSpec, testbed: Path) -> dict[str, int]:
 
 
 def furnish_host(pid: int, _host: Host, covers: Mapping[Path, Path]) -> None:
-    """Give a host its own files in the place of the image's (``covers``); the rest a container has of itself."""
+    """Give a host its own files over the image's (``covers``); a container has everything else already."""
     cover_paths(pid, covers)
 
 
@@ -70,7 +71,7 @@ def kill_hosts(testbed: Path, timeout_s: float = 60.0) -> bool:
         return False
     deadline = time.monotonic() + timeout_s
     while _is_podman_at_work(testbed):
-        # It was started by an ``up`` that was killed meanwhile, and what it makes must not come after the removal.
+        # It was started by an ``up`` that has been killed; what it makes must not appear after the removal.
         if time.monotonic() > deadline:
             raise TestbedError(f"podman is still starting hosts of the testbed in {testbed} after {timeout_s:g} s")
         time.sleep(0.05)
@@ -85,13 +86,13 @@ def kill_hosts(testbed: Path, timeout_s: float = 60.0) -> bool:
 
 
 def _options(spec: TestbedSpec, testbed: Path, host: Host) -> list[str]:
-    """What makes a container this host: names, address, marks, and the folders it shares with the machine."""
+    """The options that make a container this host: names, address, marks, and the folders shared with the machine."""
     # Label confinement (SELinux) would hide folders that the machine has not relabelled, and /etc is covered later.
     options = ["--name", host.name, "--hostname", host.name, "--no-hosts", "--security-opt", "label=disable"]
     options += ["--network", _network_name(spec), "--ip", host.address, "--entrypoint", "", "--log-driver", "none"]
     for name, value in write_marks(testbed, host).items():
         options += ["--env", f"{name}={value}"]
-    # The setuid programs of PBS are in the one folder, setuid copies of them in the other.
+    # The first folder has setuid copies of PBS's programs, the second the setuid programs themselves.
     options += ["--volume", f"{testbed}:{testbed}:suid"]
     if not spec.pbs_in_image:
         options += ["--volume", f"{spec.pbs_exec}:{spec.pbs_exec}:ro,suid"]

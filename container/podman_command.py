@@ -1,6 +1,6 @@
-"""Calling podman: the program that it is, the limits that it may ask for on this machine, and what its complaints mean.
+"""Calls podman: the program, the limits that it may request on this machine, and hints on its error messages.
 
-Nothing else of podman's configuration is touched: runtime, cgroup manager and registries are containers.conf's.
+Nothing else of podman's configuration is changed: runtime, cgroup manager and registries are containers.conf's.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _HINTS = {
     "subnet": "another network has this testbed's addresses; a testbed of another --name has others",
     "already in use": "another container has this name; give the testbed another --name",
 }
-"""What a complaint of podman's contains -> what helps; the first that is found is told."""
+"""Part of an error message of podman -> what may help; the first that matches is shown."""
 
 
 def call_podman(argv: Sequence[str], *, timeout_s: float = _TIMEOUT_S) -> Finished:
-    """Run ``podman ARGV`` to its successful end; `TestbedError` with podman's words, and with what may help.
+    """Run ``podman ARGV``, which must succeed; `TestbedError` with podman's message, and with what may help.
 
-    It runs with the caller's environment, which may say where podman's configuration is.
+    It gets the caller's environment, which may say where podman's configuration is.
     """
     done = try_podman(argv, timeout_s=timeout_s)
     try:
@@ -44,15 +44,15 @@ def call_podman(argv: Sequence[str], *, timeout_s: float = _TIMEOUT_S) -> Finish
 
 
 def try_podman(argv: Sequence[str], *, timeout_s: float = _TIMEOUT_S) -> Finished:
-    """Run ``podman ARGV`` to its end, whatever that is; `TestbedError` if it does not end in time."""
+    """Run ``podman ARGV`` to its end, whatever its status; `TestbedError` if it does not end in time."""
     return run(["podman", "--log-level=error", *argv], timeout_s=timeout_s, env=os.environ, called=["podman", *argv])
 
 
 def limit_options() -> list[str]:
-    """Options that keep podman from asking for more open files and processes than it may give.
+    """Options that keep podman from requesting more open files and processes than it may.
 
-    Podman raises both limits for its containers; a root that may not (no CAP_SYS_RESOURCE, as in many containers) needs
-    values below its own. Elsewhere podman and its containers.conf decide, and there are no options.
+    Podman raises both limits for its containers. A root that may not raise them (no CAP_SYS_RESOURCE, as in many
+    containers) needs values within its own. Elsewhere podman and containers.conf decide, and there are no options.
     """
     if _may_raise_limits():
         return []

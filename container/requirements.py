@@ -1,6 +1,6 @@
-"""What a testbed needs: root and an installed PBS, of the machine; programs, libraries and a user, of each host.
+"""What a testbed requires: of the machine, root and an installed PBS; of each host, programs, libraries and a user.
 
-Each refusal says what is missing, where it was looked for, and the Debian package that brings it.
+Each refusal says what is missing, where it was looked for, and which Debian package has it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PACKAGES = {
     "psql": "postgresql-client",
     "pg_config": "postgresql-common",
 }
-"""Program of a host -> the Debian package that brings it. In the netns engine the machine's programs are the hosts'."""
+"""Program of a host -> the Debian package that has it. With the netns engine these are the machine's own programs."""
 
 DATA_SERVICE_USER = "postgres"
 """The user that PBS's data store runs as; PostgreSQL refuses to run as root."""
@@ -42,8 +42,8 @@ def find_pbs_exec(
 ) -> str:
     """The installed PBS to run: the one given, else $PBS_EXEC, else pbs.conf's, else the default.
 
-    Raises `TestbedError`, with all places it looked at, if there is none.
-    A place that is named must be right: a later one is not tried in its stead.
+    Raises `TestbedError`, with all places that were checked, if there is none. A place that is named must have a PBS:
+    later ones are not tried instead.
     """
     looked: list[str] = []
     for source, path in (
@@ -64,7 +64,7 @@ def find_pbs_exec(
 
 
 def find_shortcomings(pbs_exec: str | None, environ: Mapping[str, str], engine: str = "netns") -> str | None:
-    """Why no testbed of this engine can run on this machine, in one sentence, or None if one can."""
+    """Why a testbed of this engine cannot run on this machine, in one sentence, or None if it can."""
     try:
         check_root()
         if engine == "podman":
@@ -78,13 +78,13 @@ def find_shortcomings(pbs_exec: str | None, environ: Mapping[str, str], engine: 
 
 
 def check_root() -> None:
-    """Refuse anybody but root; raises `TestbedError`."""
+    """Refuse users other than root; raises `TestbedError`."""
     if os.geteuid() != 0:
         raise TestbedError(f"a testbed needs root (network namespaces, mounts); you are user number {os.geteuid()}")
 
 
 def has_podman() -> bool:
-    """Whether there is a podman on the caller's path."""
+    """Whether podman is on the caller's PATH."""
     return shutil.which("podman") is not None
 
 
@@ -116,7 +116,7 @@ def check_host(root: Path, place: str) -> None:
 
 
 def read_pbs_exec(pbs_conf: str) -> str | None:
-    """What the text of a pbs.conf says PBS_EXEC is, or None if it does not say."""
+    """PBS_EXEC in the text of a pbs.conf, or None if it is not set."""
     for line in pbs_conf.splitlines():
         key, _, value = line.strip().partition("=")
         if key == "PBS_EXEC":

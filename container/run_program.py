@@ -1,7 +1,7 @@
-"""Running a program to its end within a bound: argument list in, what it said and its exit status out.
+"""Runs a program to its end within a time limit: argument list in, output and exit status out.
 
-Output goes through files, not pipes, because daemons keep what they inherit and a pipe would never close; a program
-that outstays its time is killed with everything it started. Both are why this is subprocess and not the sh library.
+Output goes through files, not pipes, because daemons keep inherited descriptors and a pipe would never close. A program
+that exceeds its time is killed with everything that it started. Both are why this is subprocess and not the sh library.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Finished:
     stderr: str
 
     def demand_success(self) -> Finished:
-        """Itself, if the program succeeded; else raises `TestbedError` with the program's own words."""
+        """Return self if the program succeeded, else raise `TestbedError` with the program's own message."""
         if self.status != 0:
             said = (self.stderr.strip() or self.stdout.strip() or "it said nothing")[-2000:]
             raise TestbedError(f"{' '.join(self.argv)} ended with status {self.status}: {said}")
@@ -45,10 +45,10 @@ def run(
     stdin: str = "",
     called: Sequence[str] = (),
 ) -> Finished:
-    """Run ``argv`` and wait for its end, at most ``timeout_s``; `TestbedError` if it does not end or is not there.
+    """Run ``argv`` and wait for its end, at most ``timeout_s``; `TestbedError` if it does not end or does not exist.
 
-    ``env`` is the whole environment (by default a path and nothing else). ``called`` is what messages call the command
-    where ``argv`` is only the way to get there. Output is decoded as UTF-8, with what is not UTF-8 replaced.
+    ``env`` is the whole environment (default: only PATH). ``called`` is the command's name in messages, where ``argv``
+    is only the way to run it. Output is decoded as UTF-8, with what is not UTF-8 replaced.
     """
     shown = tuple(called or argv)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:

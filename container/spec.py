@@ -1,7 +1,7 @@
-"""What a testbed is, as pure data: its hosts, their addresses, their vnodes and its users.
+"""The specification of a testbed, as pure data: its hosts, their addresses, their vnodes and its users.
 
-Everything here follows from the specification alone, so that two testbeds of different names never share a host name or
-an address, and whoever takes a testbed down need not have seen it come up.
+Host names and addresses are made from the testbed's name, to keep testbeds apart. All data follows from the
+specification alone, so a testbed can be taken down without a record of how it came up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_MOMS = 200
 MAX_CORES = 100_000
 MAX_VNODES = 5000
 MEM_PER_CORE_GIB = 4
-"""What each vnode offers per core, whatever the machine has, so that jobs fit the same way everywhere."""
+"""Memory of each vnode per core, whatever the machine has, so that jobs fit the same way everywhere."""
 
 _NAME = re.compile(r"(?!m[0-9]+\Z)[a-z][a-z0-9-]{0,30}(?<!-)")
 _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
@@ -23,7 +23,7 @@ _SHELL_SAFE_PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
 
 
 class TestbedError(Exception):
-    """The testbed cannot do what was asked; the message says which thing, why, and what would help."""
+    """The testbed cannot do what was requested; the message says what, why, and what would help."""
 
     __test__ = False
 
@@ -50,11 +50,11 @@ class Host:
 
 @dataclass(frozen=True)
 class TestbedSpec:
-    """A testbed to be: ``moms`` hosts that each show ``vnodes`` vnodes of ``cores`` cores, beside one server host.
+    """The specification: ``moms`` hosts that each have ``vnodes`` vnodes of ``cores`` cores, and one server host.
 
-    ``pbs_exec`` is the installed PBS that all of its hosts run: the machine's, or the image's (``pbs_in_image``). The
-    podman engine makes the hosts from ``image`` (empty: its own) and shows them the folders ``shares`` of the machine,
-    by the same paths, read-only. Raises `TestbedError` for a value out of range.
+    ``pbs_exec`` is the installed PBS of all hosts: the machine's, or the image's (``pbs_in_image``). The podman engine
+    makes the hosts from ``image`` (empty: its own) and mounts the machine's folders ``shares`` in them, by the same
+    paths, read-only. Raises `TestbedError` for a value out of range.
     """
 
     __test__ = False
@@ -89,7 +89,7 @@ class TestbedSpec:
 
     @property
     def server(self) -> Host:
-        """The host of server, scheduler and comm; it has the testbed's own name, and so have the job ids."""
+        """The host of server, scheduler and comm; its name is the testbed's, and so is the server part of job ids."""
         return Host(self.name, f"{_network(self.name)}.1", is_server=True)
 
     @property
@@ -104,7 +104,7 @@ class TestbedSpec:
         return (self.server, *self.mom_hosts)
 
     def vnode_names(self, mom: Host) -> tuple[str, ...]:
-        """The vnodes that a MoM shows: its natural vnode, which has its name, then NAME-v2 and on."""
+        """The vnodes of a MoM: its natural vnode, with the MoM's name, then NAME-v2 and on."""
         return (mom.name, *(f"{mom.name}-v{i}" for i in range(2, self.vnodes + 1)))
 
     def find_host(self, name: str) -> Host:
@@ -117,12 +117,12 @@ class TestbedSpec:
 
 
 def short_name(spec: TestbedSpec, host: Host) -> str:
-    """What people type for a host: ``server``, ``m1``, ``m2``."""
+    """The short name of a host: ``server``, ``m1``, ``m2``."""
     return "server" if host.is_server else host.name[len(spec.name) + 1 :]
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that could not be a host name and a folder name; raises `TestbedError`."""
+    """Refuse a name that cannot be both a host name and a folder name; raises `TestbedError`."""
     if not _NAME.fullmatch(name):
         raise TestbedError(
             f"testbed name {name!r}: lower-case letters, digits and inner hyphens, starting with a letter, at most 31,"
@@ -131,13 +131,15 @@ def check_name(name: str) -> None:
 
 
 def check_image(name: str) -> None:
-    """Refuse what cannot be the name of an image; raises `TestbedError`."""
+    """Refuse a text that cannot be the name of an image; raises `TestbedError`."""
     if not _IMAGE.fullmatch(name):
         raise TestbedError(f"image {name!r}: not a name that podman takes")
 
 
 def check_path(what: str, path: str) -> None:
-    """Refuse a path that PBS's own shell scripts, which read it unquoted from pbs.conf, would take apart."""
+    """Refuse a path that PBS's shell scripts would split, as they use it unquoted from pbs.conf; raises
+    `TestbedError`.
+    """
     if not _SHELL_SAFE_PATH.fullmatch(path):
         raise TestbedError(
             f"{what} {path!r}: must be absolute, of letters, digits and / . _ + - (PBS's scripts need that)"
@@ -152,7 +154,7 @@ def _check_range(what: str, value: int, most: int) -> None:
 def _network(name: str) -> str:
     """The first three octets of a testbed's addresses: 10.24.0 to 10.87.255, from the name's digest.
 
-    10.88 and all above it are podman's, for the networks whose addresses it chooses itself.
+    10.88 and above is left to podman, for the networks whose addresses it chooses itself.
     """
     digest = hashlib.sha256(name.encode()).digest()
     return f"10.{24 + digest[0] % 64}.{digest[1]}"

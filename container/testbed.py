@@ -1,8 +1,8 @@
 """The testbed as a whole: up, down, status, running a command on a host, stopping and starting the server.
 
 All that a testbed leaves on the machine is one folder and its hosts (processes, or containers and their network), and
-they follow from its name: so ``down`` needs no record of what ``up`` did, can be repeated, and cleans what a crash left
-at any point.
+they follow from its name: so ``down`` needs no record of what ``up`` did, can be repeated, and removes what a crash
+left.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from container.spec import Host, TestbedError, TestbedSpec, User, check_name, ch
 
 DEFAULT_STATE = Path("/var/lib")
 FOLDER = "pbsteer-testbed"
-"""Under the state folder; ``down`` removes nothing that is not below a folder of this name."""
+"""Below the state folder; ``down`` removes only what is below a folder of this name."""
 
 _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
 _STATE = "state"
-"""What root's programs on the hosts remember, a console's audit file among it: it goes with the testbed."""
+"""State of root's programs on the hosts, such as a console's audit file; it is removed with the testbed."""
 _STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 @dataclass(frozen=True)
 class Testbed:
-    """A testbed that is up. ``folder`` holds all of its files; the machine sees the hosts' files there too."""
+    """A testbed that is up. ``folder`` has all of its files, and those of its hosts as the machine sees them."""
 
     __test__ = False
 
@@ -59,7 +59,7 @@ class Testbed:
 
 @dataclass(frozen=True)
 class HostStatus:
-    """One host as it is now: ``pid`` is its first process's number on the machine, None if it is not running."""
+    """The state of one host: ``pid`` is its first process's number on the machine, None if it is not running."""
 
     name: str
     address: str
@@ -68,7 +68,7 @@ class HostStatus:
 
 @dataclass(frozen=True)
 class VnodeStatus:
-    """One vnode as the server sees it."""
+    """One vnode, as the server reports it."""
 
     name: str
     state: str
@@ -77,7 +77,7 @@ class VnodeStatus:
 
 @dataclass(frozen=True)
 class TestbedStatus:
-    """What there is of a testbed. ``is_up``: it came up whole, all hosts run, and the server answers."""
+    """The state of a testbed. ``is_up``: it came up completely, all hosts run, and the server answers."""
 
     __test__ = False
 
@@ -96,11 +96,11 @@ def up(
 ) -> tuple[Testbed, bool]:
     """Bring a testbed up; returns it, and whether this call brought it up (False: it was up already).
 
-    A call that fails or is interrupted takes down what it made. `TestbedError` if the machine cannot have a testbed, if
-    one of the name is up with another specification, or if one is there that is not whole.
+    A call that fails or is interrupted takes down what it made. `TestbedError` if the machine cannot run a testbed, if
+    one of this name is up with another specification, or if an incomplete one exists.
     """
     check_root()
-    # What users and daemons of a host must be able to enter is made here, whatever root's own umask hides.
+    # Whatever root's umask is, users and daemons of a host must be able to enter the folders made here.
     umask = os.umask(0o022)
     try:
         return _up(spec, state, say)
@@ -130,7 +130,7 @@ def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Tes
     try:
         _bring_up(spec, folder, say)
     except BaseException:
-        # Whoever is impatient would leave half of it.
+        # Stop signals are blocked: another Ctrl-C would leave half of it.
         waiting = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
         try:
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -143,16 +143,16 @@ def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Tes
 
 
 def down(name: str, state: Path = DEFAULT_STATE) -> bool:
-    """Take a testbed down: its hosts, of whatever engine, and its files. Whether there was anything; safe to repeat.
+    """Take a testbed down: its hosts, of any engine, and its files. Returns whether there was anything; safe to repeat.
 
-    `TestbedError` if an engine that may have hosts of it cannot end them; the files stay then.
+    `TestbedError` if an engine that may have hosts of it cannot end them; the files are then kept.
     """
     check_root()
     folder = find_folder(name, state)
     existed = folder.exists()
     was_running = _end_hosts(folder)
     while folder.exists():
-        # Somebody else may be taking it down too.
+        # Another process may be taking it down too.
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(folder)
     with contextlib.suppress(OSError):
@@ -161,7 +161,7 @@ def down(name: str, state: Path = DEFAULT_STATE) -> bool:
 
 
 def status(name: str, state: Path = DEFAULT_STATE) -> TestbedStatus:
-    """What there is of the testbed called ``name``, whole or not."""
+    """The state of the testbed called ``name``, complete or not."""
     check_root()
     folder = find_folder(name, state)
     spec = _read_spec(folder)
@@ -176,7 +176,7 @@ def status(name: str, state: Path = DEFAULT_STATE) -> TestbedStatus:
 
 
 def open_testbed(name: str, state: Path = DEFAULT_STATE) -> Testbed:
-    """The testbed called ``name``, without asking whether its server answers; `TestbedError` if there is none."""
+    """The testbed called ``name``, whether or not its server answers; `TestbedError` if there is none."""
     check_root()
     folder = find_folder(name, state)
     spec = _read_spec(folder)
@@ -198,8 +198,8 @@ def run_on(
 ) -> Finished:
     """Run a command on a host (``server``, ``m1``, or a full name) as ``user``, by default root, and wait for its end.
 
-    It starts in ``cwd``, by default the user's home, with a fresh environment that has PBS's commands on its path. The
-    result has the exit status, whatever it is; `TestbedError` if it cannot be run or does not end in time.
+    It starts in ``cwd``, by default the user's home, with a fresh environment that has PBS's commands in PATH. The
+    result has the exit status, whatever it is; `TestbedError` if the command cannot be run or does not end in time.
     """
     words, env = build_command(testbed, host, argv, user=user, cwd=cwd)
     return run(words, timeout_s=timeout_s, env=env, stdin=stdin, called=argv)
@@ -214,9 +214,9 @@ def build_command(
     cwd: Path | None = None,
     inherit: Mapping[str, str] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
-    """The argument list and the environment that run ``argv`` on a host, for `run_on` or to be exec'ed.
+    """The argument list and the environment that run ``argv`` on a host, for `run_on` or for exec.
 
-    ``inherit``: variables to keep where the host's own do not say otherwise (a terminal's, say).
+    ``inherit``: variables of the caller to keep unless the host sets them (a terminal's, for example).
     """
     place = testbed.spec.find_host(host)
     pid = find_host_process(testbed.folder, place)
@@ -245,7 +245,7 @@ def build_command(
 
 
 def stop_server(testbed: Testbed) -> None:
-    """Stop the PBS server and its data store, jobs running on; returns when it has ended. Safe to repeat."""
+    """Stop the PBS server and its data store; jobs go on running. Returns when it has ended. Safe to repeat."""
     spec = testbed.spec
     cluster.stop_server(spec, testbed.pbs_home(spec.server), partial(_run_as_root, spec, testbed.folder))
 
@@ -256,7 +256,7 @@ def start_server(testbed: Testbed) -> None:
 
 
 def find_folder(name: str, state: Path) -> Path:
-    """Where a testbed's files are: STATE/pbsteer-testbed/NAME. `TestbedError` for a name or a path that cannot be."""
+    """The folder of a testbed's files: STATE/pbsteer-testbed/NAME. `TestbedError` for an invalid name or path."""
     check_name(name)
     check_path("state folder", str(state))
     return state.resolve() / FOLDER / name
@@ -280,10 +280,10 @@ def _bring_up(spec: TestbedSpec, folder: Path, say: Callable[[str], None]) -> No
 
 
 def _end_hosts(folder: Path) -> bool:
-    """Have every engine end its hosts of the testbed in ``folder``, whatever was recorded; whether there were any.
+    """End the hosts of the testbed in ``folder``, of every engine; returns whether there were any.
 
-    An engine that fails (a podman that does not work, say) holds nothing up if the testbed is another's: the folder is
-    there for as long as its hosts are, and says whose they are unless it was cut short.
+    The failure of an engine (a podman that does not work, for example) counts only if the testbed may be that engine's:
+    the folder exists as long as the hosts do, and its specification names the engine, unless it is incomplete.
     """
     spec, exists = _read_spec(folder), folder.exists()
     was_running = False
@@ -291,7 +291,7 @@ def _end_hosts(folder: Path) -> bool:
     for name, engine in ENGINES.items():
         try:
             was_running |= engine.kill_hosts(folder)
-        except TestbedError as error:  # noqa: PERF203  the next engine has its turn whatever this one says
+        except TestbedError as error:  # noqa: PERF203 the next engine is tried even if this one fails
             if exists and (spec is None or spec.engine == name):
                 failure = error
     if failure is not None:
@@ -300,13 +300,13 @@ def _end_hosts(folder: Path) -> bool:
 
 
 def write_options(name: str, state: Path) -> str:
-    """The options by which a command finds the testbed, with a blank before each; none where the defaults do."""
+    """The options by which a command finds the testbed, each after a blank; empty where the defaults do."""
     options = "" if name == TestbedSpec.name else f" --name {name}"
     return options if state.resolve() == DEFAULT_STATE else f"{options} --state {state.resolve()}"
 
 
 def _tell_shape(found: TestbedSpec | None, wanted: TestbedSpec) -> str:
-    """In what a testbed that is up is not the one that is wanted."""
+    """How a testbed that is up differs from the wanted one."""
     fields = asdict(wanted)
     told = ", ".join(
         f"{name} {value!r} instead of {fields[name]!r}"
@@ -323,7 +323,7 @@ def _run_as_root(
 
 
 def _read_spec(folder: Path) -> TestbedSpec | None:
-    """The specification that a testbed was started with, or None where it is absent or cut short."""
+    """The specification that a testbed was started with, or None where it is absent or incomplete."""
     try:
         raw: dict[str, Any] = json.loads((folder / _SPEC_FILE).read_text())
         raw["users"] = tuple(User(**user) for user in raw["users"])

@@ -1,6 +1,6 @@
-"""Doing it in PBS: what the server says becomes a snapshot, and what a plan says becomes requests to the server.
+"""The PBS side: translates the server's status into a snapshot, and a plan into requests to the server.
 
-The entry files in :mod:`hooks.entries` run inside pbs_server, each bundled with the modules it needs into one file; the
-rest of this package is those modules, and the means to put the bundles into a server and take them out again. Standard
-library only, since all of it runs under PBS's own Python.
+The entry files in :mod:`hooks.entries` run inside pbs_server, each bundled into one file with the modules it needs. The
+rest of this package is those modules and the deployment that installs and removes the bundles. Standard library only:
+all of it runs under PBS's own Python.
 """

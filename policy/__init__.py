@@ -1,9 +1,9 @@
-"""What to do: a pure decision over a picture of the cluster.
+"""The scheduling decision: a pure function of a snapshot of the cluster.
 
-:func:`decide` takes a :class:`Snapshot` (what is), a :class:`Ledger` (what was promised), :class:`Settings` (what the
-site wants) and the formulas that rank vnodes, and returns a :class:`Plan`: what to start, whom to preempt, and for each
-job left alone the reason. Nothing here reads a clock, a file, the environment or a random source, so the same values
-always give the same plan.
+:func:`decide` takes a :class:`Snapshot` (the cluster now), a :class:`Ledger` (what is remembered, such as promises),
+:class:`Settings` and the formulas that rank vnodes. It returns a :class:`Plan`: which jobs start, which runs are
+preempted, and the reason for each job that stays queued. It reads no clock, file, environment or random source, so
+equal inputs give equal plans.
 """
 
 from policy.cycle.engine import decide

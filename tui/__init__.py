@@ -1,1 +1,1 @@
-"""The console and the command line: what an administrator sees of a cluster, and how quotas are changed."""
+"""The console and the command line: they show a cluster and make an administrator's changes, such as quotas."""

@@ -1,7 +1,7 @@
-"""The one registry of what can be done in the console: keys, the ``:`` command line and ``?`` help are made from it.
+"""The one registry of the console's actions: its keys, the ``:`` command line and ``?`` help are built from it.
 
-An action says in one place what it is called, which keys and argument it takes, what it does, and when it is not
-available, in words for the screen. What it then does belongs to the screen.
+An action defines its name, keys, argument and help text, and a reason for the screen if it is not available. The screen
+implements what it does.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ VIEWS = ("overview", "queues", "vnodes", "grid", "jobs", "quotas", "plan", "audi
 
 @dataclass(frozen=True)
 class Situation:
-    """What decides whether an action is available: the view, the lock, what the cursor is on, what was done."""
+    """What decides whether an action is available: the view, the lock, the cursor, and whether there is an undo."""
 
     view: str
     unlocked: bool
     simulated: bool
-    has_world: bool = True
+    has_cluster: bool = True
     has_cursor: bool = False
     can_undo: bool = False
 
 
 Availability = Callable[[Situation], str]
-"""Empty where the action is available, else the reason why not."""
+"""Returns an empty text if the action is available, else the reason why not."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """``argument`` names the argument of the ``:`` command (empty: none), ``completes`` what completes its words: kinds
-    by position, ``|`` between several for one, ``...`` after one for all words from there on."""
+    """``argument`` names the argument of the ``:`` command (empty: none). ``completes`` has the kinds of its words for
+    completion, by position: ``|`` separates several kinds for one word, ``...`` makes a kind apply to all words from
+    there on."""
 
     name: str
     keys: tuple[str, ...]
@@ -46,7 +47,7 @@ class Action:
 
     @property
     def shown_keys(self) -> str:
-        """The keys as help shows them."""
+        """The keys as the help shows them."""
         return " ".join(_SHOWN.get(key, key) for key in self.keys)
 
 
@@ -103,12 +104,12 @@ def _undoable(situation: Situation) -> str:
     return "" if situation.unlocked else "read-only: u unlocks for five minutes"
 
 
-def _needs_world(situation: Situation) -> str:
-    return "" if situation.has_world else "no answer from the server yet"
+def _needs_cluster(situation: Situation) -> str:
+    return "" if situation.has_cluster else "no answer from the server yet"
 
 
 def _completes(verb: Verb) -> str:
-    """Kinds of words by position, as :attr:`Action.completes` has them."""
+    """Kinds of words by position, in the form of :attr:`Action.completes`."""
     names, value = f"{verb.kind}...", verb.name if verb.value else ""
     if verb.value_last:
         return f"{verb.kind}|{value}..."
@@ -139,7 +140,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("next-view", ("tab",), "go", "next view"),
     Action("previous-view", ("shift+tab",), "go", "previous view"),
     Action("into", ("enter",), "go", "into what the cursor is on", unavailable=_on_row),
-    Action("job", (), "go", "show one job: why it waits", "JOB", "job", _needs_world),
+    Action("job", (), "go", "show one job: why it waits", "JOB", "job", _needs_cluster),
     Action(
         "to-jobs",
         ("J",),
@@ -216,7 +217,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("who", ("w",), "find", "grid: who has most of each vnode, or how full it is", unavailable=_in_grid),
     Action("unlock", ("u",), "change", "unlock for five minutes, or lock again"),
     Action("edit", ("e",), "change", "change the quota under the cursor, with a preview", unavailable=_in_quotas),
-    Action("quota", (), "change", "change a quota, with a preview", "QUEUE USER CORES", "queue user", _needs_world),
+    Action("quota", (), "change", "change a quota, with a preview", "QUEUE USER CORES", "queue user", _needs_cluster),
     Action(
         "user-priority",
         ("E",),
@@ -224,7 +225,7 @@ ACTIONS: tuple[Action, ...] = (
         "change the priority under the cursor, with a preview",
         "QUEUE USER N",
         "queue user",
-        _needs_world,
+        _needs_cluster,
     ),
     Action(
         "pause-pbsteer",
@@ -233,12 +234,12 @@ ACTIONS: tuple[Action, ...] = (
         "start and preempt nothing until resumed, in any mode",
         "[REASON]",
         "",
-        _needs_world,
+        _needs_cluster,
     ),
-    Action("resume-pbsteer", (), "change", "start and preempt again after a pause", unavailable=_needs_world),
+    Action("resume-pbsteer", (), "change", "start and preempt again after a pause", unavailable=_needs_cluster),
     Action("undo", ("z",), "change", "undo the last change made here", unavailable=_undoable),
     Action("act", ("a",), "act", "what can be done with what is marked or under the cursor", unavailable=_on_row),
-    *(Action(verb.name, (), "act", verb.help, verb.usage, _completes(verb), _needs_world) for verb in VERBS),
+    *(Action(verb.name, (), "act", verb.help, verb.usage, _completes(verb), _needs_cluster) for verb in VERBS),
     Action("halt", (), "act", "stop what is under way, after the command that is being sent"),
     Action("pause", ("p",), "simulated", "pause, or go on", unavailable=_simulated),
     Action("step", ("full_stop",), "simulated", "one pass further, then pause", unavailable=_simulated),
@@ -268,21 +269,21 @@ SLOWEST, FASTEST = SPEEDS[0], SPEEDS[-1]
 
 
 class CommandError(ValueError):
-    """A command line that names no action, or one without the argument that it needs."""
+    """A command that names no action or several, lacks its argument, or has one that is not allowed there."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command line as understood: the action, and its argument as typed."""
+    """A parsed command line: the action, and its argument as typed."""
 
     action: Action
     argument: str
 
 
 def parse_command(text: str) -> Command:
-    """Read a ``:`` line; a view's name alone shows the view, and a unique beginning of a name is enough.
+    """Parse a ``:`` line. A view's name alone shows the view; a unique prefix of an action's name is enough.
 
-    Raises :class:`CommandError` naming the word and what is allowed.
+    Raises :class:`CommandError` with the word and what is allowed.
     """
     word, _, argument = text.strip().partition(" ")
     if word in VIEWS:
@@ -300,7 +301,7 @@ def parse_command(text: str) -> Command:
 
 
 def complete(text: str, words: Mapping[str, Sequence[str]]) -> list[str]:
-    """The lines that this beginning could become; ``words`` gives candidates by an action's ``completes``."""
+    """The possible completions of a ``:`` line; ``words`` has the candidates by kind (:attr:`Action.completes`)."""
     name, blank, argument = text.partition(" ")
     if not blank:
         names = [action.name for action in ACTIONS if not action.name.startswith("view-")]
@@ -319,7 +320,7 @@ def complete(text: str, words: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def help_text(simulated: bool) -> list[tuple[str, list[Action]]]:
-    """The actions by group, in order, without those that this server has not."""
+    """The actions by group, in order; those of the simulation only if the server is simulated."""
     groups: dict[str, list[Action]] = {}
     for action in ACTIONS:
         if action.group != "simulated" or simulated:

@@ -1,1 +1,1 @@
-"""The plan carried out within the time of a pass: starts, preemptions, comments and priorities."""
+"""Carries the plan out within the time of a pass: starts, preemptions, comments and priorities."""

@@ -1,8 +1,8 @@
-"""Jobs that wait already when their queue's mode changes: what PBS's scheduler is told of them, as at a submission.
+"""Advice on jobs that already wait when their queue's mode changes: the same resource lists as at a submission.
 
-In ``advise`` a waiting job gets the shrunk estimate and the chunks of its stripe that queuejob would have given it; in
-``observe`` one that was striped asks for its own chunks again. (In ``drive`` the start itself sees to that.) An
-estimate stays, since nobody can tell it from a manager's. Nothing is written that is there already.
+In ``advise`` a waiting job gets the shrunk estimate and the striped chunks that queuejob would have given it; in
+``observe`` a striped job gets its own chunks back. (In ``drive`` the start does that.) An estimate stays, since it
+cannot be told from a manager's. Values that are there already are not written.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hooks.pbs.striped_select import undo_stripe, without_stripe
 
 if TYPE_CHECKING:
     from hooks.pbs.client import Connection
-    from hooks.pbs.requests import Errands
-    from hooks.pbs.status import Attributes, Picture
+    from hooks.pbs.requests import Requests
+    from hooks.pbs.status import Attributes, ServerStatus
     from hooks.store.summary import Summary
     from hooks.translate.snapshot import Translation
     from policy.model.cluster import Job
     from policy.settings.site_settings import Settings
 
 Hints = Mapping[str, Mapping[str, str]]
-"""Job to resource to what to set; an empty text unsets."""
+"""Job to resource to the value to set; an empty text unsets."""
 
 _PREFIX = "Resource_List."
 _STRIPES = tuple(_PREFIX + name for name in (LAYOUT, WIDTH, STRIPE_NODES, OWN_SELECT))
@@ -35,16 +35,16 @@ _ALTERABLE = "QHW"
 
 
 def find_hints(
-    translation: Translation, picture: Picture, summary: Summary, settings: Settings
+    translation: Translation, server_status: ServerStatus, summary: Summary, settings: Settings
 ) -> dict[str, dict[str, str]]:
-    """What to change of what waiting jobs ask for. ``summary`` is what submissions are judged by now."""
+    """The changes to the resource lists of waiting jobs. ``summary`` is what submissions are judged by now."""
     shrinks = settings.backfill.kind == "checkpoint"
     stripes = settings.stripe.layout != "none"
     hints: dict[str, dict[str, str]] = {}
     if all(mode == "drive" for mode in translation.modes.values()):
         return hints
-    for job in translation.snapshot.world().jobs.values():
-        texts = picture.jobs[job.id]
+    for job in translation.snapshot.cluster().jobs.values():
+        texts = server_status.jobs[job.id]
         mode = translation.modes.get(job.queue, "")
         if mode == "drive" or texts.get("job_state", "") not in _ALTERABLE:
             continue
@@ -61,10 +61,10 @@ def find_hints(
     return hints
 
 
-def give_hints(connection: Connection, hints: Hints, errands: Errands) -> None:
-    """Change what the jobs ask for. What is left undone is found again by the next pass."""
+def give_hints(connection: Connection, hints: Hints, pending_work: Requests) -> None:
+    """Write the changes to the server. The next pass finds again what is left undone."""
     for job_id, changes in hints.items():
-        errands.run(partial(connection.set_chunks, job_id, changes))
+        pending_work.run(partial(connection.set_chunks, job_id, changes))
 
 
 def _advise(asked: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:

@@ -1,7 +1,7 @@
-"""A plan carried out: victims requeued, jobs started, reasons written into comments, within a budget of time.
+"""Carries out a plan within a time budget: victims requeued, jobs started, reasons written into comments.
 
-Only what the caller's powers allow, queue by queue. Each request stands alone: one that the server refuses is recorded,
-and the rest goes on. What the budget leaves undone is not forgotten, since the next pass decides anew on what it finds.
+Only what the permissions allow, queue by queue. Requests are independent: one that the server refuses is recorded, and
+the rest goes on. What the budget leaves undone is not lost: the next pass decides anew on what it finds.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.act.job_comments import find_comments
 from hooks.act.start_jobs import Starter
-from hooks.checkpoint.ask_in_parallel import Departures
-from hooks.checkpoint.ask_to_save import LetGo, find_silent, forget_hold, plan_asking
+from hooks.checkpoint.ask_in_parallel import VictimRequests
+from hooks.checkpoint.ask_to_save import VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.checkpoint.method import REQUEUE
 from hooks.checkpoint.victim_holds import find_to_release
 from hooks.checkpoint.withdrawn_requests import find_withdrawn
 from hooks.pbs.client import Connection, IflError
 from hooks.pbs.job_ids import parent_of
 from hooks.pbs.requests import Budget
-from hooks.pbs.status import Picture
-from policy.model.ledger import Hold
+from hooks.pbs.status import ServerStatus
+from policy.model.ledger import Earmark
 from policy.plan.plan import Plan, Preempt
 from policy.settings.site_settings import Settings
 
 
-class Powers(NamedTuple):
-    """What of a plan is carried out in which queues: starts, with the reasons of those that wait, and preemptions.
-    Nobody is preempted for one of ``not_for``, and none of ``not_again`` is started. In the queues ``kept_back`` by a
-    pause nothing is done but to tell those that wait, and of what: ``pause``."""
+class Permissions(NamedTuple):
+    """The queues in which a plan is carried out: ``start`` (starts, and the comments of waiting jobs) and ``preempt``.
+
+    No job is preempted for a beneficiary in ``not_for``, and none in ``not_again`` is started. In the queues
+    ``kept_back`` by a pause only comments are written; ``pause`` is how these name it.
+    """
 
     start: frozenset[str] = frozenset()
     preempt: frozenset[str] = frozenset()
@@ -39,11 +41,14 @@ class Powers(NamedTuple):
     pause: str = ""
 
 
-class Effects(NamedTuple):
-    """What came of a plan. ``asked`` are victims that were asked to save, ``withdrawn`` those of which that was taken
-    back, with the reasons, ``released`` those that are held no longer, ``refused`` jobs that the server did not start;
-    ``failures`` are sentences; ``put_off`` counts what is left to a later pass, mostly for want of time, ``unstarted``
-    are the jobs among it that were to start."""
+class Outcome(NamedTuple):
+    """What came of a plan.
+
+    ``asked``: victims that were asked to save; ``withdrawn``: victims whose request was withdrawn, with the reasons;
+    ``released``: victims that are held no longer; ``refused``: jobs that the server did not start; ``failures``:
+    sentences; ``put_off``: the number of requests left to a later pass, mostly for lack of time; ``unstarted``: the
+    starts among these.
+    """
 
     started: Sequence[str] = ()
     requeued: Sequence[str] = ()
@@ -58,44 +63,45 @@ class Effects(NamedTuple):
 
     @property
     def did_something(self) -> bool:
-        """Whether anything came of it that somebody may want to read of later."""
+        """Whether there is an effect or a failure to journal."""
         return bool(self.started or self.requeued or self.failures or self.asked or self.released or self.withdrawn)
 
 
-def carry_out(
+def apply_plan(
     plan: Plan,
-    picture: Picture,
-    powers: Powers,
+    server_status: ServerStatus,
+    permissions: Permissions,
     settings: Settings,
     *,
     pbs_ifl: Any,
     connection: Connection,
     budget: Budget,
     release: Callable[[], None],
-) -> Effects:
-    """Carry the plan out as far as ``powers`` go: victims first, since letting go takes them longest, comments last.
+) -> Outcome:
+    """Carry the plan out as far as ``permissions`` go: victims first, since they take longest to end, comments last.
 
-    Where somebody else starts the jobs, victims are held until their beneficiary runs. Whoever is held for nobody any
-    more is let go, in every queue. ``release`` is what a child process made here has to let go of.
+    Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
+    beneficiary no longer needs them are released. ``release`` is called in each child process made here and drops what
+    the child must not keep.
     """
     failures: list[str] = []
-    withdrawn = _withdraw(connection, plan, picture, powers.preempt, failures)
-    released = _release(connection, picture, plan.ledger.holds, powers.preempt, settings, failures)
-    for job_id, comment in find_silent(picture, released).items():
+    withdrawn = _withdraw(connection, plan, server_status, permissions.preempt, failures)
+    released = _release(connection, server_status, plan.ledger.earmarks, permissions.preempt, settings, failures)
+    for job_id, comment in find_silent(server_status, released).items():
         _attempt(partial(connection.set_comment, job_id, comment), failures)
-    if not powers.start and not powers.preempt and not powers.kept_back:
-        return Effects(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
+    if not permissions.start and not permissions.preempt and not permissions.kept_back:
+        return Outcome(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
     put_off = 0
-    requests = _ask(connection, plan, picture, powers, settings, failures)
-    departures = Departures(pbs_ifl, requests, release) if requests else None
+    requests = _ask(connection, plan, server_status, permissions, settings, failures)
+    victim_requests = VictimRequests(pbs_ifl, requests, release) if requests else None
     started: list[str] = []
     refused: list[str] = []
     unstarted: list[str] = []
-    starter = Starter(connection, picture, plan.started.world())
+    starter = Starter(connection, server_status, plan.started.cluster())
     for start in plan.starts:
-        if start.job.queue not in powers.start:
+        if start.job.queue not in permissions.start:
             continue
-        if start.id in powers.not_again:
+        if start.id in permissions.not_again:
             put_off += 1
             continue
         if budget.left_s() <= 0:
@@ -109,7 +115,9 @@ def carry_out(
             failures.append(str(error))
     not_started = _find_refused(starter, failures)
     comments = 0
-    for job_id, comment in find_comments(plan, picture, powers.start | powers.kept_back, settings, powers.pause):
+    for job_id, comment in find_comments(
+        plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause
+    ):
         if budget.left_s() <= 0:
             put_off += 1
             break
@@ -119,12 +127,12 @@ def carry_out(
         except IflError as error:
             failures.append(str(error))
     unasked: set[str] = set()
-    if departures is not None:
-        departures.wait(budget.left_s())
-        unasked = departures.failures.keys() | departures.let_alone
-        failures += departures.failures.values()
+    if victim_requests is not None:
+        victim_requests.wait(budget.left_s())
+        unasked = victim_requests.failures.keys() | victim_requests.skipped
+        failures += victim_requests.failures.values()
     done = [request for request in requests if request.id not in unasked]
-    return Effects(
+    return Outcome(
         [job_id for job_id in started if job_id not in not_started],
         [request.id for request in done if request.how == REQUEUE],
         comments,
@@ -139,14 +147,14 @@ def carry_out(
 
 
 def _withdraw(
-    connection: Connection, plan: Plan, picture: Picture, queues: Collection[str], failures: list[str]
+    connection: Connection, plan: Plan, server_status: ServerStatus, queues: Collection[str], failures: list[str]
 ) -> dict[str, str]:
-    """Withdraw requests to save that serve no preemption any more; the reasons, by job and subjob."""
+    """Withdraw requests to save that serve no preemption any more; returns the reasons, by job and subjob."""
     withdrawn: dict[str, str] = {}
     victims = {preempt.id for preempt in plan.preempts}
-    for hold in plan.ledger.holds.values():
+    for hold in plan.ledger.earmarks.values():
         victims.update(hold.victims)
-    for job_id, (text, reasons) in find_withdrawn(picture, victims, queues).items():
+    for job_id, (text, reasons) in find_withdrawn(server_status, victims, queues).items():
         if _attempt(partial(connection.set_mark, job_id, text), failures):
             withdrawn.update(reasons)
     return withdrawn
@@ -154,23 +162,24 @@ def _withdraw(
 
 def _release(
     connection: Connection,
-    picture: Picture,
-    holds: Mapping[str, Hold],
+    server_status: ServerStatus,
+    holds: Mapping[str, Earmark],
     queues: Collection[str],
     settings: Settings,
     failures: list[str],
 ) -> list[str]:
-    """Let go whoever is held for nobody; the hold first, since one without a mark would be nobody's."""
+    """Release victims whose beneficiary no longer needs them. Drop the PBS hold before the mark: a hold without our
+    mark could not be recognised as ours."""
     released = []
-    for job_id, _why in find_to_release(picture, holds, queues, settings.quota.give_up_s):
+    for job_id, _why in find_to_release(server_status, holds, queues, settings.quota.give_up_s):
         let_go = _attempt(partial(connection.release, job_id), failures)
-        if let_go and _attempt(partial(connection.set_mark, job_id, forget_hold(picture.jobs[job_id])), failures):
+        if let_go and _attempt(partial(connection.set_mark, job_id, forget_hold(server_status.jobs[job_id])), failures):
             released.append(job_id)
     return released
 
 
 def _find_refused(starter: Starter, failures: list[str]) -> Collection[str]:
-    """The jobs that the server did not start; what is known of why goes to the failures."""
+    """The jobs that the server did not start; the reasons, where known, go to ``failures``."""
     try:
         refused = starter.find_refused()
     except IflError as error:
@@ -183,14 +192,15 @@ def _find_refused(starter: Starter, failures: list[str]) -> Collection[str]:
 def _ask(
     connection: Connection,
     plan: Plan,
-    picture: Picture,
-    powers: Powers,
+    server_status: ServerStatus,
+    permissions: Permissions,
     settings: Settings,
     failures: list[str],
-) -> list[LetGo]:
-    """The requests for the victims whose marks could be written: nobody is asked whom the next pass cannot know of."""
-    victims = [preempt for preempt in plan.preempts if _may_preempt(preempt, picture, powers)]
-    asking = plan_asking(victims, picture, settings, powers.preempt - powers.start)
+) -> list[VictimRequest]:
+    """The requests to those victims whose marks could be written: without a mark the next pass would not know of the
+    request."""
+    victims = [preempt for preempt in plan.preempts if _may_preempt(preempt, server_status, permissions)]
+    asking = plan_asking(victims, server_status, settings, permissions.preempt - permissions.start)
     unmarked = {
         job_id
         for job_id, text in asking.marks.items()
@@ -203,7 +213,7 @@ def _ask(
 
 
 def _attempt(request: Callable[[], None], failures: list[str]) -> bool:
-    """Whether the server did it; what it said against it goes to the failures."""
+    """Whether the server did it; its error message goes to ``failures``."""
     try:
         request()
     except IflError as error:
@@ -212,9 +222,12 @@ def _attempt(request: Callable[[], None], failures: list[str]) -> bool:
     return True
 
 
-def _may_preempt(preempt: Preempt, picture: Picture, powers: Powers) -> bool:
-    """Whether both the victim's and the beneficiary's queue are ours to preempt in."""
-    beneficiary = picture.jobs.get(preempt.beneficiary, picture.jobs.get(parent_of(preempt.beneficiary), {}))
-    if preempt.beneficiary in powers.not_for:
+def _may_preempt(preempt: Preempt, server_status: ServerStatus, permissions: Permissions) -> bool:
+    """Whether both the victim's and the beneficiary's queue permit preemption, and the beneficiary is not in
+    ``not_for``."""
+    beneficiary = server_status.jobs.get(
+        preempt.beneficiary, server_status.jobs.get(parent_of(preempt.beneficiary), {})
+    )
+    if preempt.beneficiary in permissions.not_for:
         return False
-    return preempt.run.job.queue in powers.preempt and beneficiary.get("queue", "") in powers.preempt
+    return preempt.run.job.queue in permissions.preempt and beneficiary.get("queue", "") in permissions.preempt

@@ -1,9 +1,9 @@
-"""The comments that a pass writes: why each job that it left alone waits, in few enough that the server is not held up.
+"""The comments of a pass: why each job that it does not start waits, few enough not to hold the server up.
 
-Each says first when it was written, and nothing in it changes with time alone: times are moments, not spans from now.
-Most of them go to the jobs that are next in the order, the rest to the jobs behind them, who have their turn one after
-the other from pass to pass. A comment that still holds is not written again. One in which only counts differ that move
-by themselves (idle cores, jobs ahead) comes after those that say something else.
+A comment begins with the time when it was written, and nothing in it changes with time alone: times are moments, not
+spans from now. Most comments go to the jobs that are next in the order, the rest to the jobs behind them, in rotation
+from pass to pass. A comment that still holds is not written again. One in which only counts differ that other jobs move
+(idle cores, jobs ahead) comes after those that say something else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 
 from hooks.pbs.job_comment import _STAMP, OWN_COMMENT, make_comment, show_moment
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy.eligibility.own_priorities import queue_order
 from policy.eligibility.priority_classes import BASE
 from policy.explain.queue_position import InLine
@@ -28,21 +28,21 @@ from policy.settings.site_settings import Settings
 _COUNTS_AGE_S = 120
 _LENGTH = 300
 _COUNTS = re.compile(r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?=idle\b|spare\b)|(?<=\bjobs ahead of it: )[0-9][0-9,]*")
-"""The counts that other jobs move: they may lag, by the age that the comment itself tells."""
+"""The counts that other jobs move. They may lag: the comment tells its own age."""
 
 _IN_TURN = 4
-"""One comment of so many goes to a job that is not next, so that each gets its own in the end, or to counts."""
+"""One comment of so many goes to a job that is not next, so that each job gets its own in the end, or to counts."""
 
 Waiting = Sequence[tuple[Job, Reason]]
 
 
 def find_comments(
-    plan: Plan, picture: Picture, queues: Collection[str], settings: Settings, pause: str = ""
+    plan: Plan, server_status: ServerStatus, queues: Collection[str], settings: Settings, pause: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Job and comment, for ``schedule.max_comments`` of the jobs left alone in these queues whose comment says
-    something else, or counts that are old. In a ``pause``, which is named so, the plan's starts are left alone too."""
+    """Job and comment, for at most ``schedule.max_comments`` of the jobs in these queues that are not started and whose
+    comment says something else, or has old counts. In a ``pause``, which is named so, the plan's starts wait too."""
     schedule = settings.schedule
-    writer = _Writer(plan, picture, settings, pause)
+    writer = _Writer(plan, server_status, settings, pause)
     waiting = _in_order(plan, queues, pause)
     in_turn = -(-schedule.max_comments // _IN_TURN)
     first = schedule.max_comments - in_turn
@@ -62,10 +62,10 @@ def find_comments(
 
 
 def _in_order(plan: Plan, queues: Collection[str], pause: str) -> Waiting:
-    """The jobs left alone in the order in which they have their turn: those with a promise, then by class, then as
-    PBS has them (docs/policies.md). Those that only the ``pause`` keeps from starting are the first."""
+    """The waiting jobs in the order of a pass: those with a promise, then by class, then as PBS has them
+    (docs/policies.md). Jobs that only the ``pause`` keeps from starting come first."""
     reasons, promises, classes = plan.reasons(), plan.ledger.promises, plan.classes or {}
-    entries = queue_order(plan.started.world(), plan.time_s)
+    entries = queue_order(plan.started.cluster(), plan.time_s)
     jobs = [entry[5] for entry in entries if entry[5].queue in queues and entry[5].id in reasons]
     jobs.sort(key=lambda job: (job.id not in promises, -classes.get(job.id, BASE)))
     kept = {start.job.id: start.job for start in plan.starts if pause and start.job.queue in queues}
@@ -77,18 +77,18 @@ def _in_order(plan: Plan, queues: Collection[str], pause: str) -> Waiting:
 
 
 class _Writer:
-    """The comments of one pass, and those seen on the way in which nothing but counts differs."""
+    """Makes the comments of one pass, and collects those in which only counts differ."""
 
-    def __init__(self, plan: Plan, picture: Picture, settings: Settings, pause: str) -> None:
+    def __init__(self, plan: Plan, server_status: ServerStatus, settings: Settings, pause: str) -> None:
         self._now_s = plan.time_s
-        self._jobs = picture.jobs
+        self._jobs = server_status.jobs
         self._in_line = InLine(plan, settings)
         self._pause = pause
         self._moment = partial(show_moment, now_s=plan.time_s)
         self._moved: list[tuple[float, str, str]] = []
 
     def find_untrue(self, waiting: Waiting) -> Iterator[tuple[str, str, int]]:
-        """Job, comment and position of those whose comment says something else than is so."""
+        """Job, comment and position of those whose comment no longer holds."""
         for position, (job, reason) in enumerate(waiting):
             sentence = self._sentence(job, reason)
             own = OWN_COMMENT.fullmatch(self._jobs.get(job.id, {}).get("comment", ""))
@@ -101,7 +101,7 @@ class _Writer:
             yield job.id, comment, position
 
     def find_old(self) -> Iterator[tuple[str, str]]:
-        """Job and comment of those seen in which counts have moved, the oldest first, without the recent ones."""
+        """Job and comment of those in which only counts differ, the oldest first; recent ones are left out."""
         self._moved.sort(key=lambda moved: -moved[0])
         return ((job_id, comment) for age_s, job_id, comment in self._moved if age_s >= _COUNTS_AGE_S)
 
@@ -112,7 +112,7 @@ class _Writer:
         return printable(told[:_LENGTH])
 
     def _age_s(self, stamp: str) -> float:
-        """Seconds since the comment was written; one that cannot be dated, or has a time to come, is the oldest."""
+        """Seconds since the comment was written; infinite if its time cannot be read or is in the future."""
         try:
             written_s = time.mktime(time.strptime(stamp, _STAMP))
         except (ValueError, OverflowError):

@@ -1,8 +1,8 @@
-"""Advice to PBS's own scheduler, which starts the jobs of queues in ``advise``: in which order, by their ``Priority``.
+"""Advice to PBS's own scheduler, which starts the jobs of queues in ``advise``: their order, set as job ``Priority``.
 
-It follows the job's class (docs/policies.md, P2), and a job for which others were preempted stands above all until it
-runs. The priority that the user gave is remembered, is what everything is decided by, and is put back when
-the queue leaves ``advise``. Nothing is written that is there already.
+The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. The user's
+own priority is remembered, is what passes decide by, and is put back when the queue leaves ``advise``. Values that are
+there already are not written.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from policy.plan.plan import Plan
 
 if TYPE_CHECKING:
     from hooks.pbs.client import Connection
-    from hooks.pbs.requests import Errands
-    from hooks.pbs.status import Picture
+    from hooks.pbs.requests import Requests
+    from hooks.pbs.status import ServerStatus
     from hooks.translate.snapshot import Translation
 from hooks.store.priorities import Changed, Priorities, _priority
 
 BENEFICIARY = 1023
-"""The highest priority that PBS knows, kept for those for whom others were preempted."""
+"""The highest priority in PBS, kept for beneficiaries."""
 
 _LEAST, _MOST_BELOW = -1024, 1022
 
 
 class Advice(NamedTuple):
-    """The priorities to set, by job, those of beneficiaries first. ``above`` are the jobs that stand above all others
-    then; ``memory`` has to be on disk before anything is set."""
+    """The priorities to set, by job, beneficiaries first. ``above``: the jobs that then stand above all others;
+    ``memory``: what has to be on disk before any priority is set."""
 
     priorities: Mapping[str, int]
     above: frozenset[str]
@@ -38,26 +38,26 @@ class Advice(NamedTuple):
 
 
 def find_advice(
-    plan: Plan, translation: Translation, picture: Picture, memory: Priorities, queues: Collection[str]
+    plan: Plan, translation: Translation, server_status: ServerStatus, memory: Priorities, queues: Collection[str]
 ) -> Advice:
-    """What PBS's scheduler shall know of the waiting jobs of ``queues``, those in ``advise`` whose scheduler goes by
-    priority. ``picture`` is what the server shows, with what earlier passes have set."""
-    world = translation.snapshot.world()
-    waiting = [job for job in world.jobs.values() if job.queue in queues]
-    above = frozenset(job.id for job in waiting if _is_above(job.id, plan, picture, memory))
+    """The priorities for the waiting jobs of ``queues``, those in ``advise`` whose scheduler sorts by priority.
+    ``server_status`` has the priorities as the server shows them, including those that earlier passes have set."""
+    cluster = translation.snapshot.cluster()
+    waiting = [job for job in cluster.jobs.values() if job.queue in queues]
+    above = frozenset(job.id for job in waiting if _is_above(job.id, plan, server_status, memory))
     levels = dict.fromkeys(above, BENEFICIARY)
     if plan.classes is not None:
-        bands = _Bands({p for name in queues for p in world.queues[name].priorities.entries.values()})
+        bands = _Bands({p for name in queues for p in cluster.queues[name].priorities.entries.values()})
         for job in waiting:
-            if job.id not in above and world.queues[job.queue].priorities:
+            if job.id not in above and cluster.queues[job.queue].priorities:
                 levels[job.id] = bands.level(plan.classes.get(job.id, BASE), job.priority)
     priorities: dict[str, int] = {}
     kept: dict[str, Changed] = {}
-    for job_id in [*levels, *(job_id for job_id in memory if job_id not in levels and job_id in picture.jobs)]:
-        now = _priority(picture, job_id)
+    for job_id in [*levels, *(job_id for job_id in memory if job_id not in levels and job_id in server_status.jobs)]:
+        now = _priority(server_status, job_id)
         ours = job_id in memory and now in memory[job_id].given
         own = memory[job_id].own if ours else now
-        wanted = levels.get(job_id, own) if job_id in world.jobs else now
+        wanted = levels.get(job_id, own) if job_id in cluster.jobs else now
         if wanted != now:
             priorities[job_id] = wanted
         given = tuple(sorted({now, wanted} - {own}))
@@ -66,35 +66,35 @@ def find_advice(
     return Advice(priorities, above, kept)
 
 
-def give_advice(connection: Connection, advice: Advice, errands: Errands) -> frozenset[str]:
-    """Set the priorities; returns the jobs that stand above all others now. What is left undone is found again by the
-    next pass."""
+def give_advice(connection: Connection, advice: Advice, pending_work: Requests) -> frozenset[str]:
+    """Set the priorities; returns the jobs that now stand above all others. The next pass finds again what is left
+    undone."""
     undone = {
         job_id
         for job_id, priority in advice.priorities.items()
-        if not errands.run(partial(connection.set_priority, job_id, priority))
+        if not pending_work.run(partial(connection.set_priority, job_id, priority))
     }
     return advice.above - undone
 
 
 class _Bands:
-    """PBS's range of priorities shared out: a band for the base class and for each priority that a queue names, and in
-    each band room for what the users asked for, around its middle."""
+    """PBS's range of priorities, divided: a band for the base class and for each priority that a queue names. A user's
+    own priority moves a job within its band, around the middle."""
 
     def __init__(self, priorities: Collection[int]) -> None:
         self._known = sorted(priorities)
         self._width = max(1, (_MOST_BELOW - _LEAST + 1) // (len(self._known) + 1))
 
     def level(self, of_class: int, own: int) -> int:
-        """The priority to set for a job of this class whose user asked for ``own``."""
+        """The priority to set for a job of this class whose user's own priority is ``own``."""
         band = 0 if of_class == BASE else 1 + bisect_left(self._known, of_class)
         reach = (self._width - 1) // 2
         middle = _LEAST + band * self._width + reach
         return min(_MOST_BELOW, middle + max(-reach, min(reach, own)))
 
 
-def _is_above(job_id: str, plan: Plan, picture: Picture, memory: Priorities) -> bool:
-    """Whether others were preempted for the job: now, or earlier, and it has stood above all since."""
-    if job_id in plan.ledger.holds:
+def _is_above(job_id: str, plan: Plan, server_status: ServerStatus, memory: Priorities) -> bool:
+    """Whether the job is a beneficiary: now, or earlier, and it has stood above all since."""
+    if job_id in plan.ledger.earmarks:
         return True
-    return job_id in memory and BENEFICIARY in memory[job_id].given and _priority(picture, job_id) == BENEFICIARY
+    return job_id in memory and BENEFICIARY in memory[job_id].given and _priority(server_status, job_id) == BENEFICIARY

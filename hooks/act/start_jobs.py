@@ -1,10 +1,10 @@
-"""A start of the plan, as PBS has to be asked for it: what the job must say before, and the whole ``exec_vnode``.
+"""Starts the plan's jobs: sets what the resource list must have before, and names the whole ``exec_vnode``.
 
-PBS checks nothing of a start that names its vnodes, and pbs_sched is not there to do what it does beside placing: give
-a shrink-to-fit job its walltime, and name every vnode of a host that a job gets alone.
+PBS checks nothing of a start that names its vnodes, and pbs_sched is off. So what pbs_sched does beside placing is done
+here: a shrink-to-fit job gets its walltime, and every vnode of a host that a job gets alone is named.
 
-The server works on one request while the next is on its way: only every so manieth start is waited for, which bounds
-what may still be under way when the time is up, and of the others it is read afterwards what became of them.
+The server works on one request while the next is on its way, so only one start in so many waits for its reply. That
+bounds what may still be under way when the time is up; the state of the other jobs is read afterwards.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from collections.abc import Collection, Mapping
 from hooks.pbs.client import Connection
 from hooks.pbs.planned_start import digest_of_plan
 from hooks.pbs.resources import OWN_SELECT
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from hooks.pbs.striped_select import own_place
 from hooks.translate.queues import read_sizes
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.units import SIZES
 from policy.plan.plan import Start
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.striping.striping import cut, total_pieces
 
 _UNHEARD = 30
-"""Starts in a row that are not waited for: some tenths of a second of a server that runs hooks for each."""
+"""Starts in a row without waiting for a reply: some tenths of a second for a server that runs hooks for each."""
 
 _WAITING = "QHW"
 _REFUSED = "Not Running: PBS Error: "
-"""What PBS's comment of a job begins with that a hook, or the job's host, did not let start."""
+"""The beginning of PBS's comment on a job that a hook or the job's host refused to start."""
 
 
 class Starter:
-    """Starts jobs in the order of the plan. A job array is cut into pieces once for all its subjobs."""
+    """Starts jobs in the order of the plan. A job array's resource list is cut into pieces once for all its subjobs."""
 
-    def __init__(self, connection: Connection, picture: Picture, world: World) -> None:
+    def __init__(self, connection: Connection, server_status: ServerStatus, cluster: ClusterIndex) -> None:
         self._connection = connection
-        self._picture = picture
-        self._world = world
-        self._sizes = read_sizes(picture.resources)
+        self._server_status = server_status
+        self._cluster = cluster
+        self._sizes = read_sizes(server_status.resources)
         self._reshaped: set[str] = set()
         self._unheard: dict[str, str] = {}
         self._since_heard = 0
 
     def start(self, start: Start) -> None:
-        """Start the job exactly where the plan says. Raises :class:`hooks.pbs.client.IflError` for what the server
-        refuses and says so; :meth:`find_refused` tells the others."""
+        """Start the job exactly where the plan says. Raises :class:`hooks.pbs.client.IflError` if the server's reply is
+        a refusal; :meth:`find_refused` has the refusals of starts that did not wait for a reply."""
         job_id = start.job.id
-        texts = self._picture.jobs.get(job_id, {})
+        texts = self._server_status.jobs.get(job_id, {})
         chunks, walltime = find_new_chunks(start, texts, self._sizes), find_walltime(texts)
         if chunks and job_id not in self._reshaped:
             self._connection.set_chunks(job_id, chunks)
             self._reshaped.add(job_id)
         if walltime:
             self._connection.set_walltime(job_id, walltime)
-        exec_vnode = find_exec_vnode(start, self._world, self._sizes)
+        exec_vnode = find_exec_vnode(start, self._cluster, self._sizes)
         if self._connection.hears_starts and self._since_heard >= _UNHEARD:
             self._since_heard = 0
             self._connection.start(start.id, exec_vnode)
@@ -64,8 +64,8 @@ class Starter:
         self._unheard[start.id] = exec_vnode
 
     def find_refused(self) -> dict[str, str]:
-        """A sentence for each job among those not waited for that still waits. Raises
-        :class:`hooks.pbs.client.IflError` where the server cannot be asked."""
+        """A sentence for each job that still waits, of those started without waiting for a reply. Raises
+        :class:`hooks.pbs.client.IflError` if the server cannot be reached."""
         if not self._unheard:
             return {}
         refused = {}
@@ -77,32 +77,32 @@ class Starter:
         return refused
 
 
-def digest_starts(starts: Collection[Start], picture: Picture, queues: Collection[str]) -> dict[str, str]:
-    """By job: what the starts in these queues were decided on (:mod:`hooks.pbs.planned_start`). For a subjob it is that
-    of its array, whose request is the one that an owner can alter."""
-    sizes = read_sizes(picture.resources)
+def digest_starts(starts: Collection[Start], server_status: ServerStatus, queues: Collection[str]) -> dict[str, str]:
+    """By job, a digest of what the starts in these queues were decided on (:mod:`hooks.pbs.planned_start`). A subjob
+    has that of its array, whose resource list is the one that an owner can alter."""
+    sizes = read_sizes(server_status.resources)
     found = {}
     for start in starts:
-        texts = picture.jobs.get(start.job.id)
+        texts = server_status.jobs.get(start.job.id)
         if texts is not None and start.job.queue in queues:
             found[start.id] = digest_of_plan(texts, find_changes(start, texts, sizes))
     return found
 
 
 def find_changes(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> Mapping[str, str]:
-    """All that is set of what the job asks for before it starts; an empty text unsets."""
+    """All changes to the resource list before the start; an empty text unsets."""
     walltime = find_walltime(texts)
     return {**find_new_chunks(start, texts, sizes), **({"walltime": walltime} if walltime else {})}
 
 
 def find_new_chunks(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> dict[str, str]:
-    """What to set of the job's chunks before the start: cut as they were for it, else the job's own again
+    """The changes to the job's chunks before the start: cut as the plan has them, else the job's own again
     (docs/policies.md, P5). The job's own select is kept beside cut ones.
 
-    Empty where the job asks for these chunks already; ``texts`` is what it asks for now.
+    Empty if the job has these chunks already; ``texts`` are its present attributes.
     """
     request = start.job.request
-    pieces = cut(request) if start.placement.chunks != total_pieces(request) else None
+    pieces = cut(request) if start.allocation.chunks != total_pieces(request) else None
     own, select = (texts.get(f"Resource_List.{name}", "") for name in (OWN_SELECT, "select"))
     place = {"place": own_place(texts.get("Resource_List.place", ""))} if own else {}
     if pieces is None:
@@ -113,23 +113,23 @@ def find_new_chunks(start: Start, texts: Attributes, sizes: Collection[str] = SI
 
 
 def find_walltime(texts: Attributes) -> str:
-    """The walltime to set before the start: a shrink-to-fit job gets the longest it may have, which is what it was
-    planned with. Empty where it has one, or may run without end."""
+    """The walltime to set before the start: a shrink-to-fit job gets the longest that it may have, with which it was
+    planned. Empty if it has a walltime, or may run without end."""
     return "" if "Resource_List.walltime" in texts else texts.get("Resource_List.max_walltime", "")
 
 
-def find_exec_vnode(start: Start, world: World, sizes: Collection[str]) -> str:
-    """The placement, and the other vnodes of hosts that the job gets alone: PBS closes those that are named, no others.
+def find_exec_vnode(start: Start, cluster: ClusterIndex, sizes: Collection[str]) -> str:
+    """The allocation, and the other vnodes of hosts that the job gets alone: PBS closes only vnodes that are named.
 
-    They are named without any resource, as pbs_sched does it: ``(h[0]:ncpus=4)+(h[1])``.
+    They are named without resources, as pbs_sched does: ``(h[0]:ncpus=4)+(h[1])``.
     """
-    capacity = world.capacity
-    beside = capacity.sharing.beside(_vnodes_of(start.placement, world), start.job.request)
-    return "+".join([start.placement.exec_vnode(sizes), *(f"({name})" for name in capacity.directory.named(beside))])
+    capacity = cluster.capacity
+    beside = capacity.sharing.beside(_vnodes_of(start.allocation, cluster), start.job.request)
+    return "+".join([start.allocation.exec_vnode(sizes), *(f"({name})" for name in capacity.directory.named(beside))])
 
 
-def _vnodes_of(placement: Placement, world: World) -> int:
+def _vnodes_of(allocation: Allocation, cluster: ClusterIndex) -> int:
     mask = 0
-    for share in placement.shares(world.capacity.directory):
+    for share in allocation.shares(cluster.capacity.directory):
         mask |= share.mask
     return mask

@@ -1,1 +1,1 @@
-"""Requests of users judged one by one: submission, alteration, reservation and start."""
+"""Judges users' requests one by one: submission, alteration, reservation and start."""

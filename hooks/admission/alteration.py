@@ -1,7 +1,7 @@
-"""An alteration judged: what queuejob set stays right, and what could not have been submitted cannot be altered to.
+"""Judges an alteration: what queuejob set stays right, and a job cannot be altered to what could not be submitted.
 
-A user may change whatever PBS lets users change. What was worked out from it is worked out anew: the estimate from
-another walltime, the stripe from another select, place or wish. A manager's own word for these stands as it is.
+A user may change whatever PBS lets users change. Values derived from it are derived anew: the estimate from another
+walltime, the stripe from another select, place or wish. A manager's own value for these stands as it is.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _TIMES = frozenset({"walltime", "min_walltime", "max_walltime"})
 
 
 class Alteration(NamedTuple):
-    """``before`` is what the job asks for, ``changes`` what is to change of it (empty texts unset); its queue and
-    owner; whether it runs; and whether a manager or operator asks. ``kept`` is what becomes of its work when it is cut,
-    ``keeps_otherwise`` whether that may be another thing than before."""
+    """One alteration. ``before``: the job's resource list; ``changes``: what changes in it (an empty text unsets); its
+    queue and owner; whether it runs; ``privileged``: a manager or operator asks. ``kept``: what becomes of its work
+    when it is cut; ``keeps_otherwise``: the alteration may change that."""
 
     before: Mapping[str, str]
     changes: Mapping[str, str]
@@ -41,7 +41,8 @@ class Alteration(NamedTuple):
 def refuse_alteration(
     alteration: Alteration, summary: Summary, settings: Settings, look: Look | None = None
 ) -> str | None:
-    """The sentence to refuse an alteration with; None where it may be. Managers and operators are refused nothing."""
+    """The sentence to refuse an alteration with; None if it is allowed. Alterations of managers and operators, and of
+    jobs that run, are not refused here."""
     if alteration.privileged or alteration.running:
         return None
     after = _after(alteration)
@@ -49,7 +50,8 @@ def refuse_alteration(
 
 
 class Fixing(NamedTuple):
-    """An alteration's ``Rerunable`` and ``Checkpoint``, None where it names them not, and what the job has of both."""
+    """An alteration's ``Rerunable`` and ``Checkpoint``, None for one that it does not name, and the job's values of
+    both."""
 
     rerunable: bool | None
     checkpoint: str | None
@@ -58,8 +60,8 @@ class Fixing(NamedTuple):
 
 
 def refuse_fixing(fixing: Fixing) -> str | None:
-    """The sentence to refuse a user who makes a running job one that could not be preempted, or not be saved; None
-    where the alteration does not."""
+    """The sentence to refuse an alteration by which a running job could no longer be preempted, or no longer be saved;
+    None if it does neither."""
     if fixing.rerunable is False and fixing.was_rerunable:
         what = "not rerunable (qalter -r n)"
     elif fixing.checkpoint == NO_CHECKPOINT and fixing.was_checkpoint != NO_CHECKPOINT:
@@ -73,19 +75,19 @@ def refuse_fixing(fixing: Fixing) -> str | None:
 
 
 def follow_alteration(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | int | None]:
-    """What to set beside the changes, so that all that was worked out from them stays right: durations in seconds, None
+    """What to set beside the changes, so that everything derived from them stays right: durations in seconds; None
     unsets."""
     return {**_follow_times(alteration, summary, settings), **_follow_chunks(alteration, summary, settings)}
 
 
 def _after(alteration: Alteration) -> dict[str, str]:
-    """What the job will ask for by itself."""
+    """The job's own resource list after the alteration, without a stripe."""
     own = without_stripe(alteration.before)
     return without_empty({**own, **alteration.changes})
 
 
 def _follow_times(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | int | None]:
-    """The estimate by the walltime. PBS refuses a walltime below the estimate, and an estimate beside a range."""
+    """The estimate for the new walltime. PBS refuses a walltime below the estimate, and an estimate beside a range."""
     changes = alteration.changes
     had = "soft_walltime" in alteration.before
     if "soft_walltime" in changes or (_TIMES.isdisjoint(changes) and not alteration.keeps_otherwise):
@@ -99,13 +101,13 @@ def _follow_times(alteration: Alteration, summary: Summary, settings: Settings) 
 
 
 def _follow_chunks(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | None]:
-    """The stripe by select, place and wishes. What runs keeps its chunks."""
+    """The stripe for the new select, place and wishes. A running job keeps its chunks."""
     changes, before = alteration.changes, alteration.before
     if alteration.running or not (_CHUNKS | _LAYOUT).intersection(changes):
         return {}
     striped = bool(before.get(OWN_SELECT))
     if not _CHUNKS.isdisjoint(changes) and alteration.privileged:
-        # What a manager says of the chunks is the job's own word from now on.
+        # A manager's chunks are the job's own from now on.
         if not striped:
             return {}
         place = {} if "place" in changes else {"place": own_place(before.get("place", ""))}

@@ -1,9 +1,8 @@
-"""The vnodes as the server has them at this moment, for the rare submission that would be refused by the last pass's
-summary: vnodes may have been made, enlarged or named since.
+"""Reads the vnodes from the server, for the rare submission that the last pass's summary would refuse: vnodes may have
+been made, enlarged or named since.
 
-Everything in the server waits for the look. It ends after a fifth of a second. After one of more than a hundredth the
-next comes no sooner than after fifty times as long as it took; a job that could not be judged for that is let through,
-and waits.
+Everything in the server waits for this, so it gives up after a fifth of a second. A read that took more than a
+hundredth is followed by none for fifty times as long; a job that cannot be judged meanwhile is let through, and waits.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class _Vnode(NamedTuple):
 
 
 def look(pbs: Any, queue: str, summary: Summary) -> Summary | None:
-    """The summary with the queue's vnodes, and the names of all, as they are now. None where that cannot be told: a
-    vnode of the queue has not reported yet, or there is no time for it."""
+    """The summary with the queue's vnodes, and the names of all vnodes, as they are now. None if that cannot be known:
+    a vnode of the queue has not reported yet, or there is no time to read."""
     begun_s = time.monotonic()
     if begun_s < _rested_s[0]:
         return None
@@ -60,7 +59,7 @@ def look(pbs: Any, queue: str, summary: Summary) -> Summary | None:
 
 
 def _describe(vnodes: list[_Vnode], before: QueueSummary) -> QueueSummary:
-    """The queue with these vnodes. Resources that are not counted stay plenty."""
+    """The queue with these vnodes. Resources that are not counted stay plentiful."""
     together = {name: amount for name, amount in before.together.items() if amount >= PLENTY}
     largest = dict(together)
     hosts: dict[str, dict[str, int]] = {}

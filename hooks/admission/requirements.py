@@ -1,8 +1,7 @@
-"""The last look before a start at what the job requires of each vnode, by the readings of that moment.
+"""The last check before a start of what the job requires of each vnode, by the readings of that moment.
 
-It asks the very ranking that a pass decides by (:mod:`policy.ranking.ranking`; docs/policies.md, P4), about the job's
-vnodes alone. PBS's own scheduler knows nothing of these requirements: where it starts the jobs, this is what holds
-them.
+It uses the ranking that a pass decides by (:mod:`policy.ranking.ranking`; docs/policies.md, P4), for the job's vnodes
+alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check enforces them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from policy.model.preferences import Needs
 from policy.model.request import Request
 from policy.ranking.ranking import Ranking
 from policy.settings.site_settings import RankingSettings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 
 def has_requirements(asked: Mapping[str, str], settings: RankingSettings) -> bool:
@@ -36,10 +35,10 @@ def refuse_unmet(
     now_s: float,
     settings: RankingSettings,
 ) -> str | None:
-    """The sentence to refuse a start with; None where each vnode has what the job requires.
+    """The sentence to refuse a start with; None if each vnode has what the job requires.
 
-    ``texts`` are the attributes of the job's vnodes. Vnodes of the hosts in ``several``, which show more than one, are
-    not judged here: what their host reports stands on another vnode.
+    ``texts`` are the attributes of the job's vnodes. Vnodes of the hosts in ``several``, which have more than one, are
+    not judged here: the readings of their host are on another vnode.
     """
     wish = read_wishes(asked, settings).rank
     if wish is None:
@@ -50,8 +49,8 @@ def refuse_unmet(
         for name, seen in texts.items()
     ]
     vnodes = [vnode for vnode in read if (vnode.host or vnode.name) not in several]
-    world = World(vnodes, (), (), (), Server(), read_readings(texts, vnodes, now_s, settings).of)
-    ranking = Ranking(world, settings, now_s)
+    cluster = ClusterIndex(vnodes, (), (), (), Server(), read_readings(texts, vnodes, now_s, settings).of)
+    ranking = Ranking(cluster, settings, now_s)
     everyone = (1 << len(vnodes)) - 1
     if not vnodes or not everyone & ~ranking.compliant(wish):
         return None

@@ -1,8 +1,8 @@
-"""What a user may reserve: no more at any time than the quotas of the user's jobs let these keep from others.
+"""Limits users' reservations: at any time no more than the quotas of the user's jobs let these keep from others.
 
-A reservation belongs to PBS: its vnodes are not taken back, and its jobs are in a queue of their own. So where queues
-have quotas, users reserve within these, and no job of such a queue is made a reservation by its owner. Managers and
-operators reserve what they like.
+A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. So where queues
+have quotas, users reserve within these, and they make no reservation of a job in a driven or advised queue. Managers
+and operators reserve what they like.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SPREAD = ("scatter", "vscatter")
 
 
 class Reserved(NamedTuple):
-    """A reservation: its ``select`` and ``place``, the amounts that it names beside them, and its time. A standing one
-    counts as if it never ended."""
+    """A reservation: its ``select`` and ``place``, the amounts named beside them, and its time. A standing one counts
+    as if it never ended."""
 
     select: str
     place: str
@@ -32,7 +32,7 @@ class Reserved(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A soft quota attribute: of which queue ("" for the server), on which resource, and its text."""
+    """A soft quota attribute: its queue ("" is the server), its resource, and its text."""
 
     queue: str
     resource: str
@@ -54,9 +54,9 @@ def refuse_beyond_quota(
     largest: Mapping[str, int],
     consumables: frozenset[str],
 ) -> str | None:
-    """The sentence to refuse a user's reservation with; None where it stays within quota beside the user's ``others``.
+    """The sentence to refuse a user's reservation with; None if it is within quota beside the user's ``others``.
 
-    ``largest`` is what the largest host has: a reservation that has its vnodes alone keeps all of them.
+    ``largest``: what the largest host has. A reservation that has its vnodes alone keeps all of them.
     """
     limits = _find_limits(tables, user, group)
     if not limits:
@@ -75,8 +75,8 @@ def refuse_beyond_quota(
 
 
 def _find_limits(tables: Sequence[Table], user: str, group: str) -> dict[str, _Limit]:
-    """By resource: the most that quotas let the user's jobs keep, in the queue that lets them keep most. A queue whose
-    quotas do not bind the user binds no reservation either; those of the server bind always."""
+    """By resource, the most that quotas let the user's jobs keep, in the queue that lets them keep most. If a queue's
+    quotas do not bind the user, no queue's bind a reservation; those of the server always do."""
     found: dict[str, _Limit] = {}
     for resource in sorted({table.resource for table in tables}):
         of_queues = [_bind(table, user, group) for table in tables if table.resource == resource and table.queue]
@@ -95,7 +95,7 @@ def _bind(table: Table, user: str, group: str) -> _Limit | None:
     try:
         limits = parse_limits(table.text, where) if table.text else Limits()
     except LimitError:
-        # A pass says so, and nobody acts for the queue.
+        # A pass reports it, and pbsteer does not act in the queue.
         return None
     bounds = [
         _Limit(limit, f"the quota {show_entity(entity)}={limit} of {where}")
@@ -105,7 +105,7 @@ def _bind(table: Table, user: str, group: str) -> _Limit | None:
 
 
 def _amount(each: Reserved, resource: str, largest: Mapping[str, int], consumables: frozenset[str]) -> int:
-    """What the reservation keeps of a resource; nothing where it cannot be read, which PBS refuses."""
+    """What the reservation keeps of a resource; 0 if it cannot be read, which PBS refuses."""
     try:
         request = parse_request(each.select, each.place, consumables) if each.select else None
     except RequestError:

@@ -1,8 +1,7 @@
-"""Two stripes on one node start apart: when one last started on each node, and the start that comes too soon after it.
+"""Starts stripes on one node apart: records when one last started on each node, and refuses a start too soon after it.
 
-The runjob hook sees every start, whoever asks for it, and writes those of stripes into one small file. That is not
-forced to the disk, as everything in the server waits: what a crash loses is a delay, and no pass decides by it. See
-docs/policies.md, P5.
+The runjob hook sees every start and writes those of stripes into one small file. It is not synced to disk, since
+everything in the server waits: a crash loses a delay, and no pass decides by it. See docs/policies.md, P5.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ STRIPE_STARTS = "stripe-starts.json"
 
 
 def is_stripe(asked: Mapping[str, str], nodes: int, settings: StripeSettings) -> bool:
-    """Whether a job on so many nodes is one of those whose starts are kept apart: it was cut for a stripe, wishes for
-    one, or the site stripes."""
+    """Whether a job on this many nodes is one whose starts are kept apart: it was cut for a stripe, wishes for one, or
+    the site stripes."""
     if nodes < 2 or asked.get(LAYOUT) == "pack":
         return False
     return bool(asked.get(OWN_SELECT) or asked.get(LAYOUT) or asked.get(WIDTH) or settings.layout == "stripe")
 
 
 def refuse_too_soon(nodes: Collection[str], starts: Mapping[str, float], now_s: float, stagger_s: float) -> str | None:
-    """The sentence to refuse a stripe's start with; None where the last one on each of its nodes is long enough ago.
+    """The sentence to refuse a stripe's start with; None if the last one on each of its nodes is long enough ago.
 
-    A start that is later than now is one of a clock that was set back, and tells nothing.
+    A recorded start in the future comes from a clock that was set back, and is ignored.
     """
     recent = [(starts[node], node) for node in nodes if now_s - stagger_s < starts.get(node, 0.0) <= now_s]
     if not recent:
@@ -41,7 +40,7 @@ def refuse_too_soon(nodes: Collection[str], starts: Mapping[str, float], now_s: 
 
 
 def read_starts(pbs_home: str) -> dict[str, float]:
-    """Node to the last start of a stripe on it, seconds since 1970. Empty where nothing is known."""
+    """Node to the last start of a stripe on it, in seconds since 1970. Empty if the file cannot be read."""
     try:
         data = json.loads((state_folder(pbs_home) / STRIPE_STARTS).read_text(encoding="utf-8"))
         return {str(node): float(at_s) for node, at_s in data.items()}
@@ -52,7 +51,7 @@ def read_starts(pbs_home: str) -> dict[str, float]:
 def note_start(
     pbs_home: str, nodes: Collection[str], starts: Mapping[str, float], now_s: float, stagger_s: float
 ) -> None:
-    """Write down that a stripe starts on these nodes now; what is long ago is forgotten. Raises OSError."""
+    """Record that a stripe starts on these nodes now, and drop old records. Raises OSError."""
     kept = {node: at_s for node, at_s in starts.items() if now_s - stagger_s < at_s <= now_s}
     path = state_folder(pbs_home) / STRIPE_STARTS
     new = path.with_suffix(".new")

@@ -1,8 +1,8 @@
-"""A job's select cut for a stripe, and what it was before.
+"""Cuts a job's select for a stripe, and keeps the select it had.
 
-Where PBS's scheduler places the job the stripe has to be in its select: one chunk for each node. What the job had asked
-for is written into a resource of the job, so that it can be striped otherwise, or no longer, at any time: after a move,
-after its owner altered it, at the next start.
+Where PBS's scheduler places the job, the stripe has to be in its select: one chunk for each node. The job's own select
+is kept in a resource of the job, so that it can be striped anew or not at all at any time: after a move, an alteration,
+at the next start.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def find_stripe(
 ) -> dict[str, str]:
     """What to set so that PBS's scheduler stripes the job: ``select``, ``place``, and its own select to keep.
 
-    ``asked`` is what the job asks for by itself. Empty where it stays as it is (docs/policies.md, P5): by wish or by
-    settings, or as the select has what cannot be cut without a loss. The defaults that PBS would add to each chunk are
+    ``asked`` is the job's own resource list. Empty if the job stays as it is (docs/policies.md, P5): by wish, by
+    settings, or because its select cannot be cut without a loss. The defaults that PBS would add to each chunk are
     written out, since it would add them to more chunks.
     """
     select = asked.get("select", "")
@@ -87,7 +87,7 @@ def _describe(asked: Mapping[str, str], user: str, request: Request, settings: S
 
 
 def _with_defaults(select: str, defaults: Mapping[str, str]) -> str:
-    """The select with what each chunk does not name."""
+    """The select, each chunk with the defaults that it does not name."""
     chunks = []
     for chunk in select.split("+"):
         named = {part.partition("=")[0].strip() for part in chunk.split(":")}

@@ -1,8 +1,8 @@
-"""A submission judged: can it ever run where it goes, and which estimate shall PBS's scheduler plan with.
+"""Judges a submission: whether it can ever run in its queue, and which estimate PBS's scheduler plans with.
 
-Only what holds whatever happens is refused: more than all vnodes of the queue have together, in one chunk more than its
-largest host, on more hosts than there are, a host or vnode that is not there, or a wish that makes no sense. All else
-may come to fit, and is the passes' business.
+Refused is only what can never run whatever happens: more than all vnodes of the queue have together, a chunk larger
+than its largest host, more hosts than there are, a host or vnode that does not exist, or a wish without meaning. All
+else may fit one day, and is left to the passes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from policy.settings.site_settings import RankingSettings, Settings
 from policy.striping.striping import cut
 
 Look = Callable[[], Union[Summary, None]]
-"""Gives the summary as it would be now, or None where that cannot be told."""
+"""Returns the summary as it would be now, or None if that cannot be known."""
 
 
 def find_impossible(
     asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
 ) -> str | None:
-    """Why a job with this ``Resource_List`` can never run in the queue; None where it can, where it cannot be read, or
-    where such jobs are to wait in a queue of that mode.
+    """Why a job with this ``Resource_List`` can never run in the queue; None if it can, if the list cannot be read, or
+    if the settings let such jobs wait in a queue of that mode.
 
-    With ``look`` that is judged again by what the server has at this moment before it is said; nothing is said where
-    that cannot be told.
+    With ``look`` a refusal is judged again by the server's present vnodes, and dropped if they cannot be read.
 
-    A chunk that is too large for any host is no reason where the job may be striped and so cut.
+    A chunk that is too large for any host is no reason if the job may be striped and so cut.
     """
     if not settings.submission.refuses_impossible_in(summary.mode(queue)):
         return None
@@ -47,7 +46,7 @@ def find_impossible(
 
 def _find_why(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
     here = summary.queues[queue]
-    # Before a vnode has reported how many cores it has, nothing is known of it.
+    # Nothing is known of a vnode before it has reported its cores.
     request = _read_request(asked, here, summary.consumables) if here.together.get("ncpus") else None
     if request is None:
         return ""
@@ -71,7 +70,7 @@ def _find_too_much(request: Request, queue: QueueSummary) -> str:
                 f"it asks for {_show(resource, amount)},"
                 f" and all vnodes open to that queue have {_show(resource, most)} together"
             )
-    # What is packed is on one host as a whole.
+    # A packed job is on one host as a whole.
     parts = [request.totals] if request.place == "pack" else [chunk.amounts for chunk in request.chunks]
     for amounts in parts:
         for resource, amount in amounts:
@@ -98,14 +97,14 @@ def _find_unknown(request: Request, names: frozenset[str]) -> str:
 
 
 def find_nonsense(asked: Mapping[str, str]) -> str | None:
-    """Why a job's wishes cannot be met by anybody; None where they can."""
+    """Why a job's wishes can never be met; None if they can."""
     unread = read_wishes(asked, RankingSettings()).unread
     return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
 
 
 class Kept(NamedTuple):
     """What becomes of a job's work when it is cut: whether it may be rerun, and whether it saves (None: as the settings
-    say)."""
+    have it)."""
 
     rerunable: bool = True
     saves: bool | None = None
@@ -114,7 +113,7 @@ class Kept(NamedTuple):
 def read_kept(
     rerunable: object, checkpoint: object, asked: Mapping[str, str], settings: Settings, *, array: bool = False
 ) -> Kept:
-    """The same by a job's ``Rerunable``, ``Checkpoint`` (None where PBS's defaults are still to come) and wishes."""
+    """:class:`Kept` of a job by its ``Rerunable``, ``Checkpoint`` (None before PBS has set its defaults) and wishes."""
     save = read_wishes(asked, settings.ranking)
     return Kept(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
 
@@ -128,8 +127,8 @@ def shrink_estimate(
 ) -> int | None:
     """The ``soft_walltime`` to set, in seconds: the estimate that backfilling tests with (docs/policies.md, P3).
 
-    ``past`` is what the predictor knows of the users' runs. None where the job is to keep what it has: a soft walltime
-    already, no walltime, one that is not shrunk, or a range of them; or where it could not be cut, or nothing is.
+    ``past`` is what the predictor knows of the users' runs. None if the job keeps what it has: it has a soft walltime
+    already, no walltime, one that is not shrunk, or a range; or the job cannot be cut, or the settings cut none.
     """
     if any(asked.get(name) for name in _OWN_ESTIMATES) or not asked.get("walltime"):
         return None

@@ -1,8 +1,8 @@
-"""The site's program for alerts: checked, run without a shell, and ended after ten seconds. A pass never waits for it.
+"""The site's program for alerts: checked, run without a shell, and killed after ten seconds. A pass never waits for it.
 
-It runs as root, so root alone may be able to change it: the file and every folder on the way to it, links followed,
-belong to root and are writable by root alone. It gets the text on its standard input, no descriptor of the server,
-and an environment of its own. A process that outlives the pass watches it and writes down how it ended.
+It runs as root, so only root may be able to change it: the file and every folder on the way to it, links followed, must
+belong to root and be writable by root alone. It gets the text on its standard input, no descriptor of the server, and
+an environment of its own. A process that outlives the pass watches it and records how it ended.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NOT_RUN = 127
 
 
 def find_fault(program: str) -> str:
-    """A sentence where this may not be run as root; else empty."""
+    """Why this may not be run as root, as a sentence; empty if it may."""
     return _look(program, "program", stat.S_IXUSR)
 
 
 def find_other_writers(path: str) -> str:
-    """A sentence where others than root may change this file, or there is none; else empty."""
+    """A sentence if others than root may change this file, or it does not exist; else empty."""
     return _look(path, "file", 0)
 
 
@@ -42,7 +42,7 @@ def _look(path: str, what: str, mode: int) -> str:
 
 
 def _find_fault(path: str, what: str, mode: int) -> str:
-    """Walk from the root, each link replaced by what it names, and look at every folder and file on the way."""
+    """Walk from the root, replacing each link by its target, and check every folder and file on the way."""
     left = path.split("/")[::-1]
     here = Path("/")
     links = 0
@@ -71,16 +71,16 @@ def _find_fault(path: str, what: str, mode: int) -> str:
 
 
 def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]) -> None:
-    """Run the command in the background; there ``tell`` gets a sentence on what went wrong, empty for nothing.
+    """Run the command in the background; ``tell`` gets a sentence there on what went wrong, empty for nothing.
 
-    Raises OSError where no process can be made.
+    Raises OSError if no process can be made.
     """
     child = os.fork()
     if child:
         os.waitpid(child, 0)
         return
     try:
-        # A child of the child is not waited for here: it leaves no dead process behind, however long this one lives.
+        # This process need not wait for a child of its child: no dead process is left, however long this one lives.
         os.setsid()
         if not os.fork():
             _let_go_of_everything()
@@ -90,13 +90,13 @@ def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]
 
 
 def run_program(command: Sequence[str], text: str, limit_s: float = TIME_LIMIT_S) -> str:
-    """Run the command to its end, no longer than that; a sentence on what went wrong, empty for nothing."""
+    """Run the command to its end or its time limit; returns a sentence on what went wrong, empty for nothing."""
     fault = find_fault(command[0])
     if fault:
         return f"not run: {fault}"
     readable, writable = os.pipe()
     with contextlib.suppress(BlockingIOError):
-        # A pipe takes far more than an alert has; nothing is waited for in any case.
+        # A pipe holds far more than an alert has; the write never blocks in any case.
         os.set_blocking(writable, False)
         os.write(writable, text.encode("utf-8", "backslashreplace"))
     os.close(writable)
@@ -128,7 +128,7 @@ def _wait(child: int, limit_s: float) -> str:
         if time.monotonic() > until_s:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
-            # Killed apart too: it may have been no further than its fork.
+            # Killed by itself too: it may not have got beyond its fork.
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return f"killed, since it took longer than {limit_s:g} s"

@@ -1,8 +1,8 @@
-"""Alerts: passes that fail, that have no time for starts, and queues that are handed back to PBS's scheduler, by syslog
-and by the site's command.
+"""Alerts by syslog and by the site's command: passes that fail, passes without time for starts, and queues that are
+handed back to PBS's scheduler.
 
-Each kind is an episode: told when it begins, once an hour while it lasts, and when it is over. What was told is on
-disk, so that passes, which are processes of their own, do not repeat each other. Nothing here raises or waits.
+Each kind is an episode, reported when it begins, once an hour while it lasts, and when it is over. Reports are recorded
+on disk, so that passes, each a process of its own, do not repeat each other. Nothing here raises or waits.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _OVER = {
     FAILING: "passes are well again: none has failed for {quiet_s:.0f} s",
     UNSTARTED: "passes have time for all starts again: none was put off for {quiet_s:.0f} s",
 }
-"""What is said of the kinds that are over when nothing of them was seen for long."""
+"""The message of a kind that is over once it has not been seen for long."""
 _AGAIN_S = 3600.0
 _WELL_FOR_S = 300.0
-"""Passes that fail now and then are one episode, which is over when none has failed for so long."""
+"""Passes that fail now and then are one episode, which is over when none has failed for this long."""
 _MOST_UNSTARTED = 3
-"""Passes in a row that put starts off: one or two are what many jobs at once may take."""
+"""Passes in a row that put starts off: many jobs at once may take one or two."""
 LONGEST = 2000
 
 
 class Episode(NamedTuple):
-    """One that lasts: when it began, when it was last seen and last told."""
+    """An episode that lasts: when it began, was last seen, and was last reported."""
 
     begun_s: float
     seen_s: float
@@ -42,7 +42,7 @@ class Episode(NamedTuple):
 
 
 class Alerts:
-    """What the passes of one server have told. ``notes`` says what could not be told, for the server's log."""
+    """The alerts of one server's passes. ``notes``: what could not be reported, for the server's log."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -53,17 +53,17 @@ class Alerts:
         unstarted = said.get("unstarted")
         self._unstarted = unstarted if isinstance(unstarted, int) else 0
         command = said.get("command")
-        # Of the last settings that could be read: that a pass cannot read them is what has to be told.
+        # The command of the last readable settings: unreadable settings are themselves a reason for an alert.
         self._command = [str(word) for word in command] if isinstance(command, list) else []
 
     def use(self, command: Sequence[str]) -> None:
-        """The settings' command, from now on."""
+        """Set the command that the settings name."""
         if list(command) != self._command:
             self._command = list(command)
             self._write()
 
     def report(self, kind: str, text: str, now_s: float) -> None:
-        """This is so now: told where it has just begun, or was told an hour ago."""
+        """Report that this is so now, if it has just begun or its last report is an hour old."""
         episode = self._episodes.get(kind)
         if episode is not None and 0 <= now_s - episode.told_s < _AGAIN_S:
             self._episodes[kind] = episode._replace(seen_s=now_s)
@@ -74,7 +74,8 @@ class Alerts:
         self._tell(kind, text, _SEVERITY[kind], now_s)
 
     def note_unstarted(self, text: str, now_s: float) -> None:
-        """A pass that was due put starts off for want of time, as the text says; an empty one: it put off none."""
+        """Note that a due pass put starts off for lack of time, with the sentence on it; an empty text: it put none
+        off."""
         before, self._unstarted = self._unstarted, min(self._unstarted + 1, _MOST_UNSTARTED) if text else 0
         if self._unstarted >= _MOST_UNSTARTED:
             self.report(UNSTARTED, f"{_MOST_UNSTARTED} passes in a row had no time for all starts: {text}", now_s)
@@ -82,8 +83,8 @@ class Alerts:
             self._write()
 
     def note_pass(self, missing: int, now_s: float) -> None:
-        """A pass came to its end, and so many good ones are ``missing`` until pbsteer may drive: episodes that are over
-        by it are told so."""
+        """Note that a pass ended, with ``missing`` good ones until pbsteer may drive; reports the episodes that are
+        over by it."""
         handed_back = self._episodes.get(HANDED_BACK)
         if handed_back is not None and not missing:
             del self._episodes[HANDED_BACK]
@@ -98,7 +99,8 @@ class Alerts:
                 self._tell(kind, over.format(quiet_s=now_s - episode.seen_s), NOTICE, now_s)
 
     def _tell(self, kind: str, text: str, severity: int, now_s: float) -> None:
-        """On disk first: what is not remembered would be told by each pass, so then by syslog alone."""
+        """Send the alert. It is recorded before the command runs; if the disk does not take it, each pass would report
+        it again, so it goes to the syslog alone."""
         text = printable(text)[:LONGEST]
         unsent = send_line(text, severity)
         self._last = {"time_s": now_s, "kind": kind, "text": text, "syslog": unsent}
@@ -124,7 +126,7 @@ class Alerts:
 
 
 def start_command(state: State, command: Sequence[str], text: str, now_s: float) -> str:
-    """Start the site's command; a sentence where it could not be. How it ends is written down when it has."""
+    """Start the site's command; returns a sentence if it could not be started. How it ends is recorded when it has."""
 
     def tell(problem: str) -> None:
         state.publish(ALERT_COMMAND, {"time_s": now_s, "program": command[0], "problem": problem}, shared=False)
@@ -141,13 +143,13 @@ def start_command(state: State, command: Sequence[str], text: str, now_s: float)
 
 
 def on_stdin(text: str) -> str:
-    """What a command reads: one line that names the host."""
+    """The input of a command: one line that names the host."""
     return f"pbsteer on {socket.gethostname()}: {text}\n"
 
 
 def describe_alerts(state: State) -> dict[str, Any]:
-    """The last alert, what lasts, and what became of the last command, for ``hooks status``; empty where there was
-    none."""
+    """The last alert, the episodes that last, and the outcome of the last command, for ``hooks status``; empty if there
+    was no alert."""
     said, ended = state.read_published(ALERTS), state.read_published(ALERT_COMMAND)
     if not isinstance(said.get("last"), dict):
         return {}

@@ -1,6 +1,6 @@
-"""One line for the host's syslog: a datagram to ``/dev/log`` that is never waited for.
+"""Sends one line to the host's syslog: a datagram to ``/dev/log``, without waiting.
 
-A host without a syslog, or one whose syslog is full, gets nothing; the caller learns of it as a sentence.
+A host without a syslog, or with a full one, gets nothing; the caller gets a sentence.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ ERROR, WARNING, NOTICE = 3, 4, 5
 SOCKET = "/dev/log"
 _DAEMON = 3
 _LONGEST = 900
-"""Bytes of text: with the header still within the 1,024 that every syslog takes (RFC 3164, 4.1)."""
+"""Bytes of text: with the header within the 1,024 that every syslog takes (RFC 3164, 4.1)."""
 
 
 def send_line(text: str, severity: int, path: str = SOCKET) -> str:
-    """Send one line, escaped and cut, with the tag ``pbsteer``; a sentence where the syslog did not take it."""
+    """Send one line, escaped and cut, with the tag ``pbsteer``; returns a sentence if the syslog did not take it."""
     said = printable(text).encode("ascii", "backslashreplace")[:_LONGEST]
     line = f"<{_DAEMON * 8 + severity}>pbsteer[{os.getpid()}]: ".encode("ascii") + said
     try:

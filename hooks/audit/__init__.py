@@ -1,1 +1,1 @@
-"""The audit of all administrators of a server: each change, from the server's log."""
+"""The audit of all administrators of a server: each change, read from the server's log."""

@@ -1,8 +1,8 @@
-"""What administrators changed, read from the server's log: who, from which host, when, and the change as qmgr has it.
+"""Administrators' changes, read from the server's log: by whom, from which host, when, and as which command.
 
-PBS logs each request of a manager as a line ``attributes set:  at request of alice@host`` of an object, and a line for
-each attribute after it; what is done to jobs is one line. Requests that passes make themselves are left out, and those
-of users who are neither manager nor operator.
+PBS logs a manager's request on an object as a line ``attributes set:  at request of alice@host``, and a line for each
+attribute after it; what is done to jobs is one line. Requests of the passes themselves are left out, and those of users
+who are neither manager nor operator.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _OF_JOBS = (
     (re.compile(r"(?P<signal>suspend|resume) job by (?P<user>[^@\s]+)@(?P<host>\S+)"), "qsig -s {signal} {job}"),
 )
 _OF_PASSES = ("qhold -h s ", "qrls -h s ", "qrerun ", "qalter ")
-"""What a pass does to jobs too, as root on the server's host: such lines do not tell it from a person."""
+"""What a pass does to jobs too, as root on the server's host: such lines may be a pass's or a person's."""
 _OWN = {"unset server scheduling", *(f"set sched scheduling = {word}" for word in OWN_SWITCHES)}
-"""How a pass switches a scheduler: as no person is likely to."""
+"""How a pass switches a scheduler, in a form that no person is likely to use."""
 _HINTS = (b" at request of ", b";attributes ", b" job by ")
 
 
 class AdminChange(NamedTuple):
-    """One request. ``offset`` is where its first line begins in the log, ``end`` where its last one ends."""
+    """One request. ``offset``: where its first line begins in the log; ``end``: where its last one ends."""
 
     time_s: float
     user: str
@@ -56,7 +56,8 @@ class AdminChange(NamedTuple):
 def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
     """The requests in this part of a log, which begins and ends with whole lines; offsets count from its beginning.
 
-    ``privileged``: whose requests about jobs count, as the server lists its managers and operators (``alice@*``).
+    ``privileged``: the users whose requests about jobs count, as the server lists its managers and operators
+    (``alice@*``).
     """
     found: list[AdminChange] = []
     current: AdminChange | None = None
@@ -70,7 +71,7 @@ def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
                 found.append(current._replace(command=told[:_MOST_TEXT]))
 
     end = 0
-    # A carriage return in somebody's text begins no line of PBS's.
+    # A carriage return in a user's text begins no log line.
     for line in BytesIO(log):
         offset, end = end, end + len(line)
         matched = _LINE.match(line.rstrip(b"\r\n")) if any(hint in line for hint in _HINTS) else None
@@ -87,7 +88,7 @@ def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
 
 
 def _begin(parts: Sequence[str], privileged: Collection[str], offset: int, end: int) -> AdminChange | None:
-    """The request that a line begins; None where it begins none."""
+    """The request that a line begins; None if it begins none."""
     if not parts:
         return None
     stamp, server, kind, name, text = parts

@@ -1,8 +1,8 @@
-"""One audit for all administrators of a server: who changed what, from where and when, whatever they did it with.
+"""One audit for all administrators of a server: who changed what, from where and when, with whatever tool.
 
-The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer, where it
-remembers how far it has read; consoles of root on that host add what they meant. Only ever appended to, one line each,
-and readable for the group that may read the journal. A full file gets its date into its name and is kept.
+The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer, where it also
+records how far it has read; consoles of root on that host add what they meant to do. The file is only appended to, one
+line each, and the group that may read the journal may read it. A full file gets its date into its name and is kept.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hooks.store.state_dir import CHANGES, State
 
 CURSOR = "changes-read.json"
 _MOST_BYTES = 4 << 20
-"""So much of the log is read in one pass; where it grows faster, the file is behind until it grows slower."""
+"""The most that one pass reads of the log. While the log grows faster, the file lags behind."""
 _FULL_BYTES = 8 << 20
 _TAIL_BYTES = 1 << 16
 _SETTLED_S = 2.0
-"""The lines of one request are written one by one: the last request of the log is read once it is so old."""
+"""The lines of one request are written one by one: the last request of the log is read once it is this old."""
 
 
 class Cursor(NamedTuple):
@@ -36,7 +36,8 @@ class Cursor(NamedTuple):
 
     @classmethod
     def read(cls, state: State) -> Cursor | None:
-        """From the disk: the later one of what was remembered and what was last copied; None before the first time."""
+        """From the disk, the later of the recorded position and that of the last line copied; None before the first
+        time."""
         said = state.read_published(CURSOR)
         found = [] if not said else [cls(str(said.get("day", "")), _whole(said.get("offset")))]
         copied = str(_last_of(state.path / CHANGES).get("log", "")).partition(":")
@@ -46,9 +47,11 @@ class Cursor(NamedTuple):
 
 
 def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float) -> list[str]:
-    """What a pass does for it; a sentence where it could not. Never raises: no pass fails for want of an audit.
+    """Copy the changes since the last pass; returns a sentence if that failed. Never raises: no pass fails for lack of
+    an audit.
 
-    A server that is not there is no fault of the copying, and the log is still there for the next pass."""
+    An absent server is no failure of the copying; the next pass finds the log still there.
+    """
     logs = Path(pbs_home) / "server_logs"
     if not logs.is_dir():
         return []
@@ -65,9 +68,9 @@ def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float)
 
 
 def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: float) -> None:
-    """Copy what has come since the last time. The first time nothing is copied: what was before is the log's alone.
+    """Copy what has come since the last time. The first time nothing is copied: earlier requests are in the log alone.
 
-    Raises OSError where the log cannot be read or the disk does not take the lines.
+    Raises OSError if the log cannot be read or the disk does not take the lines.
     """
     today = time.strftime("%Y%m%d", time.localtime(now_s))
     cursor = Cursor.read(state)
@@ -92,7 +95,7 @@ def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: f
 def _read_part(
     path: Path, begin: int, most: int, privileged: Collection[str], now_s: float
 ) -> tuple[int, list[AdminChange]]:
-    """Up to where the log was read, and the requests in it; the last one waits where more of its lines may come."""
+    """Where the log was read to, and the requests in it; the last one is left if more of its lines may come."""
     try:
         with path.open("rb") as log:
             log.seek(begin)
@@ -110,7 +113,7 @@ def _read_part(
 
 
 def _entry(change: AdminChange, day: str, begin: int) -> dict[str, Any]:
-    """A line of the file: as the console writes them, with its place in the log."""
+    """A line of the file, in the console's form, with its place in the log."""
     return {
         "time": datetime.fromtimestamp(change.time_s, tz=timezone.utc).isoformat(timespec="milliseconds"),
         "stage": "done",
@@ -144,7 +147,7 @@ def _size(path: Path) -> int:
 
 
 def _last_of(path: Path) -> Mapping[str, Any]:
-    """The last line that was copied from a log, among the last ones of the file."""
+    """The last entry that was copied from a log, among the last ones of the file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))

@@ -1,1 +1,1 @@
-"""How a victim makes room: the method, the request to save, the hold, and the verdict at the end of its run."""
+"""How a victim makes room: checkpoint method, request to save, hold, and the verdict at the end of its run."""

@@ -1,9 +1,9 @@
-"""Asking several victims side by side to save or to go, in processes of their own.
+"""Sends the victims' requests (signal, checkpoint, requeue) in parallel, from child processes.
 
-The server answers a requeue only when the job has ended: two seconds when all goes well, most of a minute when its MoM
-is lost; and a signal or a checkpoint when the MoM has answered. Nobody else may wait for that, so child processes do.
-What has not ended when the pass does goes on by itself; so a victim is looked at once more just before it is asked,
-since by then the run that was meant may be over.
+The server answers a requeue only when the job has ended: after two seconds normally, after most of a minute if its MoM
+is lost. It answers a signal or a checkpoint when the MoM has answered. The pass cannot block on that, so child
+processes do; a child may outlive the pass. So each victim is read again just before its request, as its run may be over
+by then.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
-from hooks.checkpoint.ask_to_save import LetGo
+from hooks.checkpoint.ask_to_save import VictimRequest
 from hooks.checkpoint.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.client import Connection, IflError
 from hooks.pbs.job_ids import read_start_s, was_deleted
@@ -23,41 +23,43 @@ from hooks.pbs.status import Attributes
 
 _MOST_CHILDREN = 16
 _LATEST_S = 30.0
-"""Whoever waits that long behind slow victims is not asked any more: later passes have decided anew by then, and it may
-have started elsewhere. Its time to save is over no later for it."""
+"""Requests that have waited longer than this behind slow victims are dropped: later passes have replanned by then, and
+the job may have started elsewhere. The victim's time to save is not extended by it."""
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
 _LATE = "{} was not asked to go, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
-"""PBS's error numbers for an unknown job, one in a state that cannot be requeued (not running, or exiting), a finished
-one (pbs_error.h)."""
+"""PBS's error numbers for an unknown job, a job in a state that cannot be requeued (not running, or exiting), and a
+finished job (pbs_error.h)."""
 
 
-class Departures:
-    """Victims that are asked, each what its request says. ``failures`` has what went wrong with whom, ``let_alone``
-    those that were not asked, since there was no need any more.
+class VictimRequests:
+    """Sends the requests when constructed, and collects the results.
 
-    ``release`` is called first in each child: there it lets go of what it must not keep. A simulated server answers at
-    once and lives in this very process: for that no children are made. (The module of a real one is SWIG's, and carries
-    its C half as ``_pbs_ifl``.)
+    ``failures`` has the error by victim. ``skipped`` are the victims whose request was unnecessary: the run had already
+    ended, the job was deleted, or its hold was no longer wanted.
+
+    ``release`` is called first in each child and frees what the child must not keep. A simulated server answers at once
+    and lives in this process, so it gets no children. (The module of a real server is made by SWIG and has its C half
+    as ``_pbs_ifl``.)
     """
 
-    def __init__(self, pbs_ifl: Any, requests: Sequence[LetGo], release: Callable[[], None]) -> None:
+    def __init__(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
         self.failures: dict[str, str] = {}
-        self.let_alone: set[str] = set()
+        self.skipped: set[str] = set()
         self._pipes: dict[int, int] = {}
         self._said: dict[int, bytes] = {}
         self._until_s = time.monotonic() + _LATEST_S
-        # Asking to save takes no time, and whose time to save runs already must not wait behind those that only end.
+        # Requests to save are quick, and a running time to save must not wait behind slow requeues.
         requests = sorted(requests, key=lambda request: _ORDER.index(request.how))
         if not hasattr(pbs_ifl, "_pbs_ifl"):
             self._note(_ask(pbs_ifl, requests, self._until_s))
             return
-        for share in share_out(requests):
+        for share in split_requests(requests):
             self._start_child(pbs_ifl, share, release)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the children, no longer than this; what those that ended have said is known afterwards."""
+        """Wait for the children, at most ``seconds``; the results of those that ended are recorded."""
         deadline = time.monotonic() + seconds
         while self._pipes:
             left_s = deadline - time.monotonic()
@@ -67,7 +69,7 @@ class Departures:
             if left_s <= 0 and not readable:
                 return
 
-    def _start_child(self, pbs_ifl: Any, requests: Sequence[LetGo], release: Callable[[], None]) -> None:
+    def _start_child(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
         readable, writable = os.pipe()
         pid = os.fork()
         if pid:
@@ -80,7 +82,7 @@ class Departures:
             lines = [f"{job_id}\t{error}" for job_id, error in _ask(pbs_ifl, requests, self._until_s).items()]
             os.write(writable, "\n".join(lines).encode("utf-8", "replace"))
         finally:
-            # The child is a copy of a process that is the server's: it must not run anything of that.
+            # The child is a copy of a process of the server: it must not run any of that process's code.
             os._exit(0)
 
     def _read(self, pipe: int) -> None:
@@ -95,16 +97,16 @@ class Departures:
 
     def _note(self, answers: Mapping[str, str]) -> None:
         self.failures.update({job_id: error for job_id, error in answers.items() if error})
-        self.let_alone.update(job_id for job_id, error in answers.items() if not error)
+        self.skipped.update(job_id for job_id, error in answers.items() if not error)
 
 
-def share_out(requests: Sequence[LetGo]) -> list[list[LetGo]]:
-    """What each child asks, in the order given.
+def split_requests(requests: Sequence[VictimRequest]) -> list[list[VictimRequest]]:
+    """The requests of each child, in the given order.
 
-    Who has to save is asked by the child of its host: a MoM that hangs keeps back its own jobs, and as few others as
-    can be. Who only ends takes seconds each, so these are dealt out one by one.
+    Requests to save go to one child per host: a MoM that hangs delays its own jobs and as few others as possible.
+    Requeues take seconds each, so they are dealt out one by one.
     """
-    shares: list[list[LetGo]] = [[] for _ in range(min(_MOST_CHILDREN, len(requests)))]
+    shares: list[list[VictimRequest]] = [[] for _ in range(min(_MOST_CHILDREN, len(requests)))]
     hosts: dict[str, int] = {}
     for number, request in enumerate(requests):
         at = number if request.how == REQUEUE else hosts.setdefault(request.host, len(hosts))
@@ -112,8 +114,8 @@ def share_out(requests: Sequence[LetGo]) -> list[list[LetGo]]:
     return [share for share in shares if share]
 
 
-def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, str]:
-    """What went wrong, by victim; empty for one that was let alone. Whoever was asked is not in it."""
+def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dict[str, str]:
+    """The error by victim; empty for a skipped one. A victim whose request succeeded is not in the result."""
     answers: dict[str, str] = {}
     try:
         with Connection(pbs_ifl) as connection:
@@ -131,9 +133,9 @@ def _ask(pbs_ifl: Any, requests: Sequence[LetGo], until_s: float) -> dict[str, s
     return answers
 
 
-def _ask_one(connection: Connection, request: LetGo) -> bool:
-    """Whether it was asked: not where that run is over, since it has let go, nor where somebody has deleted the job, as
-    PBS would queue one again that takes its time to die. Raises :class:`IflError`."""
+def _ask_one(connection: Connection, request: VictimRequest) -> bool:
+    """Send one request. False if there is no need: the run is over, or the job was deleted (PBS would queue a deleted
+    job again that takes its time to die), or a checkpoint is no longer wanted. Raises :class:`IflError`."""
     texts = connection.read_job(request.id, _LOOKED_AT)
     if was_deleted(texts) or read_start_s(texts) != request.start_s:
         return False
@@ -149,7 +151,7 @@ def _ask_one(connection: Connection, request: LetGo) -> bool:
 
 
 def _is_waited_for(texts: Attributes) -> bool:
-    """Whether its mark still says that it is held. A checkpoint is a hold, and who waited here behind slow victims may
-    have been let go meanwhile by a pass, which forgot it: nobody would take this hold off."""
+    """Whether the victim's mark still says that it is held. PBS's checkpoint sets a hold. If a pass has released the
+    victim and cleared its mark while the request waited here, nothing would release that hold."""
     mark = read_marks(texts).get(None)
     return mark is not None and mark.held

@@ -1,7 +1,7 @@
-"""How a victim lets go: asked to save first, given its time over several passes, then requeued; or requeued at once.
+"""Plans the requests to victims: save first, with time over several passes, then requeue; or requeue at once.
 
-Which of the methods it is says the job, else its queue, else the settings. What was asked already is in the victim's
-mark, so a pass that lost its files, or follows one that was killed, goes on where that was. Nothing is waited for here.
+The method is the job's own, else its queue's, else that of the settings. A victim's mark records what was requested, so
+a pass that lost its files, or follows one that was killed, continues from there. Nothing here blocks.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hooks.pbs.first_host import find_first_vnode, has_other_hosts, host_of, is_
 from hooks.pbs.job_comment import make_comment
 from hooks.pbs.job_ids import index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
 from hooks.pbs.job_mark import MARK_KEY, Mark, read_marks, show_marks
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from policy.plan.plan import Preempt
 from policy.settings.site_settings import CheckpointSettings, Settings
 
 _ASKED = "it is asked to save and to make room for another job"
 
 
-class LetGo(NamedTuple):
-    """One thing to ask of a victim: ``how`` is one of the methods; ``signal`` is what to send, empty for none.
+class VictimRequest(NamedTuple):
+    """One request to a victim: ``how`` is the method; ``signal`` is the signal to send, empty for none.
 
-    Meant is the run that began at ``start_s`` (None where the server has not told yet), first of all on ``host``, whose
-    MoM answers for it.
+    It is meant for the run that began at ``start_s`` (None while the server does not report it). ``host`` is the run's
+    first host, whose MoM answers for it.
     """
 
     id: str
@@ -38,83 +38,90 @@ class LetGo(NamedTuple):
 
 
 class Asking(NamedTuple):
-    """What a pass asks of its victims. ``marks`` are to be written first, by job or array, in one request with
-    ``holds``, where these have some: there is no moment at which one is held and nothing tells by whom; and with
-    ``comments``, for those that have none: PBS tells in a job's comment that somebody has deleted it, but only adds to
-    one. ``patient`` are the victims that were asked by an earlier pass and have time left, or cannot be asked, as their
-    first host is not there yet, or they are ending for somebody who deleted them."""
+    """What a pass requests of its victims.
+
+    ``marks`` are written first, by job or array. ``holds`` and ``comments`` go into the same request: so no job is ever
+    held without a mark that says for which beneficiary. ``comments`` are for jobs that have none: PBS records a
+    deletion in a job's comment, but only by appending to one. ``patient`` are the victims that get no request in this
+    pass: an earlier pass asked them to save and they have time left, or their first host is not up, or they cannot be
+    checkpointed yet, or a user has deleted them.
+    """
 
     marks: Mapping[str, str]
-    requests: tuple[LetGo, ...]
+    requests: tuple[VictimRequest, ...]
     patient: tuple[str, ...] = ()
     holds: Mapping[str, str] = {}
     comments: Mapping[str, str] = {}
 
 
-def plan_asking(victims: Iterable[Preempt], picture: Picture, settings: Settings, held: Collection[str] = ()) -> Asking:
-    """What to ask of each victim now. Those in the queues ``held`` are held until their beneficiary runs."""
-    methods = read_methods(picture, settings, lambda _: None)
+def plan_asking(
+    victims: Iterable[Preempt], server_status: ServerStatus, settings: Settings, held: Collection[str] = ()
+) -> Asking:
+    """The requests to send to the victims now. Victims in the queues ``held`` are held until their beneficiary runs."""
+    methods = read_methods(server_status, settings, lambda _: None)
     marks: dict[str, dict[int | None, Mark]] = {}
-    requests: list[LetGo] = []
+    requests: list[VictimRequest] = []
     patient: list[str] = []
     holds: dict[str, str] = {}
     for victim in victims:
-        texts = picture.jobs.get(victim.id, {})
+        texts = server_status.jobs.get(victim.id, {})
         vnode = find_first_vnode(texts)
-        if was_deleted(texts) or not is_there(picture.vnodes.get(vnode, {})):
+        if was_deleted(texts) or not is_there(server_status.vnodes.get(vnode, {})):
             patient.append(victim.id)
             continue
         index = index_of(victim.id)
         marked = victim.id if index is None else parent_of(victim.id)
-        known = marks.get(marked) or _current_marks(marked, picture)
+        known = marks.get(marked) or _current_marks(marked, server_status)
         mark, hold = known.get(index, Mark()), victim.run.job.queue in held
-        # A mark of the future, where the clock was set back, is nobody's.
-        asked = mark.is_of_run(victim.run.start_s) and mark.asked_s <= picture.time_s
-        if asked and picture.time_s < mark.until_s:
+        # A mark with a time in the future (the clock was set back) does not count.
+        asked = mark.is_of_run(victim.run.start_s) and mark.asked_s <= server_status.time_s
+        if asked and server_status.time_s < mark.until_s:
             patient.append(victim.id)
             if mark.beneficiary != victim.beneficiary:
                 known[index] = mark._replace(beneficiary=victim.beneficiary)
                 marks[marked] = known
             continue
-        # Who was asked for a preemption that was given up, and ran on, has more to save by now.
+        # A victim of an earlier preemption that was given up has run on since, and has more to save by now.
         asked = asked and victim.again
         how = REQUEUE
         if not asked:
-            # With the array's, which is what settles where a subjob says nothing of its own.
-            told = {**picture.jobs.get(marked, {}), **texts}
-            wide = has_other_hosts(texts, picture.vnodes)
-            how = find_method(victim.id, told, methods, picture.time_s - victim.run.start_s, wide=wide)
+            # Merged with the array's attributes, which apply where a subjob has none of its own.
+            told = {**server_status.jobs.get(marked, {}), **texts}
+            wide = has_other_hosts(texts, server_status.vnodes)
+            how = find_method(victim.id, told, methods, server_status.time_s - victim.run.start_s, wide=wide)
             if how == SIGNAL and find_untold(told.get(_WISH, ""), how, settings.checkpoint.method):
-                # Its queue said so after it had started, and its host, which sees no queue, would take it for done.
+                # The queue got its method after the job had started. The host, which sees no queues, would take its end
+                # for final.
                 how = REQUEUE
             if how == CHECKPOINT and _is_about_to_run(texts):
                 patient.append(victim.id)
                 continue
-        before = picture.jobs.get(marked, {}).get("Hold_Types", "")
+        before = server_status.jobs.get(marked, {}).get("Hold_Types", "")
         if hold and HOLD not in before:
             holds[marked] = _add_hold(before)
             marks[marked] = known
         if not asked and (how != REQUEUE or hold):
-            known[index] = _make_mark(victim, how, mark, picture.time_s, settings.checkpoint)
+            known[index] = _make_mark(victim, how, mark, server_status.time_s, settings.checkpoint)
             marks[marked] = known
         if how == CHECKPOINT or hold:
-            # Whoever was asked while nobody is held may go when victims are: a hold that no mark tells of is nobody's.
+            # A victim asked to save without a hold may be requeued with one now: a hold without our mark could not be
+            # recognised as ours.
             whole = known.get(None, known.get(index, Mark()))._replace(beneficiary=victim.beneficiary, held=True)
             if known.get(None) != whole:
                 known[None] = whole
                 marks[marked] = known
-        signal, host = settings.checkpoint.signal if how == SIGNAL else "", host_of(vnode, picture.vnodes)
-        requests.append(LetGo(victim.id, how, signal, read_start_s(texts), host))
+        signal, host = settings.checkpoint.signal if how == SIGNAL else "", host_of(vnode, server_status.vnodes)
+        requests.append(VictimRequest(victim.id, how, signal, read_start_s(texts), host))
     shown = {job_id: show_marks(known) for job_id, known in marks.items()}
     asked_to_save = [request.id for request in requests if request.how != REQUEUE and not is_subjob(request.id)]
-    silent = [job_id for job_id in asked_to_save if not picture.jobs[job_id].get("comment", "")]
-    comments = {job_id: make_comment(_ASKED, picture.time_s) for job_id in silent}
+    silent = [job_id for job_id in asked_to_save if not server_status.jobs[job_id].get("comment", "")]
+    comments = {job_id: make_comment(_ASKED, server_status.time_s) for job_id in silent}
     return Asking(shown, tuple(requests), tuple(patient), holds, comments)
 
 
 def forget_hold(texts: Attributes) -> str:
-    """A mark's text without what it says of a hold; what was saved stays, and that it was asked to save: it may end of
-    that later than it was given time."""
+    """The mark's text without the hold. Saved work stays recorded, and so does a request to save by signal: the job may
+    end because of it after its time to save."""
     marks = read_marks(texts)
     mark = marks.get(None, Mark())
     says_more = mark.saved_s or mark.then_s or mark.how == SIGNAL
@@ -122,12 +129,12 @@ def forget_hold(texts: Attributes) -> str:
     return show_marks(marks)
 
 
-def find_silent(picture: Picture, released: Collection[str]) -> dict[str, str]:
-    """A comment for each job that was asked to save in this run and has none: PBS takes it away with the last hold
-    (``req_releasejob``), whoever released the job, and then has nothing to add to when somebody deletes it."""
+def find_silent(server_status: ServerStatus, released: Collection[str]) -> dict[str, str]:
+    """A comment for each job that was asked to save in this run and has none. PBS clears the comment when the last hold
+    is released (``req_releasejob``), whoever released it, and then has nothing to append a deletion to."""
     return {
-        job_id: make_comment(_ASKED, picture.time_s)
-        for job_id, texts in picture.jobs.items()
+        job_id: make_comment(_ASKED, server_status.time_s)
+        for job_id, texts in server_status.jobs.items()
         if MARK_KEY in texts and _may_say_nothing(texts, is_released=job_id in released)
     }
 
@@ -139,7 +146,8 @@ def _may_say_nothing(texts: Attributes, *, is_released: bool) -> bool:
 
 
 def _make_mark(victim: Preempt, how: str, before: Mark, now_s: float, checkpoint: CheckpointSettings) -> Mark:
-    """What is asked now. Saved counts up to the moment of asking: when a program saves after it, nobody knows."""
+    """The mark of this request. Work counts as saved up to the time of the request: when a program saves after it is
+    not known."""
     saved_s = then_s = before.saved_before(victim.run.start_s)
     if how != REQUEUE and victim.run.subjob is None:
         then_s = saved_s + now_s - victim.run.start_s - checkpoint.charge_s(victim.run.job.cores)
@@ -147,13 +155,13 @@ def _make_mark(victim: Preempt, how: str, before: Mark, now_s: float, checkpoint
     return Mark(victim.beneficiary, how, int(now_s), int(now_s + grace_s), int(saved_s), int(then_s))
 
 
-def _current_marks(job_id: str, picture: Picture) -> dict[int | None, Mark]:
-    """The marks on a job or array, those of subjobs that run no longer left out."""
-    marks = read_marks(picture.jobs.get(job_id, {}))
+def _current_marks(job_id: str, server_status: ServerStatus) -> dict[int | None, Mark]:
+    """The marks on a job or array, without those of subjobs that no longer run."""
+    marks = read_marks(server_status.jobs.get(job_id, {}))
     return {
         index: mark
         for index, mark in marks.items()
-        if index is None or is_running(picture.jobs.get(job_id.replace("[]", f"[{index}]", 1), {}))
+        if index is None or is_running(server_status.jobs.get(job_id.replace("[]", f"[{index}]", 1), {}))
     }
 
 

@@ -1,16 +1,6 @@
-"""A job has ended by itself: is that its end, or did it save and make room because it was asked to?
+"""Decides at the end of a run whether the job is requeued: did it save on request, or has it ended for good?
 
-The mark that the pass wrote before it asked decides. Within its time to save, a job that was asked is queued again,
-however it ended: its work must not be lost, and one whose work was done finds that out and ends once more. After that
-time, or once the request is withdrawn, only the agreed exit status says that work is saved and not done: else a job
-that ended well would run again. A job that was not asked has ended, whatever its exit status; where the server cannot
-tell, only one that could have been asked may come back. One that was killed, by its owner or at its walltime, is never
-brought back, nor one that the server says must not be run twice (``qsub -r n``) or is deleted: a program may end of
-that as it pleases.
-
-A job is queued again by a request of the MoM's beside the job's end. To a server that was away the MoM tells
-the ends it has as soon as it has said hello, but its requests only when the server has answered (OpenPBS 23.06), and
-then such an end is for good. So there is none before the server has the host among those that are there.
+The decision uses the mark that the pass writes on a victim before asking it to save.
 """
 
 from __future__ import annotations
@@ -31,22 +21,23 @@ from hooks.pbs.job_ids import index_of, parent_of, read_start_s, was_deleted
 from hooks.pbs.job_mark import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks
 
 SLACK_S = 5
-"""By how much the clocks of the server, which set the time to save, and of a host, which tells the end, may differ."""
+"""Largest expected difference in seconds between the clock of the server (sets the time to save) and of a host (sets
+the end)."""
 AWAY_S = 120
-"""How long after the time to save an end still counts where its MoM was away: that tells it late, and not how."""
+"""How long in seconds after the time to save an end still counts if its MoM was away: such a MoM reports the end late,
+and not how the job ended."""
 
 _RUN_ATTRIBUTES = ("job_state", "stime", "Rerunable", EXEC_VNODE, MARK_ATTRIBUTE, "comment")
 _VNODE_STATE = "vnode_state"
-"""Where what the server said of the run has the state of its first vnode."""
+"""The key under which the answer of the server has the state of the run's first vnode."""
 
 _AGAIN_S = 0.5
-"""Between two questions to a server that is away."""
+"""Seconds between two requests to a server that is away."""
 
 
 class Asked(NamedTuple):
-    """What the server knows of the run that ended: when it began, its mark, and whether it may be run twice, which PBS
-    does not tell the MoM; whether it has the run's first host among those that are there; and whether somebody had it
-    delete the job."""
+    """What the server knows of the run that ended: its start, its mark, whether the job is rerunnable (PBS does not
+    tell the MoM), whether the run's first host is up, and whether the job was deleted."""
 
     start_s: float | None
     mark: Mark
@@ -56,8 +47,8 @@ class Asked(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether a job is queued again, and why or why not, in words for a log. An end that somebody may wonder about,
-    as the job had been asked to save in this run, ``is_told`` in any case."""
+    """Whether a job is requeued, and the reason for the log. ``is_told``: log it in any case, as the job was asked to
+    save in this run and a user may wonder about its end."""
 
     again: bool
     why: str
@@ -73,9 +64,18 @@ def judge_end(
     could_be: bool,
     mom_began_s: float = 0.0,
 ) -> Verdict:
-    """Whether the job that ended at ``ended_s`` is to be queued again. ``saved_status`` is the set exit status;
-    ``asked`` None where unknown, and then it has to have been one that ``could_be`` asked. A MoM that began after the
-    job was asked does not know how it ended."""
+    """Whether the job that ended at ``ended_s`` is to be requeued.
+
+    For a job asked by signal, an end within the time to save is a requeue, whatever the exit status: no work is lost,
+    and a job whose work was done finds that out and ends once more. After that time, or once the request is withdrawn,
+    only ``saved_status``, the agreed exit status, means "saved and not done"; otherwise a job that ended well would run
+    again. For a job asked by checkpoint, always only ``saved_status`` does. A job that was not asked has ended,
+    whatever its exit status. Never requeued: a job killed by its owner or at its walltime, and one that the server
+    reports as not rerunnable (``qsub -r n``) or deleted.
+
+    ``asked`` is None if the server did not answer; then the job is requeued only if it ``could_be`` one that was asked,
+    and ended with ``saved_status``. ``mom_began_s``: a MoM started after the request does not know how the job ended.
+    """
     if not may_be_run_again(exit_status):
         return Verdict(again=False, why="it was killed")
     has_saved = exit_status == saved_status
@@ -97,8 +97,8 @@ def judge_end(
     if mark.why:
         times += f", and withdrawn then ({mark.why})"
     if not mark.is_of_run(asked.start_s):
-        # A server that was away gives its running jobs new start times. The exit status tells then, as long as the
-        # mark is young: later, a program that always ends so must not come back for ever.
+        # A server that was away gives its running jobs new start times. Then the exit status decides as long as the
+        # mark is recent; later it does not, or a program that always ends with this status would be requeued for ever.
         is_young = mark.asked_s <= ended_s <= mark.until_s + AWAY_S
         return Verdict(has_saved and is_young, f"it was {times}, so maybe in an earlier one")
     if not has_saved and not in_time:
@@ -107,7 +107,7 @@ def judge_end(
 
 
 def find_mom_start(pbs_home: str) -> float:
-    """When this host's MoM was started: it writes its lock file then. 0 where that cannot be told."""
+    """When this host's MoM was started: the time of its lock file, which it writes then. 0 if it cannot be read."""
     try:
         return (Path(pbs_home) / "mom_priv" / "mom.lock").stat().st_mtime
     except OSError:
@@ -115,13 +115,13 @@ def find_mom_start(pbs_home: str) -> float:
 
 
 def may_come_back(asked: Asked) -> bool:
-    """Whether the server has nothing against another run."""
+    """Whether the job may run again: it is rerunnable and not deleted."""
     return asked.is_rerunnable and not asked.is_deleted
 
 
 def judge_failed_restart(asked: Asked | None) -> Verdict:
-    """Whether a job that PBS could not restart from its checkpoint is to be queued again: where the server does not say
-    that it is deleted, as it may have been while PBS tried."""
+    """Whether a job that PBS could not restart from its checkpoint is requeued: yes, unless the server says that it was
+    deleted, as may happen while PBS tries."""
     if asked is not None and asked.is_deleted:
         return Verdict(again=False, why="somebody has deleted it")
     return Verdict(again=True, why="it could not be started again from its checkpoint")
@@ -130,8 +130,13 @@ def judge_failed_restart(asked: Asked | None) -> Verdict:
 def judge_patiently(
     ask: Callable[[], Asked | None], judge: Callable[[Asked | None], Verdict], within_s: float
 ) -> Verdict:
-    """The verdict once the server has the host of a job that is to be queued again among those that are there, or once
-    ``within_s`` are over; at once of a job that has ended for good."""
+    """The verdict. One for a requeue is returned only when the server lists the job's host as up, or after ``within_s``
+    seconds; one for a final end is returned at once.
+
+    The requeue is a request of the MoM's, sent beside the job's end. A MoM that finds a server again sends it the ends
+    of jobs right after its hello, but its requests only after the server has answered (OpenPBS 23.06), which makes such
+    an end final.
+    """
     deadline = time.monotonic() + within_s
     while True:
         asked = ask()
@@ -144,8 +149,8 @@ def judge_patiently(
 
 
 def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> Asked | None:
-    """What the server knows of the run; None where it does not say in time. PBS's client cannot be interrupted, so a
-    child process asks."""
+    """What the server knows of the run; None if it does not answer within ``within_s`` seconds. PBS's client cannot be
+    interrupted, so a child process makes the request."""
     texts = _in_child(lambda: _read(pbs_ifl, job_id), within_s)
     if texts is None:
         return None

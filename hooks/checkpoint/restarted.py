@@ -1,11 +1,9 @@
-"""Jobs that were restarted from a checkpoint, and what has PBS know that they run; and those that never will be.
+"""Marks restarted jobs as running (PBS leaves them in substate 41) and finds notes of jobs that no longer exist.
 
-For the server such a job goes on being about to run, and is checkpointed no second time, until its MoM reports another
-session than before. What a MoM reports, its hooks may set; so the number goes out with the other sign, which is how the
-MoM itself writes down the sessions of tasks that have ended.
-
-The end of a job that is deleted while it is held runs no hook on its host: what was noted of it is found by there being
-no such job any more.
+The server keeps a job restarted from a checkpoint in substate 41, and checkpoints it no second time, until its MoM
+reports another session than before. Hooks may set what a MoM reports, so the session number is sent with the opposite
+sign; the MoM itself writes the sessions of ended tasks in that form. A job that is deleted while held ends without a
+hook on its host, so its notes are found because no such job exists any more.
 """
 
 from __future__ import annotations
@@ -16,17 +14,17 @@ from pathlib import Path
 from hooks.checkpoint.method import SAVED, SAVING_NOTE, find_saved
 
 RESTARTED = "pbsteer-restarted-"
-"""In a MoM's ``mom_priv``, with a job's id: that our script started it again from what was saved."""
+"""Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
 
 def find_restarted(pbs_home: str) -> dict[str, Path]:
-    """The notes of jobs that were restarted, by job. A note is to be taken away once its job is told."""
+    """The notes of restarted jobs, by job. Delete a note once its job is reported."""
     return {path.name[len(RESTARTED) :]: path for path in (Path(pbs_home) / "mom_priv").glob(f"{RESTARTED}*")}
 
 
 def find_left(pbs_home: str, jobs: Container[str]) -> list[Path]:
-    """The notes of saved tasks whose job is gone: neither among the MoM's, ``jobs``, nor has it a file of it, as it has
-    of a held one."""
+    """The notes of saved tasks whose job is gone: it is not among the MoM's ``jobs``, and the MoM has no job file of it
+    (it keeps one of a held job)."""
     files = Path(pbs_home) / "mom_priv" / "jobs"
     return [
         note

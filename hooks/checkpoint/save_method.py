@@ -8,7 +8,7 @@ from typing import Callable
 from hooks.checkpoint.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.job_ids import NO_CHECKPOINT, is_subjob
 from hooks.pbs.resources import SAVE, SAVE_ATTRIBUTE
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from policy.model.preferences import SAVE_METHODS
 from policy.settings.site_settings import Settings
 
@@ -16,16 +16,16 @@ _ABOUT_TO_RUN = "41"
 
 
 _REPORTED_S = 300
-"""Within this, hosts with our ``exechost_periodic`` hook have told that a restarted job runs."""
+"""Seconds within which hosts with our ``exechost_periodic`` hook have reported that a restarted job runs."""
 
 
 _WISH = f"Resource_List.{SAVE}"
 
 
-def read_methods(picture: Picture, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
-    """The method of each queue's jobs that say nothing themselves."""
+def read_methods(server_status: ServerStatus, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
+    """The method of each queue, for jobs without one of their own; an unknown method is passed to ``report``."""
     methods = {}
-    for name, texts in picture.queues.items():
+    for name, texts in server_status.queues.items():
         method = texts.get(SAVE_ATTRIBUTE, "")
         if method and method not in SAVE_METHODS:
             report(f"queue {name}: {SAVE_ATTRIBUTE} is {method!r}; allowed is {', '.join(SAVE_METHODS)}")
@@ -35,12 +35,12 @@ def read_methods(picture: Picture, settings: Settings, report: Callable[[str], N
 
 
 def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_s: float, *, wide: bool = False) -> str:
-    """How this job or subjob is asked, having run for ``ran_s``, on several hosts where ``wide``.
+    """The method for this job or subjob, which has run for ``ran_s`` seconds, on several hosts if ``wide``.
 
-    PBS holds and checkpoints no subjob, so these are requeued instead. Nor does it checkpoint a job that for the server
-    is about to run, as one is that was restarted from a checkpoint until its MoM tells more
-    (:mod:`hooks.checkpoint.restarted`); where no MoM does, such a one is signalled. So is one on several hosts: PBS
-    restarts each of its tasks, which then know nothing of each other, and the job never ends (OpenPBS 23.06).
+    PBS holds and checkpoints no subjob, so these are requeued instead. PBS does not checkpoint a job in substate 41
+    either, which a restarted job keeps until its MoM reports more (:mod:`hooks.checkpoint.restarted`); if no MoM does,
+    the job is signalled. So is a job on several hosts: PBS restarts each of its tasks alone, they lose contact, and the
+    job never ends (OpenPBS 23.06).
     """
     if texts.get("Checkpoint", "") == NO_CHECKPOINT:
         return REQUEUE

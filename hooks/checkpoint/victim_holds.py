@@ -1,8 +1,8 @@
-"""Victims that are held until their beneficiary runs, and when to let them go again.
+"""Victims that are held until their beneficiary runs, and when to release them.
 
-A victim's mark says for whom it is held; nobody else's hold is ever touched. Let go is every job of ours whose
-beneficiary runs, is gone, cannot start, or is no longer waited for, and every one in a queue that nobody acts for any
-more: a job is never left held by us with nobody responsible.
+A victim's mark names its beneficiary; other holds are never touched. A victim is released when its beneficiary runs, is
+gone, cannot start or is no longer waited for, and when no pass acts for its queue: so no job stays held by us without a
+pass that will release it.
 """
 
 from __future__ import annotations
@@ -12,40 +12,45 @@ from collections.abc import Collection, Iterator, Mapping
 from hooks.pbs.client import HOLD
 from hooks.pbs.job_ids import index_of, is_running, parent_of, read_indices, read_start_s
 from hooks.pbs.job_mark import MARK_KEY, Mark, read_marks
-from hooks.pbs.status import Attributes, Picture
-from policy.model.ledger import Hold
+from hooks.pbs.status import Attributes, ServerStatus
+from policy.model.ledger import Earmark
 
 
-def find_held(picture: Picture) -> Iterator[tuple[str, Mark]]:
-    """The jobs and arrays whose marks say that we hold them, but for those that still have time to save."""
-    for job_id, texts in picture.jobs.items():
+def find_held(server_status: ServerStatus) -> Iterator[tuple[str, Mark]]:
+    """The jobs and arrays whose marks say that we hold them, without those that still have time to save."""
+    for job_id, texts in server_status.jobs.items():
         if MARK_KEY not in texts:
             continue
         mark = read_marks(texts).get(None)
-        if mark is not None and mark.held and not (is_running(texts) and picture.time_s <= mark.until_s):
+        if mark is not None and mark.held and not (is_running(texts) and server_status.time_s <= mark.until_s):
             yield job_id, mark
 
 
 def find_to_release(
-    picture: Picture, holds: Mapping[str, Hold], queues: Collection[str], wait_s: float
+    server_status: ServerStatus, holds: Mapping[str, Earmark], queues: Collection[str], wait_s: float
 ) -> list[tuple[str, str]]:
-    """The jobs to let go, each with the reason. ``holds`` are those of the ledger, ``queues`` those we act for.
+    """The jobs to release, each with the reason. ``holds`` are the ledger's earmarks, ``queues`` those that we act for.
 
-    A beneficiary that waits without a hold in the ledger (it was given up, or PBS's scheduler is about to start it) is
-    waited for until ``wait_s`` after the victim's time to save.
+    A beneficiary that waits without an earmark (it was given up, or PBS's scheduler is about to start it) is waited for
+    until ``wait_s`` after the victim's time to save.
     """
     found = []
-    for job_id, mark in find_held(picture):
-        why = _why_to_release(picture, picture.jobs[job_id], mark, holds, queues, wait_s)
+    for job_id, mark in find_held(server_status):
+        why = _why_to_release(server_status, server_status.jobs[job_id], mark, holds, queues, wait_s)
         if why:
             found.append((job_id, why))
     return found
 
 
 def _why_to_release(
-    picture: Picture, texts: Attributes, mark: Mark, holds: Mapping[str, Hold], queues: Collection[str], wait_s: float
+    server_status: ServerStatus,
+    texts: Attributes,
+    mark: Mark,
+    holds: Mapping[str, Earmark],
+    queues: Collection[str],
+    wait_s: float,
 ) -> str:
-    """Why the job is no longer to be held; empty where it is."""
+    """Why the job is no longer to be held; empty if it is."""
     if HOLD not in texts.get("Hold_Types", ""):
         return "somebody has released it"
     if is_running(texts) and not mark.is_of_run(read_start_s(texts)):
@@ -53,26 +58,26 @@ def _why_to_release(
     if texts.get("queue", "") not in queues:
         return "nobody acts for its queue"
     beneficiary = mark.beneficiary
-    if is_running(picture.jobs.get(beneficiary, {})):
+    if is_running(server_status.jobs.get(beneficiary, {})):
         return f"{beneficiary} runs"
-    if is_gone(beneficiary, picture):
+    if is_gone(beneficiary, server_status):
         return f"{beneficiary} is gone"
-    if find_waiting(beneficiary, picture).get("job_state", "") not in ("Q", "B"):
+    if find_waiting(beneficiary, server_status).get("job_state", "") not in ("Q", "B"):
         return f"{beneficiary} cannot start"
-    if beneficiary not in holds and not mark.asked_s <= picture.time_s <= mark.until_s + wait_s:
+    if beneficiary not in holds and not mark.asked_s <= server_status.time_s <= mark.until_s + wait_s:
         return f"{beneficiary} did not start"
     return ""
 
 
-def is_gone(job_id: str, picture: Picture) -> bool:
-    """Whether a job or subjob neither waits nor will any more: it has ended, or was deleted."""
-    index, waiting = index_of(job_id), find_waiting(job_id, picture)
+def is_gone(job_id: str, server_status: ServerStatus) -> bool:
+    """Whether a job has ended or was deleted, or a subjob is no longer among the waiting ones of its array."""
+    index, waiting = index_of(job_id), find_waiting(job_id, server_status)
     return not waiting or (index is not None and index not in _indices_left(waiting))
 
 
-def find_waiting(job_id: str, picture: Picture) -> Attributes:
-    """The attributes of a job, of its array where it is a subjob; none of one that is gone."""
-    return picture.jobs.get(job_id if index_of(job_id) is None else parent_of(job_id), {})
+def find_waiting(job_id: str, server_status: ServerStatus) -> Attributes:
+    """The attributes of a job, or of its array if it is a subjob; empty if it is gone."""
+    return server_status.jobs.get(job_id if index_of(job_id) is None else parent_of(job_id), {})
 
 
 def _indices_left(array: Attributes) -> tuple[int, ...]:

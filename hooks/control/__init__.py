@@ -1,1 +1,1 @@
-"""Whether and when a pass may act: the mode of PBS's schedulers, obstacles, the circuit breaker, early passes."""
+"""Control of the passes: whether and when a pass may act (schedulers, obstacles, circuit breaker, early passes)."""

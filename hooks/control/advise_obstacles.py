@@ -1,6 +1,6 @@
-"""Whether PBS's own scheduler goes by the priorities that jobs are given, and what would have to be set that it does.
+"""Checks that PBS's own scheduler sorts by job priority; if not, names the ``sched_config`` line to change.
 
-What a scheduler that does not would do with the cores of a preempted job nobody can tell, so nobody is preempted there.
+If a scheduler does not, it is unknown which job gets the cores of a victim, so no job is preempted there.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from collections.abc import Collection
 
 from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler, is_down, is_scheduling
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 
 _SHOWN = 80
 
 
-def find_unheeded(picture: Picture, queues: Collection[str], files: SchedFiles) -> dict[str, str]:
-    """Of these queues, those whose scheduler does not go by the jobs' ``Priority``: why, and what would change it."""
-    serving = {queue: find_scheduler(picture, queue) for queue in picture.queues}
+def find_unheeded(server_status: ServerStatus, queues: Collection[str], files: SchedFiles) -> dict[str, str]:
+    """Those of ``queues`` whose scheduler does not sort jobs by ``Priority``: by queue, why, and what would change
+    it."""
+    serving = {queue: find_scheduler(server_status, queue) for queue in server_status.queues}
     found = {}
     for queue in queues:
         scheduler = serving[queue]
@@ -24,18 +25,18 @@ def find_unheeded(picture: Picture, queues: Collection[str], files: SchedFiles) 
             found[queue] = "no scheduler serves it"
             continue
         alone = list(serving.values()).count(scheduler) == 1
-        problem = _find_deafness(picture, scheduler, files.get(scheduler, {}).get("sched_config"), alone=alone)
+        problem = _find_deafness(server_status, scheduler, files.get(scheduler, {}).get("sched_config"), alone=alone)
         if problem:
             found[queue] = problem
     return found
 
 
-def _find_deafness(picture: Picture, scheduler: str, text: str | None, *, alone: bool) -> str:
-    """What the scheduler goes by instead; empty where the priority is the first thing that it looks at."""
-    if not is_scheduling(picture, scheduler) or is_down(picture, scheduler):
+def _find_deafness(server_status: ServerStatus, scheduler: str, text: str | None, *, alone: bool) -> str:
+    """Why the scheduler does not sort by priority first, or cannot be seen to; empty where it does."""
+    if not is_scheduling(server_status, scheduler) or is_down(server_status, scheduler):
         return f"scheduler {scheduler} does not run, or is switched off"
-    own = picture.scheds.get(scheduler, {}).get("job_sort_formula", "")
-    formula = (own or picture.server.get("job_sort_formula", "")).strip()
+    own = server_status.scheds.get(scheduler, {}).get("job_sort_formula", "")
+    formula = (own or server_status.server.get("job_sort_formula", "")).strip()
     if formula:
         return (
             "" if formula == "job_priority" else f"scheduler {scheduler} goes by job_sort_formula ({formula[:_SHOWN]})"

@@ -1,7 +1,7 @@
-"""How long the server took to answer a pass, so that a pass which PBS cuts off is told from one that fails.
+"""Times the server's replies to a pass, to tell a pass that waited for a busy server from one that failed.
 
 The server does one thing after another: while it deletes thousands of jobs, it answers no other request. A pass that
-waits for it meanwhile is cut off by the alarm of its hook, through no fault of its own.
+waits meanwhile is cut off by the alarm of its hook through no fault of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ _CALLS = "pbs_"
 
 
 class Watched:
-    """The module ``pbs_ifl``, with the time that its requests take: ``longest_s`` is that of the longest one, the one
-    under way when it is interrupted included, and ``longest`` what it is called."""
+    """The module ``pbs_ifl`` with its requests timed. ``longest_s``: the duration of the longest request, including one
+    under way when it is interrupted; ``longest``: its name."""
 
     def __init__(self, pbs_ifl: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._ifl = pbs_ifl
@@ -23,7 +23,7 @@ class Watched:
         self.longest_s = 0.0
 
     def forget(self) -> None:
-        """Another pass begins."""
+        """Forget the times measured so far; called as a pass begins."""
         self.longest, self.longest_s = "", 0.0
 
     def __getattr__(self, name: str) -> Any:
@@ -40,6 +40,6 @@ class Watched:
                 if took_s > self.longest_s:
                     self.longest, self.longest_s = name, took_s
 
-        # The next look-up finds it at once.
+        # Later look-ups find the attribute without coming here.
         setattr(self, name, ask)
         return ask

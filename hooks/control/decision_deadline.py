@@ -1,8 +1,8 @@
-"""The time that a pass has to decide, by the clock, and which jobs took most of it.
+"""The time limit for deciding, by the clock, and the jobs that took most of it.
 
-Half of a pass's budget is for reading and deciding, so that the other half is left to carry the plan out. A user's jobs
-that have taken a quarter of it come after all other users' jobs. However long reading took, deciding has a quarter of
-the budget after it, and carrying out a quarter after that: a pass that only reads would start nothing.
+Reading and deciding together get half of a pass's budget, carrying out the plan the other half. However long reading
+took, deciding and carrying out get a quarter of the budget each: a pass that only reads would start nothing. A user
+whose jobs have taken a quarter of the time to decide comes after all other users.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from policy.plan.deadline import Deadline
 
 _PART_FOR_DECIDING = 2
 _LEAST_PART = 4
-"""Of the budget that deciding has at least, however long reading the server took, and so has carrying out."""
+"""Deciding, however long reading the server took, and carrying out each get at least this part of the budget (1/4)."""
 _SHARE = 4
 _MOST_TOLD = 5
 _LEAST_TOLD_S = 0.05
 
 
 class Slow(NamedTuple):
-    """How long an attempt to place a job took."""
+    """One attempt to place a job, and how long it took."""
 
     seconds: float
     job: str
@@ -33,7 +33,7 @@ class Slow(NamedTuple):
 
 
 class PassDeadline(Deadline):
-    """Over so many seconds after it was made; ``clock`` gives seconds."""
+    """Expires ``seconds`` after it was made; ``clock`` returns seconds."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -45,11 +45,11 @@ class PassDeadline(Deadline):
         self._slowest: list[Slow] = [Slow(0.0, "", "")] * _MOST_TOLD
 
     def begin(self, job: Job) -> None:
-        """An attempt to place this job begins."""
+        """Begin an attempt to place this job."""
         self._job, self._begun_s = job, self._clock()
 
     def end(self) -> None:
-        """The attempt has ended."""
+        """End the attempt."""
         job = self._job
         if job is None:
             return
@@ -64,29 +64,29 @@ class PassDeadline(Deadline):
         return self._clock() >= self._over_s
 
     def is_share_spent(self, user: str) -> bool:
-        """Whether the jobs of this user have taken their share, the attempt under way included."""
+        """Whether this user's jobs have taken their share, including the attempt under way."""
         taken_s = self._taken_s.get(user, 0.0)
         if self._job is not None and self._job.user == user:
             taken_s += self._clock() - self._begun_s
         return taken_s > self._share_s
 
     def slowest(self) -> list[Slow]:
-        """The jobs that took longest, as far as they took long, the slowest first."""
+        """The slowest attempts, slowest first; short ones are left out."""
         return sorted((slow for slow in self._slowest if slow.seconds >= _LEAST_TOLD_S), reverse=True)
 
 
 def time_to_decide_s(budget_s: float, spent_s: float) -> float:
-    """How long a pass with this budget may decide that has spent so much of it on reading the server."""
+    """How long a pass with this budget may decide after ``spent_s`` of reading the server."""
     return max(budget_s / _PART_FOR_DECIDING - spent_s, budget_s / _LEAST_PART)
 
 
 def time_to_act_s(budget_s: float) -> float:
-    """How long a pass with this budget may carry out what it has decided, at least."""
+    """How long a pass with this budget may carry out its plan, at least."""
     return budget_s / _LEAST_PART
 
 
 def tell_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
-    """A sentence for the administrator where starts were put off for want of time."""
+    """A sentence for the administrator if starts were put off for lack of time."""
     if count:
         yield (
             f"{show_count(count, 'start')} put off to the next pass, as the time of this one was up: reading the server"
@@ -95,7 +95,7 @@ def tell_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
 
 
 def tell_left_out(count: int, slowest: list[Slow]) -> Iterator[str]:
-    """A sentence for the administrator where jobs were not looked at for want of time."""
+    """A sentence for the administrator if jobs were not looked at for lack of time."""
     if count:
         shown = [f"{slow.job} of {slow.user} ({slow.seconds:.1f} s)" for slow in slowest]
         longest = f": {', '.join(shown)} took longest" if shown else ""

@@ -1,8 +1,8 @@
-"""What stands in the way of ``drive``: what holds for a queue's jobs that pbsteer would not honour.
+"""Obstacles to ``drive``: what is configured for a queue's jobs that pbsteer would not honour.
 
-Starting jobs is refused, queue by queue, with a sentence that names the obstacle and what removes it. Preempting is
-refused with it: nobody is taken off vnodes for a job that may not be started. A scheduler is switched off as a whole,
-so that an obstacle to one of its queues, or another mode there, keeps all of them with it.
+A queue with an obstacle starts no jobs; a sentence names the obstacle and what removes it. It preempts none either: no
+job loses its vnodes to one that may not start. A scheduler is switched off as a whole, so an obstacle to one of its
+queues, or another mode there, keeps all of them from being driven.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from hooks.pbs.resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler, is_down
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.translate.dedicated_time import read_dedicated_time
 from policy.settings.site_settings import MODES
 
@@ -21,15 +21,20 @@ _SHOWN = 80
 
 
 def find_obstacles(
-    picture: Picture, modes: Mapping[str, str], unread: Mapping[str, str], files: SchedFiles
+    server_status: ServerStatus, modes: Mapping[str, str], unread: Mapping[str, str], files: SchedFiles
 ) -> dict[str, str]:
-    """For each queue in ``drive`` for which nothing may be started: why. ``unread``: limits that could not be read."""
-    servers = {queue: find_scheduler(picture, queue) for queue in modes}
+    """For each queue in ``drive`` in which no job may be started, the reason.
+
+    ``unread``: the limits that could not be read, by queue ("" is the server).
+    """
+    servers = {queue: find_scheduler(server_status, queue) for queue in modes}
     wanted = [queue for queue, mode in modes.items() if mode == "drive"]
     found: dict[str, str] = {}
     for queue in wanted:
         scheduler = servers[queue]
-        obstacle = unread.get("") or unread.get(queue) or next(_find_obstacles(picture, queue, scheduler, files), "")
+        obstacle = (
+            unread.get("") or unread.get(queue) or next(_find_obstacles(server_status, queue, scheduler, files), "")
+        )
         if obstacle:
             found[queue] = obstacle
     own = dict(found)
@@ -38,13 +43,15 @@ def find_obstacles(
             beside = [other for other in modes if servers[other] == servers[queue]]
             kept = sorted(other for other in beside if modes[other] != "drive" or other in own)
             if kept:
-                found[queue] = _tell_disagreement(picture, servers[queue], kept, modes)
+                found[queue] = _tell_disagreement(server_status, servers[queue], kept, modes)
     return found
 
 
-def _tell_disagreement(picture: Picture, scheduler: str | None, kept: list[str], modes: Mapping[str, str]) -> str:
+def _tell_disagreement(
+    server_status: ServerStatus, scheduler: str | None, kept: list[str], modes: Mapping[str, str]
+) -> str:
     def told(queue: str) -> str:
-        said = picture.queues[queue].get(MODE_ATTRIBUTE, "")
+        said = server_status.queues[queue].get(MODE_ATTRIBUTE, "")
         if said and said not in MODES:
             return f"queue {queue} (its mode {said[:40]!r} is none of {', '.join(MODES)}, so {modes[queue]})"
         return f"queue {queue} ({'cannot be driven' if modes[queue] == 'drive' else f'in {modes[queue]}'})"
@@ -52,26 +59,26 @@ def _tell_disagreement(picture: Picture, scheduler: str | None, kept: list[str],
     return f"scheduler {scheduler} also serves {', '.join(map(told, kept))}: drive all its queues or none"
 
 
-def _find_obstacles(picture: Picture, queue: str, scheduler: str | None, files: SchedFiles) -> Iterator[str]:
-    texts = picture.queues[queue]
+def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | None, files: SchedFiles) -> Iterator[str]:
+    texts = server_status.queues[queue]
     partition = texts.get("partition", "") or DEFAULT_PARTITION
     if scheduler is None:
         yield f"no scheduler serves partition {partition} of queue {queue}: create one in qmgr (it need not run)"
         return
-    key = picture.server.get("node_group_key", "") or texts.get("node_group_key", "")
-    if key and picture.server.get("node_group_enable") == "True":
+    key = server_status.server.get("node_group_key", "") or texts.get("node_group_key", "")
+    if key and server_status.server.get("node_group_enable") == "True":
         yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
-    if picture.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
+    if server_status.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
         yield f"scheduler {scheduler} has do_not_span_psets = True, which pbsteer does not honour"
-    formula = picture.server.get("job_sort_formula", "") or picture.scheds.get(scheduler, {}).get(
+    formula = server_status.server.get("job_sort_formula", "") or server_status.scheds.get(scheduler, {}).get(
         "job_sort_formula", ""
     )
     if formula:
         yield f"job_sort_formula is set ({formula[:_SHOWN]}), which pbsteer does not honour"
-    yield from _find_vnode_obstacles(picture, queue, partition)
+    yield from _find_vnode_obstacles(server_status, queue, partition)
     config = files.get(scheduler, {}).get("sched_config")
-    has_state = bool(picture.scheds.get(scheduler, {}).get("state"))
-    if config is None and has_state and not is_down(picture, scheduler):
+    has_state = bool(server_status.scheds.get(scheduler, {}).get("state"))
+    if config is None and has_state and not is_down(server_status, scheduler):
         yield f"the sched_config of scheduler {scheduler}, by which it runs, cannot be read on this host"
     for complaint in _find_config_obstacles(queue, read_sched_config(config or "")):
         yield f"{complaint} (sched_config of scheduler {scheduler}), which pbsteer does not honour"
@@ -80,8 +87,8 @@ def _find_obstacles(picture: Picture, queue: str, scheduler: str | None, files: 
         yield f"the dedicated_time file of scheduler {scheduler} has a line that cannot be read: {unread!r}"
 
 
-def _find_vnode_obstacles(picture: Picture, queue: str, partition: str) -> Iterator[str]:
-    for name, texts in picture.vnodes.items():
+def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: str) -> Iterator[str]:
+    for name, texts in server_status.vnodes.items():
         if (texts.get("partition", "") or DEFAULT_PARTITION) != partition or texts.get("queue", queue) != queue:
             continue
         for attribute in _VNODE_LIMITS:
@@ -93,7 +100,8 @@ def _find_vnode_obstacles(picture: Picture, queue: str, partition: str) -> Itera
 
 
 def _find_config_obstacles(queue: str, config: Mapping[str, list[str]]) -> Iterator[str]:
-    """What a ``sched_config`` has that would decide who may start (Administrator's Guide, "Scheduler Parameters")."""
+    """What a ``sched_config`` has that would decide which jobs may start (Administrator's Guide, "Scheduler
+    Parameters")."""
     for option in ("fair_share", "backfill_prime"):
         if is_on(config, option):
             yield f"{option} is true"

@@ -1,15 +1,14 @@
-"""Between two passes that are due: a pass ahead of its time, soon after jobs have come or gone.
+"""Early passes: run before the next interval when the server's job counts or reservation states change.
 
-PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays for a while. It
-looks at how many jobs the server counts in each state, and in which state each reservation is: two small requests.
-There is something to do where that is not what it was before the last pass read the server, and after each pass that
-has started jobs: as many may have ended meanwhile, and subjobs that wait are not counted. Passes ahead of time read and
-decide for a tenth of a core's time at most. The process ends before the next pass is due, and at once where it is not
-the server's any more or the hook has changed. While it starts jobs it stays, and makes the passes that are due itself:
-PBS takes a second or two of a busy host to make another process, and a whole interval where this one ends too late.
+PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays and polls the
+server with two small requests. It also follows each pass that has started jobs with another: as many jobs may have
+ended meanwhile, and waiting subjobs are not counted. Early passes read and decide for at most a tenth of a core's time.
+The process ends before the next pass is due, and at once if it is no longer the server's child or the hook has changed.
+While it starts jobs it stays and makes the due passes itself: PBS needs a second or two on a busy host to make another
+process, and a whole interval if this one ends too late.
 
-A job that a pass of this process has started, or tried to start, and that waits again, is left to the pass that is due:
-its starts may fail at once, and PBS holds a job for ever after twenty.
+A job that a pass of this process has started or tried to start, and that waits again, is left to the due pass: its
+starts may fail at once, and PBS holds a job for good after twenty.
 """
 
 from __future__ import annotations
@@ -27,43 +26,42 @@ from hooks.pbs.client import Connection, IflError
 from policy.settings.site_settings import PassSettings
 
 _SHARE = 10
-"""A pass ahead of its time begins no sooner after the last one began than so many times the processor time in which
-that one read and decided. Waiting for a busy server costs nothing, and an answer costs the server no more than the pass
-that reads it."""
+"""An early pass begins at least so many times the last pass's processor time (of reading and deciding) after that pass
+began. Waiting for a busy server costs nothing, and a reply costs the server no more than the pass that reads it."""
 
 _SHORTEST_PASS_S = 0.5
-"""None comes ahead of its time with less time than this."""
+"""No early pass begins with less time than this."""
 
 _LEAVES_S = 0.4
-"""The end of a process takes so long until PBS has seen it: with less time, it stays for the pass that is due."""
+"""How long PBS takes to see that a process has ended: with less time left, the process stays for the due pass."""
 
 _STAYS_S = 900.0
-"""A process makes no pass that is due later than so long after it began: PBS clears away the files of a hook's process
-in ``hooks/tmp`` after 20 minutes."""
+"""A process makes no due pass later than this after its own start: PBS deletes the files of a hook's process in
+``hooks/tmp`` after 20 minutes."""
 
 _SHORTEST_S, _LONGEST_S = 0.1, 1.0
-"""Between two looks: one more often would be felt by the server, a rarer one leaves the process there after its end."""
+"""Between two polls: more frequent ones would load the server, rarer ones delay the end of the process."""
 
 _BREATH_S = 0.02
-"""After a pass that has started jobs another one needs no look, and comes after this time at least."""
+"""After a pass that has started jobs another one follows without a poll, after this time at least."""
 
 _BUSY_S = 2.0
-"""For so long after a pass that has started jobs each look comes after the shortest time: jobs that end at once leave
-their cores idle until one sees it."""
+"""For this long after a pass that has started jobs, polls come at the shortest interval: jobs that end at once leave
+their cores idle until a poll sees it."""
 
 _UNSETTLED_S = 1.0
-"""After a pass that has switched a scheduler, or waits for the end of its cycle, the next one comes so much later."""
+"""After a pass that has switched a scheduler, or waits for the end of its cycle, the next one comes this much later."""
 
 _FILES = (".HK", ".PY", ".CF")
-"""What PBS keeps of a hook, and replaces when somebody changes it: its attributes, its script, its settings."""
+"""PBS's files of a hook, replaced when the hook is changed: its attributes, its script, its settings."""
 
 _Stamp = list[tuple[int, int]]
 
 
 class Passed(NamedTuple):
-    """What a pass has come to. It read and decided for ``spent_s``, of which ``cpu_s`` were its own processor time,
-    ``tried`` to start these, and ``has_started`` some. ``is_unsettled`` says that a scheduler is just being switched:
-    the next pass has to go on with that."""
+    """What a pass did, for the next one. ``spent_s``: seconds of reading and deciding, of which ``cpu_s`` were its own
+    processor time; ``tried``: the jobs that it tried to start; ``has_started``: whether some were; ``is_unsettled``: a
+    scheduler is being switched, and the next pass has to go on with that."""
 
     spent_s: float
     cpu_s: float
@@ -72,24 +70,25 @@ class Passed(NamedTuple):
     is_unsettled: bool = False
 
 
-class Ahead(NamedTuple):
-    """A pass ahead of its time: the seconds that it may take, and the jobs and subjobs that it must not start."""
+class EarlyPass(NamedTuple):
+    """An early pass: the seconds left until the due one, and the jobs and subjobs that it must not start."""
 
     left_s: float
     tried: frozenset[str] = frozenset()
 
 
 class Next(NamedTuple):
-    """The pass that comes next: ``ahead`` of its time, or due where that is None."""
+    """The pass that comes next: early, or due if ``ahead`` is None."""
 
-    ahead: Ahead | None = None
+    ahead: EarlyPass | None = None
 
 
-class Vigil:
-    """For one run of the hook. ``config`` is its settings' file; say :meth:`begin_pass` before each pass.
+class EarlyPasses:
+    """Waits between the passes of one run of the hook. ``config`` is the file of its settings; call :meth:`begin_pass`
+    before each pass.
 
-    A simulated server comes with its own clock and has no use for this. (The module of a real one is SWIG's, and
-    carries its C half as ``_pbs_ifl``.)
+    A simulated server has its own clock and no use for this. (The module of a real one is SWIG's, and carries its C
+    half as ``_pbs_ifl``.)
     """
 
     def __init__(self, pbs_ifl: Any, config: str | None) -> None:
@@ -97,12 +96,12 @@ class Vigil:
         self._config = config
         self._server = os.getppid()
         self._stamp = _stamp(config)
-        # PBS counts in whole seconds when it runs the hook again, from when it made this process.
+        # PBS counts the interval in whole seconds from when it made this process.
         age_s = _read_age_s()
         self._begun_s = time.monotonic() - age_s - (time.time() - age_s) % 1
         self._due_s = self._pass_s = self._begun_s
         self._intervals = 1
-        # PBS interrupts this process by the timer of alarm(2), which shows what PBS gave it.
+        # PBS interrupts this process by alarm(2); the timer shows the time that PBS gave it.
         self._alarm_s = signal.getitimer(signal.ITIMER_REAL)[0]
         self._schedule = PassSettings()
         self._seen: Look | None = Look()
@@ -112,12 +111,13 @@ class Vigil:
 
     @property
     def is_over(self) -> bool:
-        """Whether the hook is another one by now, or the process no longer the server's."""
+        """Whether the hook has changed, or the process is no longer the server's child."""
         return os.getppid() != self._server or _stamp(self._config) != self._stamp
 
     def begin_pass(self, schedule: PassSettings) -> None:
-        """Note what the server counts before the pass reads it: not after a pass that has started jobs, as this one
-        starts others, as a rule, and is then followed whatever the server counts."""
+        """Begin a pass: read the server's counts before the pass reads the server. They are not read after a pass
+        that has started jobs, since this one usually starts others, and is then followed by another whatever the
+        counts are."""
         self._pass_s = time.monotonic()
         self._due_s = self._begun_s + self._intervals * schedule.interval_s
         self._schedule = schedule
@@ -133,8 +133,8 @@ class Vigil:
                 return
 
     def wait(self, passed: Passed) -> Next | None:
-        """Wait until there is something to do; None where no pass comes any more, also where PBS's alarm ends the
-        waiting. Another pass will need as long as the last one read and decided."""
+        """Wait until there is something to do; None if no further pass comes, also if PBS's alarm ends the waiting. The
+        next pass is expected to take as long as the last one read and decided."""
         try:
             return self._wait(passed)
         except (IflError, KeyboardInterrupt):
@@ -167,13 +167,13 @@ class Vigil:
                 if now_s >= last_s:
                     return self._stay(now_s, rested_s, took_s)
                 if now_s >= rested_s and (connection is None or Look.read(connection) != self._seen):
-                    return Next(Ahead(self._due_s - now_s, frozenset(self._tried)))
+                    return Next(EarlyPass(self._due_s - now_s, frozenset(self._tried)))
 
     def _stay(self, now_s: float, rested_s: float, took_s: float) -> Next | None:
-        """The pass that is due, made here: while jobs are being started, once the last pass has been rested from, and
-        where it is too late to end, since PBS makes no other process for it then. None at the end of the time that a
-        process has, and after a pass that took half an interval. PBS's alarm is set anew, as in another process; one
-        that has none makes no further pass."""
+        """Wait for the due pass and make it here: while jobs are being started, as soon as the rest after the last pass
+        is over; and if it is too late to end, since PBS makes no other process for it then. None otherwise, once the
+        process has reached its age limit, and after a pass that took half an interval. PBS's alarm is set anew, as in
+        another process; a process without an alarm makes no further pass."""
         is_busy, is_late = now_s < self._busy_until_s, now_s > self._due_s - _LEAVES_S
         is_slow = 2 * took_s > self._schedule.interval_s
         if not (is_busy or is_late) or is_slow or self._due_s > self._begun_s + _STAYS_S or not self._alarm_s:
@@ -189,7 +189,7 @@ class Vigil:
 
 
 class Look(NamedTuple):
-    """What the server shows at a look: how many jobs it counts in each state, in its own words, and the states of the
+    """One poll of the server: its count of jobs in each state, as PBS reports it, and the states of the
     reservations."""
 
     counts: str = ""
@@ -197,12 +197,12 @@ class Look(NamedTuple):
 
     @classmethod
     def read(cls, connection: Connection) -> Look:
-        """Two small requests. Raises :class:`hooks.pbs.client.IflError`."""
+        """Poll the server with two small requests. Raises :class:`hooks.pbs.client.IflError`."""
         return cls(connection.read_counts(), connection.read_reservation_states())
 
 
 def _read_age_s() -> float:
-    """Seconds since this process was made, which is before its interpreter was ready; 0 where that cannot be read."""
+    """Seconds since this process was made, before its interpreter was ready; 0 if that cannot be read."""
     try:
         ticks = int(
             Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
@@ -214,7 +214,7 @@ def _read_age_s() -> float:
 
 
 def _stamp(config: str | None) -> _Stamp:
-    """Which versions of the hook's files are there."""
+    """The versions of the hook's files."""
     return [_version(Path(config).with_suffix(suffix)) for suffix in _FILES] if config else []
 
 

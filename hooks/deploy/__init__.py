@@ -1,1 +1,1 @@
-"""The hooks put into a server and taken out again without a trace; whether they work."""
+"""Installs the hooks in a server, removes them without a trace, and checks whether they work."""

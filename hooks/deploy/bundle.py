@@ -1,9 +1,10 @@
-"""One readable file per hook: the entry and every module of ours it imports, as source, byte for byte reproducible.
+"""Builds one readable file per hook: the entry and all modules of ours that it imports, as source, always the same
+bytes.
 
-PBS runs a hook as one text, without a file name or an importable package of ours. The bundle brings its modules along
-and loads them under names that carry the hash of all our sources: the server's interpreter keeps modules between
-events, so an update must never meet what an older one left there. What an entry returns decides the request, in one
-place.
+PBS runs a hook as one text, without a file name or an importable package of ours. So the bundle brings its modules
+along and loads them under names that hold the hash of all our sources: the server's interpreter keeps modules between
+events, and an update must never meet those of an older version. One place turns an entry's return value into PBS's
+accept or reject.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from typing import NamedTuple
 EVENTS = ("queuejob", "modifyjob", "resvsub", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
 PREFIX = "pbsteer_"
 LOAD = "pbsteer_load"
-"""In a bundle, the name under which an entry has the function that loads another module. PBS empties the namespace that
-this function lives in when the event is over, so no module that outlives it may have it."""
+"""The name under which a bundle gives an entry the function that loads another module. PBS empties that function's
+namespace when the event is over, so no module that outlives the event may have it."""
 _ENTRIES = "hooks.entries."
 _PRINTABLE = "policy.model.printable"
-"""What a bundle itself needs, to say what it refuses and what failed."""
+"""The bundle's own need, for messages on refusals and failures."""
 VERSION = "0.2.0.dev0"
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +35,8 @@ class BundleError(Exception):
 
 
 class _Source(NamedTuple):
-    """A module's text with its own imports renamed, the modules of ours that it needs before it can be loaded, and
-    those that its functions import."""
+    """A module's text with its own imports renamed; the modules of ours that have to be loaded before it, and those
+    that its functions import."""
 
     text: str
     needs: tuple[str, ...]
@@ -71,7 +72,7 @@ def build(event: str) -> str:
 
 @lru_cache(maxsize=1)
 def source_digest() -> str:
-    """Twelve hex digits of the SHA-256 of all sources that any of the hooks may carry."""
+    """Twelve hex digits of the SHA-256 of all sources that any of the hooks may hold."""
     everything = hashlib.sha256()
     for package in _PACKAGES:
         for path in sorted((_ROOT / package).rglob("*.py")):
@@ -80,12 +81,12 @@ def source_digest() -> str:
 
 
 def digest_of(bundle: str) -> str:
-    """The hash that a bundle's header names; empty for a text that is no bundle."""
+    """The hash in a bundle's header; empty for a text that is no bundle."""
     return _read_header(bundle, "# hash: ")
 
 
 def version_of(bundle: str) -> str:
-    """The version that a bundle's header names; empty for a text that is no bundle."""
+    """The version in a bundle's header; empty for a text that is no bundle."""
     return _read_header(bundle, "# version: ")
 
 
@@ -94,7 +95,7 @@ def _read_header(bundle: str, key: str) -> str:
 
 
 def _collect(module: str, found: dict[str, _Source], above: tuple[str, ...]) -> None:
-    """Put a module behind all that it imports. A circle of imports has no such order and is refused."""
+    """Add a module after all that it imports. A circle of imports has no such order and is refused."""
     if module in above:
         raise BundleError(f"modules import each other in a circle: {' -> '.join([*above, module])}")
     if module not in found:
@@ -142,7 +143,7 @@ def _read_source(module: str) -> _Source:
 
 
 def _find_imports(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
-    """The imports that run, at any depth: those for the type checker alone do not."""
+    """The imports that are executed, at any depth: not those for the type checker."""
     found: list[ast.Import | ast.ImportFrom] = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":

@@ -1,9 +1,9 @@
-"""What passes wrote on jobs, taken off again: a program under PBS's own Python, for when no pass will do it any more.
+"""Removes what passes wrote on jobs: a program under PBS's own Python, for when no more passes run.
 
-``traces.py PBS_EXEC find`` prints ``{"jobs": [...]}``, those that have a comment or a mark of ours; ``clear`` takes
-both off and prints ``{"cleared": 3, "left": 0, "why": ""}``; ``saving`` prints ``{"saving": {"12.server":
-1795207160}}``, who was asked to save and has time left, until when. PBS's commands cannot alter a mark, and need a
-process for each job; this is one connection. What somebody else wrote stays. Anything that goes wrong is
+``clear_jobs.py PBS_EXEC find`` prints ``{"jobs": [...]}``, those with a comment or a mark of ours; ``clear`` removes
+both and prints ``{"cleared": 3, "left": 0, "why": ""}``; ``saving`` prints ``{"saving": {"12.server": 1795207160}}``,
+the jobs that were asked to save and have time left, with the end of that time. PBS's commands cannot alter a mark, and
+need a process for each job; this is one connection. Comments and marks of others stay. Any error is printed as
 ``{"error": "..."}``.
 """
 
@@ -27,7 +27,7 @@ from hooks.pbs.job_mark import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
 _FIND, _CLEAR, _SAVING = "find", "clear", "saving"
 _RUN = ("job_state", "stime", MARK_ATTRIBUTE)
 _LONGEST_S = 40.0
-"""How long clearing may take: the caller waits for a minute."""
+"""The time limit for clearing: the caller waits for a minute."""
 
 
 def has_own_comment(texts: Mapping[str, str]) -> bool:
@@ -36,7 +36,7 @@ def has_own_comment(texts: Mapping[str, str]) -> bool:
 
 
 def has_own_mark(texts: Mapping[str, str]) -> bool:
-    """Whether a job has a mark of a pass, one that makes no sense too."""
+    """Whether a job has a pass's mark, readable or not."""
     return is_own_mark(texts.get(MARK_KEY, ""))
 
 
@@ -47,7 +47,7 @@ def find_traces(connection: Connection) -> dict[str, Mapping[str, str]]:
 
 
 def clear_traces(connection: Connection, longest_s: float = _LONGEST_S) -> dict[str, Any]:
-    """Take them off, for so many seconds at most; how many jobs are clear now, and how many are not, with a reason."""
+    """Remove them, for so many seconds at most; returns how many jobs are clear now, how many are not, and a reason."""
     deadline_s = time.monotonic() + longest_s
     cleared, why = 0, ""
     found = find_traces(connection)
@@ -67,9 +67,9 @@ def clear_traces(connection: Connection, longest_s: float = _LONGEST_S) -> dict[
 
 
 def main(arguments: list[str]) -> int:
-    """Find pbs_ifl below PBS_EXEC, and do what is asked for."""
+    """Import pbs_ifl from below PBS_EXEC, and run the command."""
     if len(arguments) != 2 or arguments[1] not in (_FIND, _CLEAR, _SAVING):
-        sys.stderr.write(f"usage: traces.py PBS_EXEC {_FIND}|{_CLEAR}|{_SAVING}\n")
+        sys.stderr.write(f"usage: clear_jobs.py PBS_EXEC {_FIND}|{_CLEAR}|{_SAVING}\n")
         return 2
     sys.path.append(str(Path(arguments[0]) / "lib" / "python" / "altair"))
     try:

@@ -1,8 +1,8 @@
-"""The hooks put into a server, and taken out again without a trace: every qmgr line and every file known beforehand.
+"""Installs the hooks in a server, and removes them without a trace: every qmgr line and every file is known beforehand.
 
-What shall be in the server is worked out here from what is there, the settings, and a record of how it was before the
-first time; the steps between are shown or done. Where one fails, the steps back are done. Needs root on the server's
-host, as PBS itself demands for hooks.
+The wanted state is computed from the present one, the settings, and a record of the state before the first apply; the
+steps between are shown or done. If a step fails, the steps back are done. Needs root on the server's host, as PBS
+itself demands for hooks.
 """
 
 from __future__ import annotations
@@ -64,23 +64,23 @@ _AT_ITS_END = "delete hook pbsteer_execjob_epilogue"
 _MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _LAST_PASS_S = 60.0
-"""How long a pass that is under way is waited for once its hook is gone."""
+"""How long to wait for a pass that is under way once its hook is gone."""
 
 Say = Callable[[str], None]
 
 
 class Removed(NamedTuple):
-    """What a removal did. ``left`` are the resources that have to stay as jobs, queues or vnodes still have them, ended
-    jobs of the server's history too; the record of what was there before stays with them, and removing again later
-    takes both."""
+    """What a removal did. ``left``: the resources that have to stay because jobs, queues or vnodes still have them,
+    including ended jobs in the server's history. The record of the state before stays with them; a later removal takes
+    both."""
 
     steps: list[Step]
     left: list[str]
 
 
 class _Files(NamedTuple):
-    """What there was of our files: the folder, and the record's text, None for none; and which folders were not there
-    that shall be."""
+    """The state of our files: whether the folder exists, the record's text (None for none), and the folders to be
+    made."""
 
     folder: bool
     record: str | None
@@ -90,8 +90,8 @@ class _Files(NamedTuple):
 class Deployment:
     """The hooks of one server: ``pbs_home`` is its PBS_HOME, ``qmgr`` and ``programs`` run commands on it.
 
-    Without ``programs`` nobody looks for victims that are held when the hooks are removed; without ``pbs_exec``, where
-    PBS is installed, comments and marks on jobs stay.
+    Without ``programs`` a removal does not look for held victims; without ``pbs_exec``, where PBS is installed,
+    comments and marks on jobs stay.
     """
 
     def __init__(self, pbs_home: str, qmgr: Qmgr, programs: Programs | None = None, pbs_exec: str = "") -> None:
@@ -104,17 +104,17 @@ class Deployment:
         self._pbs_exec = pbs_exec
 
     def read(self) -> Installed:
-        """What is in the server now. Raises :class:`DeployError`."""
+        """The present state of the server. Raises :class:`DeployError`."""
         return read_installed(self._qmgr, self._home, HOOKS)
 
     def plan_apply(self, settings: Settings, part: Part | None = None) -> list[Step]:
-        """All that :meth:`apply` would do; empty where the server has everything already. Whether PBS lets it be done
-        now, :meth:`find_obstacle` tells."""
+        """All that :meth:`apply` would do; empty if the server has everything already. :meth:`find_obstacle` has
+        whether PBS permits it now."""
         return self._steps_to_apply(self.read(), settings, part)
 
     def plan_remove(self, *, keep_partition: bool = False) -> list[Step]:
-        """All that :meth:`remove` would do; empty where the server has nothing of ours. Whether PBS lets it be done
-        now, :meth:`find_obstacle` tells."""
+        """All that :meth:`remove` would do; empty if the server has nothing of ours. :meth:`find_obstacle` has whether
+        PBS permits it now."""
         return self._steps_to_remove(self.read(), keep_partition=keep_partition)
 
     def choose(self, given: Settings | None, source: str) -> Chosen:
@@ -123,7 +123,7 @@ class Deployment:
         return choose(self.read(), given, source)
 
     def apply(self, settings: Settings, say: Say, part: Part | None = None) -> list[Step]:
-        """Do what :meth:`plan_apply` says; returns it. Where a step fails, go back and raise :class:`DeployError`."""
+        """Do the steps of :meth:`plan_apply`; returns them. If a step fails, go back and raise :class:`DeployError`."""
         with self._alone():
             found = self.read()
             steps = self._steps_to_apply(found, settings, part)
@@ -132,7 +132,7 @@ class Deployment:
         return steps
 
     def remove(self, say: Say, *, keep_partition: bool = False) -> Removed:
-        """Do what :meth:`plan_remove` says. Where a step fails, go back and raise :class:`DeployError`."""
+        """Do the steps of :meth:`plan_remove`. If a step fails, go back and raise :class:`DeployError`."""
         with self._alone():
             found = self.read()
             steps = self._steps_to_remove(found, keep_partition=keep_partition)
@@ -141,10 +141,9 @@ class Deployment:
         return Removed([step for step in steps if step.line.split()[2:3] not in [[name] for name in left]], left)
 
     def find_obstacle(self, steps: Sequence[Step], settings: Settings | None = None) -> str:
-        """What these steps would stop at before they change anything: PBS changes the partition of no vnode that has
-        jobs or a reservation, jobs may still save, and the ``settings`` to apply may count what the server has not.
-        Empty where nothing is in the way. Raises :class:`DeployError`.
-        """
+        """What would stop these steps before they change anything; empty if nothing does. PBS changes the partition of
+        no vnode that has jobs or a reservation, jobs may still be saving, and the ``settings`` to apply may count
+        resources that the server does not have. Raises :class:`DeployError`."""
         unfit = find_unfit(self._qmgr, settings) if settings is not None else ""
         if unfit:
             return unfit
@@ -162,8 +161,8 @@ class Deployment:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Two who change the server at once would undo each other's steps. The lock is on a folder of PBS's, as nothing
-        of ours shall be there before the first apply and after a removal."""
+        """Keep others from changing the server at the same time: they would undo each other's steps. The lock is on a
+        folder of PBS's, as none of ours may exist before the first apply and after a removal."""
         folder = hooks_folder(self._home)
         try:
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -198,7 +197,7 @@ class Deployment:
         schedulers = old_schedulers | (wanted.scheduling.keys() - found.scheduling.keys())
         folders = list(steps_to_make(self._home, sorted(schedulers)) if part is not None else ())
         steps += folders
-        # Hooks without a record: theirs was lost, and what remove then takes for ours is what we say here.
+        # Hooks without a record: theirs was lost, and the new one has what a removal would then take for ours.
         old = written or Record(frozenset(found.resources) if found.hooks else frozenset())
         changed = {
             what: (found.partitions.get(what, ""), partition)
@@ -250,14 +249,13 @@ class Deployment:
         if record is not None and not keep_partition:
             steps += steps_to_remove(self._home, record.folders)
         why = "our files go, the journal with them"
-        # By itself, as the folder may have to stay: who switches a scheduler off from now on is somebody else.
+        # A step by itself, as the folder may have to stay: pbsteer switches no scheduler off from now on.
         steps += [Step(path=path, why=why) for path in (self._folder / SCHEDULERS, self._folder) if path.exists()]
         return steps
 
     def _find_switched(self, found: Installed) -> frozenset[str]:
-        """The schedulers that pbsteer has switched off. Where that cannot be read, and hooks are there, those that are
-        off and serve a queue in ``drive``, as a pass would see it
-        (:func:`hooks.control.scheduler_switch.hand_back`)."""
+        """The schedulers that pbsteer has switched off. If the record cannot be read and hooks are there: those that
+        are off and serve a queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
         switched = Switched.read(State(self._folder))
         off = {name for name, scheduling in found.scheduling.items() if scheduling != "True"}
         if not switched.lost or not found.hooks:
@@ -276,7 +274,8 @@ class Deployment:
         return steps_between(now, then, self._folder / "hooks")
 
     def _carry_out(self, steps: Sequence[Step], found: Installed, say: Say, *, may_stay: bool) -> list[str]:
-        """Do the steps; returns the resources that stay as they are, as jobs ask for them, where that ``may_stay``."""
+        """Do the steps; returns the resources that stay because jobs, queues or vnodes have them, if they
+        ``may_stay``."""
         left: list[str] = []
         why = ""
         missing = tuple(step.path for step in steps if step.like is not None and step.path is not None)
@@ -311,7 +310,7 @@ class Deployment:
         return left
 
     def _hold(self, held: contextlib.ExitStack) -> None:
-        """Hold our folder: a pass that is under way is waited for, it ends by its own alarm, and none begins anew."""
+        """Lock our folder: wait for a pass that is under way, which its own alarm ends, and let none begin anew."""
         deadline_s = time.monotonic() + _LAST_PASS_S
         while not self._try_to_hold(held):
             if time.monotonic() > deadline_s:
@@ -328,7 +327,7 @@ class Deployment:
         return True
 
     def _go_back(self, found: Installed, files: _Files, say: Say) -> list[str]:
-        """Undo what was done, as far as it goes; returns what went wrong."""
+        """Undo what was done, as far as possible; returns what went wrong."""
         try:
             steps = self._steps(self.read(), found)
         except DeployError as error:
@@ -342,7 +341,7 @@ class Deployment:
             steps.append(Step(path=self._folder / RECORD, text=files.record))
         wrong = []
         for step in steps:
-            with contextlib.suppress(OSError):  # Whoever was told may have gone, and it is done all the same.
+            with contextlib.suppress(OSError):  # The reader may have gone; the step is done all the same.
                 say(f"going back: {step.show()}")
             try:
                 self._do(step)
@@ -351,7 +350,7 @@ class Deployment:
         return wrong
 
     def _do(self, step: Step) -> str:
-        """Do one step; returns what is to be said of it, empty where it is simply done."""
+        """Do one step; returns a message on it, empty for none."""
         if step.path is not None and step.text is not None:
             for folder in (self._folder, step.path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -371,7 +370,7 @@ class Deployment:
         elif step.sweep is not None:
             sweep(self._home, HOOKS, self._folder / "hooks")
         elif step.line:
-            # Whoever was asked by a pass that was under way when the steps before this one were done.
+            # Victims of a pass that was under way during the steps before this one.
             saving = self._tell_savers() if step.line == _AT_ITS_END else ""
             if saving:
                 raise DeployError(saving)
@@ -390,7 +389,7 @@ class Deployment:
 
 
 def _lock_out_others(lock: int, folder: Path) -> None:
-    # A file system that locks no folders, as NFS, is no reason not to apply.
+    # On a file system that cannot lock folders, such as NFS, an apply goes on without the lock.
     with contextlib.suppress(OSError):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

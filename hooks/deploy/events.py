@@ -1,7 +1,7 @@
-"""What PBS is told about each of our hooks besides its script: when it fires, how long it may take, after whom.
+"""PBS's attributes of each of our hooks: when it fires, how long it may take, its place in the order of hooks.
 
-One row for each event that a hook of ours may handle. The attributes are texts, as ``qmgr -c "list hook"`` shows them,
-so that what is there and what shall be compare as they are. Source: Administrator's Guide, "Hook Attributes".
+One row for each event that a hook of ours handles. The attributes are texts, as ``qmgr -c "list hook"`` shows them, so
+that present and wanted ones compare as they are. Source: Administrator's Guide, "Hook Attributes".
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 from policy.settings.site_settings import Settings
 
 ATTRIBUTES = ("alarm", "freq", "order", "user", "fail_action", "debug", "enabled")
-"""The attributes of a hook that deploying looks after."""
+"""The attributes of a hook that deploying sets."""
 
 CREATED: Mapping[str, str] = {"order": "1", "user": "pbsadmin", "fail_action": "none", "debug": "false"}
-"""What a new hook has of them where its creator says nothing."""
+"""Their values in a new hook that was created without them."""
 
 _LONGEST_FREQ_S = 9999
 """PBS refuses 10000 and more for a periodic hook."""
@@ -25,7 +25,7 @@ _AFTER_THE_SITES_OWN = "900"
 
 
 class HookEvent(NamedTuple):
-    """What the hook of an event is for, how long it may hold things up, its place among other hooks of the event, and
+    """The purpose of an event's hook, how long it may hold things up, its place among other hooks of the event, and
     whether MoMs run it, each from its own copy."""
 
     purpose: str
@@ -44,24 +44,24 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
     "periodic": HookEvent("the pass: reads, decides, acts where the mode says so, and records"),
     "exechost_periodic": HookEvent("on each MoM: reports load, free memory, network and temperature", on_moms=True),
     "execjob_epilogue": HookEvent(
-        # It waits for a server that is away, for a job that saved itself. Cut off on a busy host, it would leave such a
-        # job ended for good.
+        # For a job that saved itself it waits for a server that is away. If it were cut off on a busy host, such a job
+        # would have ended for good.
         "on each MoM: brings back a job that saved itself and ended",
         alarm_s=120,
         on_moms=True,
     ),
 }
-"""Our events. Those that may change a job see what the site's own hooks made of it, so they come after them."""
+"""Our events. Hooks that may change a job come after the site's own, and so see what these made of it."""
 
 
 def attributes_of(event: str, settings: Settings) -> dict[str, str]:
-    """The attributes that the hook of an event shall have."""
+    """The attributes that the hook of an event gets."""
     alarm_s = HOOK_EVENTS[event].alarm_s
     freq_s = 0
     if event == "periodic":
         schedule = settings.schedule
         freq_s = schedule.interval_s
-        # A process that is late for the end of its interval makes the next pass itself (hooks/control/early_pass.py).
+        # A process that cannot end before its interval does makes the next pass itself (hooks/control/early_pass.py).
         # Where reading took all of the budget, a pass still decides and acts (hooks/control/decision_deadline.py), and
         # needs a little more for what it began.
         alarm_s = max(2 * freq_s - 1, math.ceil(1.75 * schedule.budget_s) + 5)

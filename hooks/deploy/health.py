@@ -1,7 +1,8 @@
-"""How the hooks are doing: what needs somebody, what passes by itself, and what of an apply or a removal is missing.
+"""Judges how the hooks are doing: what needs an administrator, what ends by itself, and what an apply or removal
+missed.
 
-The judgement behind ``pbsteer hooks status``. Everything is given: what is in the server, PBS's own account of which
-MoMs still wait for a copy, the last pass as it was published, and what our hooks wrote into the server's log.
+This is the judgement behind ``pbsteer hooks status``. All evidence is passed in: the state of the server, PBS's own
+record of the MoMs that still wait for a copy, the last pass as published, and our hooks' messages in the server's log.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _DECIDING = "periodic"
 
 
 class HookHealth(NamedTuple):
-    """One hook. ``digest`` and ``version`` are its script's own; ``waiting`` are the MoMs without the present copy;
-    ``faults`` are sentences."""
+    """One hook. ``digest`` and ``version``: those of its script; ``waiting``: the MoMs without the present copy;
+    ``faults``: sentences."""
 
     name: str
     enabled: bool
@@ -36,9 +37,9 @@ class HookHealth(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What there is to judge by. ``record`` is what we wrote down of the server, None where that is lost; ``folder``
-    tells whether our folder is there; ``tracking`` is PBS's own file of that name; ``entry`` the last pass;
-    ``applied_s`` when the hooks' present files were written; ``alerts`` what was told last, empty for nothing."""
+    """The evidence to judge by. ``record``: the record of the deployment, None if it is lost; ``folder``: whether our
+    folder exists; ``tracking``: PBS's own file of that name; ``entry``: the last pass; ``applied_s``: when the hooks'
+    present files were written; ``alerts``: the last alerts, empty for none."""
 
     installed: Installed
     record: Record | None = None
@@ -51,9 +52,8 @@ class Evidence(NamedTuple):
 
 
 class Health(NamedTuple):
-    """All of it. ``installed`` tells whether any of our hooks is there; ``last_pass`` is empty before the first.
-    ``problems`` says in sentences what is not as it should be, and is empty where all is well; ``hints`` is what else
-    is good to know."""
+    """The judgement. ``installed``: whether any of our hooks is there; ``last_pass``: empty before the first;
+    ``problems``: sentences on what is wrong, empty if all is well; ``hints``: what else is good to know."""
 
     hooks: tuple[HookHealth, ...]
     last_pass: Mapping[str, Any]
@@ -65,7 +65,7 @@ class Health(NamedTuple):
 
 
 def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> Health:
-    """``names``: our hooks with their events."""
+    """Judge the evidence. ``names``: our hooks with their events."""
     installed, entry = evidence.installed, evidence.entry
     waiting = find_waiting_moms(evidence.tracking)
     settings = read_applied(installed)
@@ -93,11 +93,11 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
 
 
 def find_waiting_moms(tracking: str) -> dict[str, tuple[str, ...]]:
-    """Which MoMs do not have the present copy of a hook, by hook.
+    """The MoMs that do not have the present copy of a hook, by hook.
 
     PBS writes a line ``host:port hook action number`` whenever what is still to be sent to a MoM has changed; action 0
-    is nothing (its ``hook_track_save``). It may have older entries beside the one that counts, which has the highest
-    number, and of that the last line.
+    means nothing is (its ``hook_track_save``). The file may have older entries beside the one that counts: the last
+    line with the highest number.
     """
     actions: dict[tuple[str, str], tuple[int, str]] = {}
     for line in tracking.splitlines():
@@ -144,7 +144,7 @@ def _check_hook(
 
 
 def _tell_faults(hooks: Sequence[HookHealth]) -> Iterator[str]:
-    """The hooks' faults, one that several share told once."""
+    """The hooks' faults; one that several hooks share is reported once."""
     shared: dict[str, list[str]] = {}
     for hook in hooks:
         for fault in hook.faults:
@@ -179,7 +179,7 @@ def _check_record(evidence: Evidence) -> Iterator[str]:
 
 
 def _tell_leftovers(evidence: Evidence) -> str:
-    """What a removal has left, or an apply has begun with, where no hook is there; empty for nothing."""
+    """What a removal has left, or an apply begun, if no hook is there; empty for nothing."""
     made = evidence.record.made if evidence.record is not None else ()
     resources = sorted(name for name in evidence.installed.resources if name in made)
     left = [f"{show_count(len(resources), 'resource')} ({', '.join(resources)})"] if resources else []
@@ -195,7 +195,7 @@ def _tell_leftovers(evidence: Evidence) -> str:
 def _check_pass(
     entry: Mapping[str, Any], settings: Settings, now_s: float, applied_s: float
 ) -> tuple[list[str], list[str]]:
-    """What is wrong with the last pass, and what passes by itself."""
+    """What is wrong with the last pass, and what ends by itself."""
     schedule = settings.schedule
     longest_s = _LATE_INTERVALS * schedule.interval_s + schedule.budget_s
     due = f"one is due every {schedule.interval_s} s"
@@ -215,7 +215,7 @@ def _check_pass(
             for queue, mode in sorted(entry.get("modes", {}).items())
             if mode == "drive" and queue not in acted
         ]
-    # A pass with very many writes down only the first.
+    # A pass with very many remarks records only the first.
     remarks = int(entry.get("noted", len(entry.get("notes", ())))) - len(passing)
     if remarks > 0:
         found.append(f"the last pass has {show_count(remarks, 'remark')}, see above")
@@ -233,8 +233,8 @@ def _check_alerts(alerts: Mapping[str, Any], settings: Settings) -> Iterator[str
 
 
 def _check_complaints(complaints: Sequence[Complaint], now_s: float, applied_s: float) -> tuple[list[str], list[str]]:
-    """The errors of the last hour: those of the hooks as they are now, and what others had before these were applied,
-    which is no problem any more. An apply of the future, where the clock was set back, is none."""
+    """The errors of the last hour: those of the present hooks, and those from before these were applied, which are no
+    problem any more. A time of apply in the future, from a clock that was set back, does not count."""
     fresh = [complaint for complaint in complaints if is_fresh(complaint, now_s)]
     # The log has whole seconds.
     begun_s = int(applied_s) if applied_s <= now_s else 0

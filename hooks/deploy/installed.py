@@ -1,6 +1,6 @@
-"""What is in a server of all that deploying touches: read through qmgr, and from the files that PBS made of our hooks.
+"""Reads the state of a server that deploying touches: through qmgr, and from PBS's files of our hooks.
 
-Two of these values, what is there and what shall be, are all that a plan is made from.
+Two such states, the present and the wanted one, are all that a plan is made from.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from hooks.pbs.resources import RESOURCES, Resource
 from policy.settings.site_settings import Settings, SettingsError
 
 _BUSY = "15174"
-"""PBS's number for a resource that cannot be deleted, or have other flags, as jobs, queues or vnodes have it."""
+"""PBS's error number for a resource that cannot be deleted or get other flags because jobs, queues or vnodes have
+it."""
 
 _UNAUTHORIZED = "unauthorized to access hooks data"
-"""What qmgr complains of to all but root on the server's host, and then shows no hooks at all, with exit status 0."""
+"""qmgr's complaint to all but root on the server's host; it then shows no hooks at all, with exit status 0."""
 
 _OWN_LINE = re.compile(r"set (?:queue \S+|server) \S+\.(?:" + "|".join(RESOURCES) + r") ")
 
 
 class Reply(NamedTuple):
-    """What qmgr said: its exit status, what it printed, and its complaints."""
+    """qmgr's reply: its exit status, what it printed, and its complaints."""
 
     status: int
     text: str
@@ -39,17 +40,17 @@ Qmgr = Callable[[str], Reply]
 
 
 class DeployError(Exception):
-    """A step failed, or cannot be planned; the message names it, and what state the server is in now."""
+    """A step failed, or cannot be planned; the message names it, and the present state of the server."""
 
 
 class ResourceBusyError(DeployError):
-    """A resource that is in use, by jobs above all, cannot be deleted, nor have other flags."""
+    """A resource cannot be deleted, or get other flags, because jobs, queues or vnodes have it."""
 
 
 @dataclass(frozen=True)
 class Hook:
-    """One of our hooks as the server has it: its event, those of :data:`hooks.deploy.events.ATTRIBUTES` that it has,
-    and the texts that were imported, None for none."""
+    """One of our hooks in the server: its event, its values for :data:`hooks.deploy.events.ATTRIBUTES`, and the texts
+    that were imported, None for none."""
 
     event: str
     attributes: Mapping[str, str]
@@ -64,11 +65,11 @@ class Hook:
 
 @dataclass(frozen=True)
 class Installed:
-    """All that deploying touches: our hooks, our resources, the lines that use these resources, who schedules (by
-    scheduler, ``True`` or ``False``), and which partition schedulers, queues and vnodes belong to.
+    """All that deploying touches: our hooks, our resources, the qmgr lines that use these resources, ``scheduling`` by
+    scheduler (``True`` or ``False``), and the partitions of schedulers, queues and vnodes.
 
-    ``partitions`` is by object as qmgr names it (``sched default``, ``queue workq``, ``node n1``); those without a
-    partition of their own are not in it. ``schedulers`` are in ``scheduling``, whoever made them.
+    ``partitions`` is by object as qmgr names it (``sched default``, ``queue workq``, ``node n1``); objects without a
+    partition of their own are not in it. ``scheduling`` has all schedulers, not only ours.
     """
 
     hooks: Mapping[str, Hook] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class Installed:
 
 
 def ask(qmgr: Qmgr, line: str) -> str:
-    """What qmgr prints. Raises :class:`DeployError` with its complaint."""
+    """Run a qmgr command; returns what it prints. Raises :class:`DeployError` with its complaint."""
     reply = qmgr(line)
     if _UNAUTHORIZED in reply.complaint:
         raise DeployError(f"{' '.join(reply.complaint.split())}: do this as root, on the server's host")
@@ -96,7 +97,7 @@ def ask(qmgr: Qmgr, line: str) -> str:
 
 
 def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
-    """What is in the server now. ``home``: its PBS_HOME; ``names``: our hooks. Raises :class:`DeployError`."""
+    """The present state of the server. ``home``: its PBS_HOME; ``names``: our hooks. Raises :class:`DeployError`."""
     listed = parse_list(ask(qmgr, "list hook @default"))
     locks = server_locks(home)
     if not any(lock.exists() for lock in locks):
@@ -132,9 +133,9 @@ def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
 
 
 def read_applied(installed: Installed) -> Settings | None:
-    """The settings that were applied last; None where no hook has any that can be read.
+    """The settings that were applied last; None if no hook has readable ones.
 
-    Where hooks have different ones, as an apply was cut off, those of the pass count, which decides.
+    If hooks have different ones, because an apply was cut off, those of the pass count, since it decides.
     """
     hooks = sorted(installed.hooks.values(), key=lambda hook: hook.event != "periodic")
     found = (_parse_settings(hook.config or "") for hook in hooks)
@@ -150,19 +151,19 @@ def _parse_settings(text: str) -> Settings | None:
 
 def _read_hook(name: str, texts: Mapping[str, str], home: Path) -> Hook:
     event = texts.get("event", "")
-    # PBS shows a frequency for some hooks that have no use for one, and refuses to set it.
+    # PBS shows a frequency for some hooks that do not use one, and refuses to set it.
     attributes = {key: texts[key] for key in ATTRIBUTES if key in texts and (key != "freq" or "periodic" in event)}
     return Hook(event, attributes, _read_hook_file(home, name, ".PY"), _read_hook_file(home, name, ".CF"))
 
 
 def hooks_folder(home: Path) -> Path:
-    """Where a server with this PBS_HOME keeps its hooks."""
+    """The folder in which a server with this PBS_HOME keeps its hooks."""
     return home / "server_priv" / "hooks"
 
 
 def server_locks(home: Path) -> tuple[Path, ...]:
-    """The files that a running server with this PBS_HOME has locked, the primary's and that of a failover's secondary,
-    on another host; each says its server's process id, and stays."""
+    """The lock files of a running server with this PBS_HOME: the primary's, and that of a failover's secondary on
+    another host. Each has its server's process id, and remains after the server."""
     return tuple(home / "server_priv" / name for name in ("server.lock", "server.lock.secondary"))
 
 

@@ -1,7 +1,7 @@
-"""The scripts for the hosts that run jobs, and what a MoM's configuration has to say of them.
+"""Installs the scripts for the hosts that run jobs, with the lines for the MoM's configuration.
 
-A MoM runs them as root, so they are writable by nobody else, whatever the umask is, they are put only where nobody else
-could exchange them, and each is written whole or not at all.
+A MoM runs them as root, so only root may write them, whatever the umask is, and they are installed only where no other
+user could exchange them. Each is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from hooks.scripts.place import find_distrusted
+from hooks.scripts.place import find_handed_back
 from policy.settings.site_settings import CHECKPOINT_ACTION_S
 
 SCRIPTS = {"checkpoint.py": 0o755, "profile.sh": 0o644}
@@ -23,16 +23,16 @@ _ENTRY = "checkpoint"
 
 
 def install_scripts(folder: Path, pbs_exec: Path, criu: str | None) -> Iterator[str]:
-    """Write the scripts into a folder; the lines for the MoM's configuration, those for CRIU where it is named.
+    """Write the scripts into a folder; returns the lines for the MoM's configuration, with CRIU's if ``criu`` names it.
 
-    Raises OSError where that cannot be, ValueError for a path that a line of a MoM's configuration cannot hold, or that
-    somebody other than root could exchange.
+    Raises OSError if that fails, ValueError for a path that a MoM's configuration line cannot hold, or that a user
+    other than root could exchange.
     """
     for path in (str(folder), str(pbs_exec), *([criu] if criu is not None else [])):
         if not path or not path.isprintable() or any(character in " #\"'" for character in path):
             raise ValueError(f"{path!r}: allowed in a MoM's configuration is a path without blanks, quotes and #")
     for place in (folder, *([Path(criu)] if criu is not None and "/" in criu else [])):
-        why = find_distrusted(place)
+        why = find_handed_back(place)
         if why:
             raise ValueError(why)
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def install_scripts(folder: Path, pbs_exec: Path, criu: str | None) -> Iterator[
         fresh.replace(folder / name)
     what = ("dump", "restore") if criu is not None else ("save", "restart")
     words = "%jobid %sid %taskid %path" + (f" {criu}" if criu is not None else "")
-    # Isolated (-I): else Python would first run what the job's user has put into the home directory, as root.
+    # Isolated (-I): otherwise Python would first run files from the job user's home directory, as root.
     run = f"{pbs_exec}/bin/pbs_python -I {folder}/{_ENTRY}.py"
     return iter(
         f"$action {action} {CHECKPOINT_ACTION_S} !{run} {part} {words}"
@@ -55,8 +55,8 @@ def install_scripts(folder: Path, pbs_exec: Path, criu: str | None) -> Iterator[
 
 
 def read_script(name: str) -> bytes:
-    """What is installed under this name: the file of :mod:`hooks.scripts`, with all that it imports from there in one
-    file, since an isolated Python looks for nothing beside the script that it runs."""
+    """The text installed under this name: the file of :mod:`hooks.scripts`, joined with all that it imports from there,
+    since an isolated Python does not look beside the script that it runs."""
     text = (_SHIPPED / name).read_text(encoding="utf-8")
     if not name.endswith(".py"):
         return text.encode("utf-8")
@@ -67,7 +67,7 @@ def read_script(name: str) -> bytes:
 
 
 def _gather(name: str, parts: dict[str, str]) -> None:
-    """The part of this name, after those that it imports, without its docstring and without what joins parts."""
+    """Add this script, after those that it imports, without its docstring and without the imports between them."""
     text = (_SHIPPED / f"{name}.py").read_text(encoding="utf-8")
     body, lines = ast.parse(text).body, text.splitlines()
     joins = [node for node in body if isinstance(node, ast.ImportFrom)]

@@ -1,6 +1,6 @@
-"""A part of the cluster to be scheduled apart: its partition, what belongs to it, and a scheduler that serves it.
+"""A part of the cluster to be scheduled apart: its partition, its queues and vnodes, and a scheduler that serves it.
 
-PBS changes the partition of no vnode that has jobs or a reservation; what stands in the way is found beforehand.
+PBS changes the partition of no vnode that has jobs or a reservation; such vnodes are found beforehand.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from hooks.pbs.resources import DEFAULT_PARTITION
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _LONGEST_SCHEDULER = 15
-"""Letters of a scheduler's name (PBS's PBS_MAXSCHEDNAME)."""
+"""The most letters in a scheduler's name (PBS's PBS_MAXSCHEDNAME)."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A partition, and the queues and vnodes that shall belong to it."""
+    """A partition, and the queues and vnodes that are to belong to it."""
 
     partition: str
     queues: tuple[str, ...] = ()
@@ -36,20 +36,22 @@ class Part:
 
 
 def with_part(qmgr: Qmgr, found: Installed, wanted: Installed, part: Part, made: Collection[str]) -> Installed:
-    """``wanted`` with the part's queues and vnodes in its partition, and a scheduler that serves it. ``made`` are the
-    schedulers that an earlier apply made. Raises :class:`DeployError` for a queue or vnode that is not there, and where
-    there can be no such scheduler."""
+    """``wanted`` with the part's queues and vnodes in its partition, and a scheduler that serves it.
+
+    ``made``: the schedulers that an earlier apply made. Raises :class:`DeployError` for a queue or vnode that does not
+    exist, and if there can be no such scheduler.
+    """
     partitions, scheduling = dict(wanted.partitions), dict(wanted.scheduling)
     if not any(part.partition in found.partitions.get(f"sched {name}", "").split(",") for name in found.scheduling):
         name = part.partition[:_LONGEST_SCHEDULER]
         served = found.partitions.get(f"sched {name}", "none")
-        # Ours that serves none yet is of an apply that was cut off.
+        # One of ours that serves no partition yet is from an apply that was cut off.
         if name in found.scheduling and (name not in made or served != "none"):
             raise DeployError(
                 f"no scheduler serves partition {part.partition}, and {name} is the name of one that serves {served}:"
                 f" qmgr -c 'create sched NAME', then 'set sched NAME partition = {part.partition}'"
             )
-        # On, so that leaving drive switches it on again: one that is off before counts as somebody else's wish.
+        # On, so that leaving drive switches it on again: one that was off before counts as an administrator's wish.
         scheduling.setdefault(name, "True")
         partitions[f"sched {name}"] = part.partition
     for kind, names in (("queue", part.queues), ("node", part.vnodes)):

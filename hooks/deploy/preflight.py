@@ -1,4 +1,5 @@
-"""Room on the disk for what an apply writes: asked for beforehand, as going back from a full disk needs room too."""
+"""Checks before an apply or removal: room on the disk (going back from a full disk needs room too), vnodes in use, and
+jobs that still save."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from hooks.deploy.undo_jobs import Programs, run_traces
 from hooks.pbs.qmgr_list import parse_list
 
 _TIMES = 4
-"""Each text is our file, qmgr's copy, the server's copy of that, and the hook's own file."""
+"""Each text exists as our file, qmgr's copy, the server's copy of that, and the hook's own file."""
 
 _KIB = 1024
 
 
 def demand_room(home: Path, steps: Sequence[Step]) -> None:
-    """Raise :class:`DeployError` where these steps could fill the disk of PBS_HOME or of the hooks in it."""
+    """Raise :class:`DeployError` if these steps could fill the disk of PBS_HOME or of the hooks in it."""
     needed_kib = _TIMES * sum(len(step.text.encode("utf-8")) for step in steps if step.text is not None) // _KIB
     for folder in (home, hooks_folder(home)):
         free_kib = shutil.disk_usage(folder).free // _KIB
@@ -31,7 +32,7 @@ def demand_room(home: Path, steps: Sequence[Step]) -> None:
 
 
 def find_busy_vnodes(qmgr: Qmgr, steps: Sequence[Step]) -> str:
-    """What these steps would stop at: vnodes that have jobs or a reservation. Empty where nothing is in the way. Raises
+    """A sentence on vnodes with jobs or a reservation, which would stop these steps; empty if there are none. Raises
     :class:`DeployError`."""
     busy = []
     for words in (step.line.split() for step in steps):
@@ -53,8 +54,8 @@ _MOST_SHOWN = 5
 
 
 def tell_savers(programs: Programs, pbs_exec: str) -> str:
-    """A sentence that names who still saves, and what to do; empty where nobody does, or where that cannot be known,
-    since passes that could not speak to the server either have asked nobody."""
+    """A sentence that names the jobs that still save, and what to do; empty if there are none, or if that cannot be
+    known: passes that could not reach the server either have asked no job to save."""
     savers: dict[str, int] = run_traces(programs, pbs_exec, "saving").get("saving", {})
     if not savers:
         return ""

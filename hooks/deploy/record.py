@@ -1,4 +1,4 @@
-"""What pbsteer made in a server, and how it was before: the record by which removing leaves everything as it was found.
+"""What pbsteer made in a server, and what was there before: the record by which a removal restores the server.
 
 It is written before anything is changed, and removed last.
 """
@@ -17,18 +17,18 @@ from hooks.pbs.resources import MODE, PRIORITY, RESOURCES
 
 RECORD = "installed.json"
 _FIRST_RESOURCES = frozenset({MODE, PRIORITY})
-"""Those of the versions whose record does not say which they made."""
+"""The resources of versions whose record does not name those they made."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """How the server was before the first apply, and what was made since.
+    """The server before the first apply, and what was made since.
 
-    ``made`` are resources, ``schedulers`` those that were created, ``folders`` the names of theirs in PBS_HOME that
-    were made; ``partitions`` has for each object whose partition
-    was changed the old one, "" for none, and the new one, ``flags`` the same for resources that others had made. Who
-    schedules is not in it: what pbsteer switches it writes down itself, pass by pass
-    (:class:`hooks.control.scheduler_switch.Switched`), and an administrator may switch in between.
+    ``made``: resources; ``schedulers``: those that were created; ``folders``: the names of their folders in PBS_HOME;
+    ``partitions``: for each object whose partition was changed the old one, "" for none, and the new one; ``flags``:
+    the same for resources that others had made. The schedulers that pbsteer has switched off are not in it: each pass
+    records its own switches (:class:`hooks.control.scheduler_switch.Switched`), and an administrator may switch in
+    between.
     """
 
     made: frozenset[str] = frozenset()
@@ -39,7 +39,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record | None:
-        """The record in a file; None where there is none. Raises :class:`DeployError` for one that cannot be read."""
+        """The record in a file; None if there is none. Raises :class:`DeployError` for one that cannot be read."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             first = _FIRST_RESOURCES.difference(data.get("resources", ()))
@@ -74,9 +74,8 @@ class Record:
 
 
 def take_back(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
-    """The server without us, as it was before the first apply, and with those schedulers on that we have ``switched``
-    off."""
-    # Hooks without a record: theirs was lost. Where there are none either, nothing there is ours.
+    """The server as it was before the first apply, with the schedulers on that we have ``switched`` off."""
+    # Hooks without a record: theirs was lost. If there are no hooks either, nothing there is ours.
     made = record.made if record is not None else RESOURCES.keys() if found.hooks else ()
     resources = {name: resource for name, resource in found.resources.items() if name not in made}
     for name, (old, new) in record.flags.items() if record is not None else ():
@@ -90,7 +89,7 @@ def take_back(found: Installed, record: Record | None, switched: Collection[str]
     gone = {f"sched {name}" for name in ours}
     partitions = {what: now for what, now in found.partitions.items() if what not in gone}
     for what, (old, new) in () if keep_partition else record.partitions.items():
-        # What somebody else has changed since is theirs.
+        # A partition that an administrator has changed since is theirs.
         if partitions.get(what) == new:
             partitions.pop(what)
             partitions.update({what: old} if old else {})
@@ -99,8 +98,8 @@ def take_back(found: Installed, record: Record | None, switched: Collection[str]
 
 
 def demand_ours(found: Installed, record: Record | None) -> None:
-    """Raise :class:`DeployError` for a hook of our name that somebody else made: without a record nothing of it could
-    be put back."""
+    """Raise :class:`DeployError` for a hook of our name that others made: without a record nothing of it could be
+    restored."""
     for name, hook in found.hooks.items() if record is None else ():
         if hook.script is not None and not digest_of(hook.script):
             raise DeployError(

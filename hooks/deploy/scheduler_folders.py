@@ -1,8 +1,8 @@
 """The two folders in PBS_HOME that a partition's own scheduler needs: ``sched_priv_NAME`` with its configuration, and
 ``sched_logs_NAME``.
 
-PBS makes neither, and ``pbs_sched -I NAME`` ends without them. They are made like those of the default scheduler: of
-the same owner (root, or ``PBS_DAEMON_SERVICE_USER``), writable for nobody else, with a copy of its configuration.
+PBS makes neither, and ``pbs_sched -I NAME`` ends without them. They are made like those of the default scheduler: with
+the same owner (root, or ``PBS_DAEMON_SERVICE_USER``), writable by the owner only, with a copy of its configuration.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _LONGEST = 1 << 20
 
 
 def folders_of(home: Path, scheduler: str) -> tuple[Path, ...]:
-    """Where PBS looks for the folders of a scheduler that has been given no others."""
+    """Where PBS looks for the folders of a scheduler by default."""
     return tuple(home / f"{kind}_{scheduler}" for kind in _KINDS)
 
 
 def steps_to_make(home: Path, schedulers: Iterable[str]) -> Iterator[Step]:
-    """Those of these schedulers' folders that are not there. None where the default scheduler has none to go by: its
-    home is then another host, and so is that of a partition's."""
+    """The steps that make the missing folders of these schedulers. None if the default scheduler has no folders here to
+    copy: it then runs on another host, and so does a partition's."""
     for name in schedulers:
         for kind, path in zip(_KINDS, folders_of(home, name)):
             if (home / kind).is_dir() and not path.exists():
@@ -39,7 +39,7 @@ def steps_to_make(home: Path, schedulers: Iterable[str]) -> Iterator[Step]:
 
 
 def steps_to_remove(home: Path, names: Iterable[str]) -> Iterator[Step]:
-    """Of the folders that an earlier apply made, those that are there."""
+    """The steps that remove the folders that an earlier apply made."""
     paths = (home / name for name in sorted(names))
     yield from (Step(path=path, why="folders of our scheduler go") for path in paths if path.is_dir())
 
@@ -59,8 +59,8 @@ def make_folder(path: Path, like: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a file, its owner and its mode. What is no plain file of its folder's is left out: where that folder is not
-    root's, its owner could have us copy anything by a link."""
+    """Copy a file, its owner and its mode. Anything but a plain file of that folder is left out: if the folder is not
+    root's, its owner could have us copy any file through a link."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(source.lstat().st_mode):
             return

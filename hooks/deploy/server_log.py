@@ -1,6 +1,6 @@
-"""What our hooks complained of in the server's log: one sentence each, with its time; of a traceback its last line.
+"""Our hooks' complaints in the server's log: one sentence each, with its time; of a traceback its first and last line.
 
-PBS writes a file a day, ``MM/DD/YYYY HH:MM:SS;mask;server;class;object;text``, and a text of several lines as it is.
+PBS writes one file a day, ``MM/DD/YYYY HH:MM:SS;mask;server;class;object;text``, and a text of several lines as it is.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _CLASS, _TEXT = 3, 5
 
 
 class Complaint(NamedTuple):
-    """When it was written, and what it says. The time is long ago where it cannot be read."""
+    """One complaint and its time, which is 0 if it cannot be read."""
 
     at_s: float
     text: str
 
     def show(self) -> str:
-        """As an administrator reads it."""
+        """The complaint as an administrator reads it."""
         when = time.strftime("%Y-%m-%d %H:%M:%S ", time.localtime(self.at_s)) if self.at_s > 0 else ""
         return when + self.text
 
 
 def read_complaints(folder: Path, now_s: float) -> list[Complaint]:
-    """Today's complaints, oldest first, and those of the last hour before midnight. Raises OSError for a log that is
-    there and cannot be read."""
+    """Today's complaints, oldest first, and those of the last hour before midnight. Raises OSError for a log that
+    exists and cannot be read."""
     days = {time.strftime("%Y%m%d", time.localtime(at_s)): None for at_s in (now_s - HOUR_S, now_s)}
     found = [complaint for day in days for complaint in _read_day(folder / day)]
     today = time.strftime("%Y%m%d", time.localtime(now_s))
@@ -65,7 +65,7 @@ def _read_day(path: Path) -> Iterator[Complaint]:
 
 
 def _join(lines: list[bytes]) -> str:
-    """The first line, and the last one where there are several, which in a traceback names the error."""
+    """The first line, and the last one if there are several, which in a traceback names the error."""
     texts = [line.decode("utf-8", "replace").strip() for line in lines]
     texts = [text for text in texts if text]
     return " ... ".join(dict.fromkeys([texts[0], texts[-1]])) if texts else ""

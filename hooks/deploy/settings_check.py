@@ -1,5 +1,5 @@
-"""Settings that are right by themselves, beside what only the server and its host know: the resources whose quotas
-count, the group of the journal, and the program that gets alerts."""
+"""Checks valid settings against what only the server and its host know: the resources whose quotas count, the group of
+the journal, and the program for alerts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from policy.model.request import DEFAULT_CONSUMABLES
 from policy.settings.site_settings import Settings
 
 BUILT_IN = DEFAULT_CONSUMABLES - {"ngpus"}
-"""The consumables that every server has; ``ngpus`` is one that a site makes."""
+"""The consumables of every server; ``ngpus`` is made by sites."""
 
 
 def find_unfit(qmgr: Qmgr, settings: Settings) -> str:
-    """Why no quota on a resource that ``quota.counted`` names could ever bind, which switches the policy off; else
+    """Why no quota on a resource that ``quota.counted`` names could ever bind, which would switch the policy off; else
     empty. Raises :class:`hooks.deploy.installed.DeployError`."""
     if not settings.quota.counted:
         return ""
@@ -36,7 +36,7 @@ def _uncountable(counted: Collection[str], resources: Mapping[str, Mapping[str, 
 
 
 def find_missing(settings: Settings) -> Iterator[str]:
-    """What the settings name and this host has not, or not as passes need it; a sentence each."""
+    """What the settings name and this host lacks, or has not as passes need it; a sentence each."""
     group, command = settings.server.journal_group, settings.alerts.command
     if group:
         try:

@@ -1,7 +1,7 @@
-"""Which settings an apply brings, and what they change: those that are given, else those that the hooks have already.
+"""Chooses the settings of an apply, and what they change: those that are given, else those that the hooks have already.
 
-The built-in ones come only where there are none, or where somebody asks for them: what an administrator has applied is
-never lost by applying again.
+The built-in ones are used only if there are none, or on request: applying again never loses what an administrator has
+applied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NONE = "none"
 
 
 class Change(NamedTuple):
-    """A key of the settings, with its old and its new value as an administrator reads them."""
+    """A key of the settings, with its old and new value as an administrator reads them."""
 
     key: str
     old: str
@@ -26,8 +26,8 @@ class Change(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The settings to apply. ``source`` says whose they are, in words; ``changes`` is what they change of those that
-    are applied, or of the built-in ones where none are (``first``)."""
+    """The settings to apply. ``source``: where they come from, in words; ``changes``: the difference from the applied
+    ones, or from the built-in ones if none are applied (``first``)."""
 
     settings: Settings
     source: str
@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
     first: bool
 
     def show(self) -> Iterator[str]:
-        """As an administrator reads it."""
+        """The settings' source and changes as an administrator reads them."""
         yield f"# settings: {self.source}"
         if not self.first and not self.changes:
             yield "#   nothing changes in them"
@@ -53,9 +53,10 @@ class Chosen(NamedTuple):
 
 
 def choose(found: Installed, given: Settings | None, source: str) -> Chosen:
-    """The settings for a server in which ``found`` is. ``given``: those that somebody named, with their ``source``.
+    """The settings for a server in state ``found``. ``given``: those that the administrator named, with their
+    ``source``.
 
-    Raises :class:`DeployError` where none are given and those of the hooks cannot be read.
+    Raises :class:`DeployError` if none are given and those of the hooks cannot be read.
     """
     applied = read_applied(found)
     if given is None and applied is None and any(hook.config for hook in found.hooks.values()):
@@ -81,12 +82,12 @@ def _compare(old: Settings, new: Settings) -> Iterator[Change]:
                 if was != now:
                     yield Change(f"{table.name}.{key.name}", _show(was), _show(now))
         elif before != after:
-            # Queues of a simulated cluster, which hooks have no use for: how many says enough.
+            # Queues of a simulated cluster, which hooks do not use: their number is enough.
             yield Change("queue", f"{len(before)} described", f"{len(after)} described")
 
 
 def _show(value: Any) -> str:
-    """As ``pbsteer check --keys`` shows it, and TOML writes it."""
+    """A value as ``pbsteer check --keys`` shows it and TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     return _NONE if value in (None, "") else str(value)

@@ -1,9 +1,9 @@
-"""What PBS leaves of our hooks in its folder for temporary files, and would take away itself only after 20 minutes.
+"""Cleans up what PBS leaves of our hooks in its folder for temporary files, and would delete only after 20 minutes.
 
-qmgr leaves a copy of each text that it imports. The server reads and removes what the process of a periodic hook says
-at its end, but forgets about that process where the hook is deleted, imported or enabled meanwhile, and its file stays.
-In ``drive`` such a process is there for most of the time (:mod:`hooks.control.early_pass`), so it is waited for: it
-sees within a second that its hook has gone.
+qmgr leaves a copy of each text that it imports. The server reads and deletes the output file of a periodic hook's
+process, but forgets that process if the hook is deleted, imported or enabled meanwhile, and the file stays. In
+``drive`` such a process exists most of the time (:mod:`hooks.control.early_pass`), so cleaning waits for it: it sees
+within a second that its hook has gone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from hooks.deploy.installed import hooks_folder, server_locks
 
 _PASS_ENDS_S = 10.0
-"""How long processes are waited for: another hook's may stay as long as it likes."""
+"""How long to wait for processes: another hook's may stay as long as it likes."""
 
 _SERVER = "pbs_server"
 _FIRST_FILES = 64
@@ -25,15 +25,15 @@ _FIRST_FILES = 64
 
 
 def find_leftovers(home: Path, hooks: Mapping[str, str]) -> list[Path]:
-    """What processes of these ``hooks`` (name: event) have left."""
+    """The files that processes of these ``hooks`` (name: event) have left."""
     names = "|".join(f"{event}_{name}" for name, event in hooks.items())
     ours = re.compile(rf"hook_(?:{names})_[0-9]+\.(?:in|out|data)")
     return sorted(path for path in _temporary(home).glob("hook_*") if ours.fullmatch(path.name))
 
 
 def sweep(home: Path, hooks: Mapping[str, str], imported: Path) -> None:
-    """Remove that, once the processes of passes have ended, and copies of what is in the folder ``imported``, as an
-    apply that was cut off leaves them. Raises OSError."""
+    """Remove these files once the processes of passes have ended, and copies of the files in the folder ``imported``,
+    which an apply that was cut off leaves. Raises OSError."""
     deadline_s = time.monotonic() + _PASS_ENDS_S
     passes = find_forks(home)
     while passes & find_forks(home) and time.monotonic() < deadline_s:
@@ -45,7 +45,7 @@ def sweep(home: Path, hooks: Mapping[str, str], imported: Path) -> None:
 
 
 def clear_copies(home: Path, imported: Path) -> None:
-    """Remove qmgr's copies of a file that was imported. One that cannot be removed now PBS removes later."""
+    """Remove qmgr's copies of an imported file. PBS later deletes one that cannot be removed now."""
     with contextlib.suppress(OSError):
         text = imported.read_bytes()
         for path in _temporary(home).glob("qmgr_hook*"):
@@ -60,8 +60,9 @@ def _temporary(home: Path) -> Path:
 
 
 def find_forks(home: Path) -> set[int]:
-    """The processes that a server with this PBS_HOME has forked here, such as that of a periodic hook. They are known
-    by the lock file that they have open, as the server has, so that those are found too whose server was killed."""
+    """The processes that a server with this PBS_HOME has forked here, such as that of a periodic hook. They are
+    recognised by the server's lock file, which they too have open; so those of a server that was killed are found as
+    well."""
     return {process for lock in server_locks(home) for process in _find_forks(lock)}
 
 
@@ -88,7 +89,7 @@ def _identify(path: Path) -> tuple[int, int]:
 
 
 def _own_id(process: Path) -> str:
-    """A process's id as it sees itself, in its own namespace."""
+    """A process's id in its own namespace."""
     lines = _read(process / "status").splitlines()
     return next((line.split()[-1] for line in lines if line.startswith("NSpid:")), process.name)
 

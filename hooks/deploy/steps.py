@@ -1,7 +1,7 @@
-"""The steps from one state of a server to another: every qmgr line and every file, in groups that say why.
+"""The steps from one state of a server to another: every qmgr line and every file, in groups with their reason.
 
-Applying, going back when a step fails, and removing are this one function with different arguments, so doing any of
-them twice is a list of no steps. Nothing here talks to a server.
+Applying, going back after a failed step, and removing are this one function with different arguments, so doing any of
+them twice gives an empty list. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _KINDS = (("application/x-python", ".py"), ("application/x-config", ".json"))
 
 class Step(NamedTuple):
     """One thing to do: run a qmgr line, write a file (``text``), make a folder ``like`` another, remove a file or
-    folder, let a held job go, give a job its ``priority``, clear what passes wrote on jobs, ``traces``, or take what
-    PBS keeps of our hooks out of the folder ``sweep``.
+    folder, release a held job, give a job its ``priority``, clear what passes wrote on jobs (``traces``), or clear
+    PBS's temporary files of our hooks from the folder ``sweep``.
 
-    ``why`` is what it is for, the same for all of a group.
+    ``why``: its purpose, the same for all steps of a group.
     """
 
     line: str = ""
@@ -84,7 +84,7 @@ class Step(NamedTuple):
 
 
 def show_steps(steps: Sequence[Step]) -> Iterator[str]:
-    """The steps, each on a line, each group below lines that say why."""
+    """The steps, one per line, each group below lines with its reason."""
     why = ""
     for step in steps:
         if step.why != why:
@@ -99,9 +99,9 @@ def show_remark(text: str) -> list[str]:
 
 
 def steps_between(now: Installed, then: Installed, folder: Path) -> list[Step]:
-    """All that leads from one state to the other. ``folder``: where the texts to import are written to."""
+    """All steps from one state to the other. ``folder``: where the texts to import are written."""
     going = [name for name in now.hooks if name not in then.hooks]
-    # The pass goes first, and the guard of starts when whoever else starts jobs is at work again.
+    # The pass goes first, and the guard of starts once PBS's scheduler starts jobs again.
     going.sort(key=lambda name: _GOING.get(now.hooks[name].event, 1))
     steps = [Step(f"delete hook {name}", why="our hooks go") for name in going if now.hooks[name].event != _GUARD]
     on = [
@@ -143,7 +143,7 @@ def _steps_of_resources(now: Installed, then: Installed) -> Iterator[Step]:
 
 
 def _steps_of_partitions(now: Installed, then: Installed) -> Iterator[Step]:
-    """A scheduler comes before what it serves, and goes after it."""
+    """A scheduler is made before what it serves, and deleted after it."""
     why = "partition: its queues and vnodes are scheduled apart from the others"
     for name in sorted(then.scheduling.keys() - now.scheduling.keys()):
         yield Step(f"create sched {name}", why=why)
@@ -171,7 +171,7 @@ def _steps_of_hook(name: str, now: Hook | None, then: Hook, folder: Path) -> Ite
         now = Hook(then.event, {**CREATED, **given, "enabled": "false"})
     alarm = then.attributes.get("alarm", "")
     if alarm.isdecimal() and int(alarm) > int(now.attributes.get("alarm", alarm)):
-        # Settings that give the hook more time come after that time: PBS would cut off a run in between.
+        # The hook gets a longer alarm before the settings that need it: PBS would cut off a run in between.
         yield Step(f"set hook {name} alarm = {alarm}")
         now = replace(now, attributes={**now.attributes, "alarm": alarm})
     for (kind, suffix), old, new in zip(_KINDS, (now.script, now.config), (then.script, then.config)):

@@ -1,8 +1,8 @@
-"""What we did to jobs, undone from outside the server: for the time when no pass will do it any more.
+"""Undoes from outside the server what passes did to jobs, for when no more passes run.
 
-Victims are let go whose mark says that we hold them (:mod:`hooks.pbs.job_mark`), priorities put back that are still
-those that we gave (:mod:`hooks.act.job_priorities`), and comments and marks cleared (:mod:`hooks.deploy.clear_jobs`);
-nobody else's hold, priority or comment is touched.
+It releases victims whose mark says that we hold them (:mod:`hooks.pbs.job_mark`), restores priorities that are still
+ours (:mod:`hooks.act.job_priorities`), and clears comments and marks (:mod:`hooks.deploy.clear_jobs`). Holds,
+priorities and comments of others are not touched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Programs = Callable[[Sequence[str]], Reply]
 
 
 def find_held(programs: Programs) -> list[str]:
-    """The jobs and arrays that we hold. Raises :class:`DeployError` where the server cannot be asked."""
+    """The jobs and arrays that we hold. Raises :class:`DeployError` if the server cannot be reached."""
     listed = programs(("qselect", "-h", HOLD))
     if listed.status != 0:
         raise DeployError(f"qselect -h {HOLD}: {listed.complaint.strip() or f'ended with {listed.status}'}")
@@ -31,15 +31,15 @@ def find_held(programs: Programs) -> list[str]:
 
 
 def let_go(programs: Programs, job_id: str) -> None:
-    """Take our hold off; one that is gone already is no matter. Raises :class:`DeployError`."""
+    """Release our hold; one that is gone already is no error. Raises :class:`DeployError`."""
     reply = programs(release_argv(job_id))
     if reply.status != 0 and job_id in find_held(programs):
         raise DeployError(f"{' '.join(release_argv(job_id))}: {reply.complaint.strip()}")
 
 
 def find_own_priorities(programs: Programs, memory: Priorities) -> dict[str, int]:
-    """The jobs that have a priority of ours, with their users' own. One question for each priority that we gave, not
-    for each job. Raises :class:`DeployError` where the server cannot be asked."""
+    """The jobs that have a priority of ours, with their users' own. One request for each priority that we gave, not for
+    each job. Raises :class:`DeployError` if the server cannot be reached."""
     own: dict[str, int] = {}
     for given in sorted({each for changed in memory.values() for each in changed.given}):
         argv = ("qselect", "-p", f".eq.{given}")
@@ -52,19 +52,19 @@ def find_own_priorities(programs: Programs, memory: Priorities) -> dict[str, int
 
 
 def put_back_priority(programs: Programs, job_id: str, priority: int) -> None:
-    """Give a job this priority; one that has ended is no matter. Raises :class:`DeployError`."""
+    """Give a job this priority; a job that has ended is no error. Raises :class:`DeployError`."""
     reply = programs(priority_argv(job_id, priority))
     if reply.status != 0 and _read_job(programs, job_id):
         raise DeployError(f"{' '.join(priority_argv(job_id, priority))}: {reply.complaint.strip()}")
 
 
 def find_traces(programs: Programs, pbs_exec: str) -> tuple[str, ...]:
-    """The jobs that have a comment or a mark of ours; none where that cannot be found out, since neither does harm."""
+    """The jobs that have a comment or a mark of ours; none if that cannot be found out, since neither does harm."""
     return tuple(str(job_id) for job_id in run_traces(programs, pbs_exec, "find").get("jobs", ()))
 
 
 def clear_traces(programs: Programs, pbs_exec: str) -> str:
-    """Take comments and marks of ours off, and say what came of it."""
+    """Clear our comments and marks; returns a sentence on the outcome."""
     told = run_traces(programs, pbs_exec, "clear")
     if "error" in told:
         return f"comments and marks stay: {told['error']}"
@@ -73,7 +73,8 @@ def clear_traces(programs: Programs, pbs_exec: str) -> str:
 
 
 def run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
-    """What :mod:`hooks.deploy.clear_jobs` answers, told to do this; an ``error`` where it could not be run or read."""
+    """The reply of :mod:`hooks.deploy.clear_jobs` to the command ``what``; an ``error`` if it failed or cannot be
+    read."""
     argv = ("pbs_python", "-I", str(Path(__file__).with_name("clear_jobs.py")), pbs_exec, what)
     reply = programs(argv)
     try:
@@ -90,13 +91,13 @@ def priority_argv(job_id: str, priority: int) -> tuple[str, ...]:
 
 
 def release_argv(job_id: str) -> tuple[str, ...]:
-    """The command that takes a hold of ours off."""
+    """The command that releases a hold of ours."""
     return ("qrls", "-h", HOLD, job_id)
 
 
 def _read_job(programs: Programs, job_id: str) -> Any:
-    """One job's attributes; none of one that has gone. Of several ids qstat shows the first alone as JSON, and its
-    other form shows users' texts as they are, which could then say anything."""
+    """One job's attributes; none for one that has gone. For several ids qstat shows only the first as JSON, and its
+    other form shows users' texts unescaped, which could then look like other attributes."""
     shown = programs(("qstat", "-f", "-F", "json", job_id)).text
     try:
         return json.loads(shown or "{}", strict=False).get("Jobs", {}).get(job_id, {})

@@ -1,8 +1,8 @@
-"""On each MoM, at an interval: report what is left of the host, in one resource of its natural vnode, and which
-jobs were restarted from a checkpoint. And forget which were saved but are gone.
+"""On each MoM, at an interval: report the host's readings, in one resource of its natural vnode, and the jobs that were
+restarted from a checkpoint; and delete notes of saved jobs that are gone.
 
-Nothing waits for this. It runs in a process of its own, reads a few small files, and sends only what has changed or
-would soon be too old, since each report is written into the server's database.
+No request waits for this. It runs in a process of its own, reads a few small files, and sends a reading only if it has
+changed or would soon be too old, since each report is written into the server's database.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COUNTS = "pbsteer_counts.json"
 
 
 def handle(pbs: Any) -> str | None:
-    """Report, where there is something new."""
+    """Report what is new."""
     report_restarted(pbs)
     forget_left(pbs)
     vnodes = pbs.event().vnode_list
@@ -33,9 +33,9 @@ def handle(pbs: Any) -> str | None:
     try:
         ranking = read_config(pbs.hook_config_filename).ranking
     except FileNotFoundError:
-        # The host is being taken out of the server, or the hook off the host.
+        # The host is being removed from the server, or the hook from the host.
         return None
-    # Where MoMs run hooks. PBS removes files there that nobody writes anew for 20 minutes, so nothing of ours stays.
+    # MoMs run hooks here. PBS deletes files there that are not rewritten for 20 minutes, so none of ours remain.
     path = Path(pbs.hook_config_filename).parent / "tmp" / _COUNTS
     counts = read_counts(_ROOT, time.monotonic())
     reading = read_host(_ROOT, load_counts(path), counts, time.time())
@@ -47,7 +47,7 @@ def handle(pbs: Any) -> str | None:
     try:
         sent = parse_reading(str(available[READING] or ""))
     except (AttributeError, KeyError):
-        # PBS sends a host the hook before it tells it of the resource: there is nothing to write into yet.
+        # PBS sends a host the hook before the resource: there is nothing to write into yet.
         return None
     if is_due(reading, sent, ranking.interval_s, ranking.stale_intervals * ranking.interval_s):
         available[READING] = reading.show()
@@ -55,7 +55,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def report_restarted(pbs: Any) -> None:
-    """Have the server know that restarted jobs run, so that they can be checkpointed again."""
+    """Make the server see that restarted jobs run, so that they can be checkpointed again."""
     for job_id, note in find_restarted(pbs.pbs_conf["PBS_HOME"]).items():
         job = pbs.event().job_list.get(job_id)
         if job is not None and job.session_id:
@@ -64,7 +64,7 @@ def report_restarted(pbs: Any) -> None:
 
 
 def forget_left(pbs: Any) -> None:
-    """Take away what is noted of saved jobs that are gone. Whatever goes wrong, the host is reported."""
+    """Delete the notes of saved jobs that are gone. An error here does not keep the host from being reported."""
     with contextlib.suppress(Exception):
         for note in find_left(pbs.pbs_conf["PBS_HOME"], pbs.event().job_list):
             note.unlink()

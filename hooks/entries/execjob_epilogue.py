@@ -1,10 +1,10 @@
-"""A job has ended on this host: queue it again where it ended because a pass had asked it to save its work, or because
-it could not be restarted from what PBS's own checkpoint saved.
+"""A job has ended on this host: requeue it if it ended because a pass had asked it to save its work, or because it
+could not be restarted from what PBS's own checkpoint saved.
 
-It runs on the first host of each job that ends, in a process of its own. Where the job could not have been asked, it
-loads no more than it takes to see that. Else it asks the server one thing, with a time limit, and changes nothing where
-it has no reason to: a job that nobody asked ends as ever. Only the end of a job that is to be queued again is held back
-until the server is there to be told.
+The hook runs on the first host of each job that ends, in a process of its own. For a job that could not have been asked
+to save, it loads only what it takes to see that. Otherwise it sends the server one request, with a time limit, and
+changes nothing without a reason: a job that was not asked ends as ever. Only the end of a job that is to be requeued is
+held back until the server answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
-"""How long the end of a job that saved is held back while its host cannot speak to the server. Nobody can use that host
+"""How long the end of a job that saved is held back while its host cannot reach the server. No job can use that host
 meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.events`), which would delete the job."""
 
 
@@ -42,7 +42,7 @@ def handle(pbs: Any) -> str | None:
         elif may_be_run_again(exit_status) and may_have_been_asked(job, exit_status, pbs.hook_config_filename):
             _ask(pbs, job, exit_status)
     except Exception as error:
-        # Nothing more is loaded here: that may be what failed.
+        # No more modules are loaded here: loading may be what failed.
         again = is_lost or says_saved(job, exit_status, pbs.hook_config_filename)
         if again:
             job.rerun()

@@ -1,9 +1,9 @@
-"""A job is altered: refuse what could not have been submitted, and keep right what queuejob had worked out.
+"""A job is altered: refuse what could not have been submitted, and keep right what queuejob derived.
 
-The pass alters jobs too, their comments above all, so what concerns neither times nor chunks nor wishes is let through
-at once; so is all that names the job's own select, which only pbsteer and managers may. PBS's scheduler is not asked
-about at all. A user may not make a running job one that could not be preempted. In ``observe`` only a ``select``
-or texts beyond the bounds are refused.
+The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor wishes is let
+through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
+default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
+be preempted. In ``observe`` only a ``select`` or texts beyond the bounds and a name with a line break are refused.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hooks.store.summary import read_summary
 from policy.eligibility.request_bounds import find_excess, find_long_texts
 
 _SHORT = 200
-"""Characters that are let through without looking at what the job asks for beside them."""
+"""Texts of up to so many characters are let through without reading the job's other ones."""
 
 
 def _read_fixing(event: Any) -> Fixing | None:
-    """What the alteration says of rerunning and checkpointing; None where it says nothing."""
+    """The alteration's values for rerunning and checkpointing; None if it has neither."""
     rerunable, checkpoint = event.job.Rerunable, event.job.Checkpoint
     if rerunable is None and checkpoint is None:
         return None
@@ -91,6 +91,6 @@ def handle(pbs: Any) -> str | None:
 
 
 def _has_running_subjobs(job: Any) -> bool:
-    """Whether subjobs run: those of an array that has begun go on where it is held."""
+    """Whether subjobs run: those of an array that has begun go on while it is held."""
     counts = str(getattr(job, "array_state_count", None) or "").split()
     return any(count.startswith("Running:") and count != "Running:0" for count in counts)

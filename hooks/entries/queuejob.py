@@ -1,10 +1,9 @@
-"""A job is submitted: refuse what can never run, and in ``advise`` give PBS's scheduler the shorter estimate and the
-chunks of the stripe.
+"""A job is submitted: refuse what can never run; in ``advise`` set the shrunk estimate and the striped chunks.
 
-Everything in the server waits for this, so it reads two files when they have changed and walks nothing; only before it
-refuses a job that no vnodes could hold it looks at these, for a moment at most. In ``observe``, and before the first
-pass has told the modes, it does only what protects the server: a ``select`` or texts beyond the bounds are refused, and
-what only pbsteer may write down of a job is taken off. Doing it twice changes nothing more.
+Everything in the server waits for this, so it reads two files if they have changed and scans nothing; only before it
+refuses a job that no vnodes could hold does it read the vnodes, for a moment at most. In ``observe``, and before the
+first pass has recorded the modes, it only protects the server: it refuses a ``select`` or texts beyond the bounds and a
+name with a line break, and removes resources that only pbsteer may set. Doing it twice changes nothing more.
 """
 
 from __future__ import annotations

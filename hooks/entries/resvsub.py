@@ -1,8 +1,8 @@
-"""A reservation is submitted: a user's must stay within the quotas that the user's jobs have, and may not be made of a
-job that pbsteer drives or advises.
+"""A reservation is submitted: a user's must stay within the quotas of the user's jobs, and may not be made of a job
+that pbsteer drives or advises.
 
-Everything in the server waits for this, but reservations are rare: it looks at those of this moment, and at the quotas
-as the last pass has read them. Those of managers and operators are let through, and all where all queues are observed.
+Everything in the server waits for this, but reservations are rare: it reads the present ones, and the quotas as the
+last pass has read them. Reservations of managers and operators are let through, and all if all queues are observed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hooks.store.config import read_config
 from hooks.store.summary import Summary, read_summary
 
 _LONGEST_S = 1.0
-"""To look at reservations: some thousand of them."""
+"""The time limit for reading reservations: enough for some thousand."""
 
 
 def handle(pbs: Any) -> str | None:
@@ -59,7 +59,8 @@ def handle(pbs: Any) -> str | None:
 
 
 def _refuse_job(server: Any, job_id: str, summary: Summary) -> str | None:
-    """PBS itself lets nobody but the job's owner do it; it confirms the reservation without its scheduler."""
+    """Refuse it unless the job's queue is observed. PBS accepts this from the job's owner only, and confirms the
+    reservation without its scheduler."""
     job = server.job(job_id)
     queue = str(job.queue) if job is not None else ""
     if job is not None and summary.mode(queue) == "observe":
@@ -72,7 +73,7 @@ def _refuse_job(server: Any, job_id: str, summary: Summary) -> str | None:
 
 
 def _read_others(server: Any, user: str) -> list[Any] | None:
-    """The user's reservations that are there; None where there are too many reservations to look at."""
+    """The user's existing reservations; None if there are too many reservations to read."""
     begun_s, found = time.monotonic(), []
     for resv in server.resvs():
         if time.monotonic() - begun_s > _LONGEST_S:
@@ -83,7 +84,7 @@ def _read_others(server: Any, user: str) -> list[Any] | None:
 
 
 def _read(resv: Any, tables: list[Table], now_s: float) -> Reserved:
-    """A reservation that is there, or that is asked for: that has a start, an end or how long it lasts."""
+    """A reservation that exists or is requested; the latter has a start, an end or a duration."""
     resources = resv.Resource_List
     begin_s = _seconds(resv.reserve_start) or now_s
     length_s = _seconds(resv.reserve_duration) or _seconds(read_value(resources, "walltime"))
@@ -95,7 +96,7 @@ def _read(resv: Any, tables: list[Table], now_s: float) -> Reserved:
 
 
 def _seconds(value: Any) -> float:
-    """Seconds, as PBS has them in several types; 0 for nothing."""
+    """Seconds from the several types that PBS uses; 0 for nothing."""
     text = "" if value is None else str(value)
     if ":" in text:
         total = 0
@@ -106,7 +107,7 @@ def _seconds(value: Any) -> float:
 
 
 def _group_of(user: str) -> str:
-    """The group that PBS counts a user's jobs for where they do not say."""
+    """The group for which PBS counts a user's jobs that name none."""
     with contextlib.suppress(KeyError):
         return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
     return ""

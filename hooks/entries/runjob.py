@@ -1,11 +1,10 @@
-"""A job is about to start: refuse where a vnode would get more than it has, whoever asked for the start.
+"""A job is about to start: refuse the start if a vnode would get more than it has, whoever asked for it.
 
-A start that a pass has planned is refused where the job was altered since: what it rested on may be so no longer.
-Where PBS's scheduler or a pass asked, the vnodes must also take jobs, have what the job requires of them, and have seen
-no other stripe start a moment ago; a start that an administrator asks for by hand is spared these. Jobs in reservations
-are left to PBS, which has set their vnodes aside. A start that may be is told how its queue wants the job to save, as
-its host cannot see that. In ``observe``, and before the first pass has told the modes, nothing
-is refused.
+A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
+by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
+stripe start a moment ago; an administrator's start by hand is spared these checks. Jobs in reservations are left to
+PBS, which has set their vnodes aside. A job that is let start gets its queue's wish on how to save, since its host
+cannot see that. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.admission.overcommit import Room, refuse_kept, refuse_overcommit, refuse_unavailable
+from hooks.admission.overcommit import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.admission.requirements import has_requirements, refuse_unmet
 from hooks.admission.stagger import is_stripe, note_start, read_starts, refuse_too_soon
 from hooks.checkpoint.method import find_untold, read_wish
@@ -24,7 +23,7 @@ from hooks.pbs.resource_list import read_asked, without_empty
 from hooks.pbs.resources import READING, SAVE, is_reservation_queue
 from hooks.store.config import read_config
 from hooks.store.summary import Summary, read_summary
-from policy.model.allocation import PlacementError, parse_exec_vnode
+from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.settings.site_settings import RankingSettings, Settings
 
 _SCHEDULER = "Scheduler"
@@ -46,20 +45,20 @@ def handle(pbs: Any) -> str | None:
     if summary.mode(queue) == "observe" or is_reservation_queue(queue):
         return None
     try:
-        placement = parse_exec_vnode(str(job.exec_vnode or ""))
-    except PlacementError:
+        allocation = parse_exec_vnode(str(job.exec_vnode or ""))
+    except AllocationError:
         return None
     server = pbs.server()
-    resources = sorted({name for spot in placement.spots for name, _ in spot.amounts} | {"ncpus"})
+    resources = sorted({name for spot in allocation.spots for name, _ in spot.amounts} | {"ncpus"})
     away = {word: getattr(pbs, name, 0) for word, name in _AWAY.items()}
-    found = ((name, server.vnode(name)) for name in placement.vnodes)
+    found = ((name, server.vnode(name)) for name in allocation.vnodes)
     vnodes = {name: vnode for name, vnode in found if vnode is not None}
-    rooms = {name: _read_room(pbs, vnode, resources, away) for name, vnode in vnodes.items()}
-    refusal = refuse_overcommit(placement, rooms, lambda job_id: _read_placement(pbs, server, job_id))
+    vnode_uses = {name: _read_vnode_use(pbs, vnode, resources, away) for name, vnode in vnodes.items()}
+    refusal = refuse_overcommit(allocation, vnode_uses, lambda job_id: _read_allocation(pbs, server, job_id))
     if refusal:
         return refusal
     is_of_scheduler = str(event.requestor) == _SCHEDULER
-    refusal = refuse_kept(placement, rooms, summary.kept) if is_of_scheduler and summary.kept else None
+    refusal = refuse_kept(allocation, vnode_uses, summary.kept) if is_of_scheduler and summary.kept else None
     if refusal:
         return refusal
     striped = summary.starting.get(str(job.id))
@@ -69,8 +68,8 @@ def handle(pbs: Any) -> str | None:
         return refusal
     settings = read_config(pbs.hook_config_filename)
     if not by_hand:
-        refusal = refuse_unavailable(rooms) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)
-    refusal = refusal or _stagger(home, job, rooms, settings, striped, by_hand=by_hand)
+        refusal = refuse_unavailable(vnode_uses) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)
+    refusal = refusal or _stagger(home, job, vnode_uses, settings, striped, by_hand=by_hand)
     of_queue = summary.queues[queue].save
     if of_queue and not refusal:
         untold = find_untold(read_wish(job), of_queue, settings.checkpoint.method)
@@ -80,10 +79,10 @@ def handle(pbs: Any) -> str | None:
 
 
 def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
-    """Refuse a start that a pass has planned where the job was altered since, a subjob's where its array was: the event
-    of a subjob shows only some attributes of the array. What other hooks of the server make of the job at its start is
-    not the owner's alteration, so the server's own job has to differ too; and so that no job is kept from starting for
-    ever by what only looks different, it has to have been altered since the pass read it."""
+    """Refuse a planned start if the job was altered since; for a subjob, if its array was, since the event of a subjob
+    shows only some attributes of the array. What other hooks of the server change in the job at its start is not the
+    owner's alteration, so the server's own job has to differ too. It must also have been modified since the pass read
+    it: otherwise a job that only looks different would never start."""
     job_id = str(job.id)
     planned = summary.planned.get(job_id, "")
     if not planned or (not is_subjob(job_id) and digest_of_job(job) == planned):
@@ -115,18 +114,18 @@ def _judge_requirements(
 
 
 def _stagger(
-    home: str, job: Any, rooms: Mapping[str, Room], settings: Settings, striped: bool | None, *, by_hand: bool
+    home: str, job: Any, vnode_uses: Mapping[str, VnodeUse], settings: Settings, striped: bool | None, *, by_hand: bool
 ) -> str | None:
-    """Refuse a stripe that starts too soon after another, or note its start; ``striped`` is what the pass says that
-    starts it."""
+    """Refuse a stripe that starts too soon after another, or record its start; ``striped`` is whether the pass that
+    starts the job has it as a stripe (None: not started by a pass)."""
     stagger_s, now_s = settings.stripe.stagger_s, time.time()
-    nodes = {room.host or name for name, room in rooms.items()}
+    nodes = {room.host or name for name, room in vnode_uses.items()}
     if not stagger_s or striped is False:
         return None
     if striped is None and not is_stripe(without_empty(read_asked(job.Resource_List)), len(nodes), settings.stripe):
         return None
     starts = read_starts(home)
-    # A pass counts from when it decided, and acts up to its budget later.
+    # A pass counts from its decision, and acts up to its budget later.
     leeway_s = settings.schedule.budget_s if striped else 0.0
     refusal = None if by_hand else refuse_too_soon(nodes, starts, now_s, stagger_s - leeway_s)
     if refusal is None:
@@ -134,10 +133,10 @@ def _stagger(
     return refusal
 
 
-def _read_room(pbs: Any, vnode: Any, resources: list[str], away: Mapping[str, int]) -> Room:
+def _read_vnode_use(pbs: Any, vnode: Any, resources: list[str], away: Mapping[str, int]) -> VnodeUse:
     state = int(vnode.state or 0)
     available = vnode.resources_available
-    return Room(
+    return VnodeUse(
         _read_texts(available, resources),
         _read_texts(vnode.resources_assigned, resources),
         str(vnode.jobs or ""),
@@ -159,8 +158,8 @@ def _read_texts(amounts: Any, resources: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def _read_placement(pbs: Any, server: Any, job_id: str) -> str:
-    """Where a job of a vnode's list is; empty for one that is gone, or suspended and so holds nothing."""
+def _read_allocation(pbs: Any, server: Any, job_id: str) -> str:
+    """The allocation of a job in a vnode's list; empty for one that is gone, or is suspended and so holds nothing."""
     job = server.job(job_id)
     if job is None or job.job_state == pbs.JOB_STATE_SUSPEND:
         return ""

@@ -1,7 +1,7 @@
-"""Who counts as a manager or an operator of the server, as PBS itself decides it.
+"""Which users count as managers or operators of the server, by PBS's own rules.
 
-Root on the server's own host always does, root of another host like everybody else: where one of the two lists names
-it (PBS's ``svr_get_privilege`` and ``acl_check``). ``acl_roots`` only says whose root may run jobs.
+Root on the server's own host always does; root of another host does if one of the two lists names it, like any user
+(PBS's ``svr_get_privilege`` and ``acl_check``). ``acl_roots`` only says whose root may run jobs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def may_manage(pbs: Any) -> bool:
 
 def is_privileged(user: str, host: str, server_host: str, *lists: str) -> bool:
     """Whether PBS takes this user at this host for a manager or operator. ``lists`` are the server's ``managers`` and
-    ``operators``, ``root@*,anna@login.site,-anna@*.lab``, empty where they are not set."""
+    ``operators``, such as ``root@*,anna@login.site,-anna@*.lab``; empty if they are not set."""
     if user == _ROOT and host.lower() in (server_host.lower(), socket.gethostname().lower(), *_LOCAL):
         return True
     return any(_allows(entries, user, host.lower()) for entries in lists)
 
 
 def _allows(entries: str, user: str, host: str) -> bool:
-    """The first entry that matches decides; one with ``-`` before it denies. Names of hosts may begin with ``*``."""
+    """The first entry that matches decides; one with ``-`` before it denies. Host names may begin with ``*``."""
     for entry in filter(None, (part.strip() for part in entries.split(","))):
         name, at, pattern = entry.lstrip("+-").partition("@")
         pattern = pattern.lower()

@@ -1,7 +1,7 @@
-"""The PBS server through pbs_ifl: one connection that reads a picture and carries out requests.
+"""The PBS server through pbs_ifl: one connection that reads its status and carries out requests.
 
-The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own. Its linked lists are
-walked and built by hand here and nowhere else. A refused request raises :class:`IflError` with the server's own words.
+The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own. Only this module
+walks and builds its linked lists. A refused request raises :class:`IflError` with the server's message.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from hooks.pbs.status import (
     SCHED_ATTRIBUTES,
     SERVER_ATTRIBUTES,
     VNODE_ATTRIBUTES,
-    Picture,
+    ServerStatus,
     shorten_text,
 )
 from policy.model.printable import printable
 
 _GONE = (15001, 15139)
-"""What is said of a job that nobody knows, and of one that has ended."""
+"""Error numbers for an unknown job and for one that has ended."""
 _UNKNOWN_ATTRIBUTE = 15002
 _NO_VNODES = (15062, 15064)
-"""What is said where no vnode matches, and where the server has none at all."""
+"""Error numbers if no vnode matches, and if the server has none at all."""
 _ENDED = 15031
 """The server ended the connection in the middle of its answer (``PBSE_PROTOCOL``), as it does when it is stopped."""
 HOLDING_STATES = "RES"
@@ -41,16 +41,17 @@ HOLDING_STATES = "RES"
 _ENDED_STATES = "F"
 
 OWN_SWITCHES = ("y", "n")
-"""How a scheduler is switched on and off: PBS takes these words too, and its log then tells a pass from a person."""
+"""The values with which pbsteer switches a scheduler on and off. PBS accepts these words too, and in its log they
+distinguish a pass from an administrator."""
 HOLD = "s"
-"""The hold of managers and the system, which a job's owner cannot take off."""
+"""The hold of managers and the system, which a job's owner cannot release."""
 
 Texts = dict[str, str]
 
 
 class IflError(Exception):
-    """The server refused a request or did not answer; the message names the request and quotes the server, ``code`` is
-    its error number (0 where there was no answer)."""
+    """The server refused a request or did not answer. The message names the request and quotes the server; ``code`` is
+    the server's error number (0 if there was no answer)."""
 
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
@@ -64,7 +65,7 @@ class ServerAwayError(IflError):
 class Connection:
     """One connection to a server (the host's own if none is named). Use it in a ``with`` statement.
 
-    A call waits for the server's answer, and nothing in the process runs meanwhile.
+    A call blocks the whole process until the server answers.
     """
 
     def __init__(self, pbs_ifl: Any, server: str | None = None) -> None:
@@ -83,13 +84,13 @@ class Connection:
 
     # Reading
 
-    def read_picture(self, time_s: float) -> Picture:
-        """The whole server as it is now, by named attributes; ``time_s`` is what the caller's clock says."""
+    def read_server_status(self, time_s: float) -> ServerStatus:
+        """The whole server status, with the named attributes; ``time_s`` is the caller's clock."""
         server = self.read_server()
         return replace(self.read_all_else(time_s, server), jobs=dict(self.walk_jobs()), vnodes=dict(self.walk_vnodes()))
 
     def read_server(self, more: Sequence[str] = ()) -> Texts:
-        """The server's own attributes with its name, and ``more`` of them than a picture has."""
+        """The server's own attributes with its name; ``more`` are further attributes to read."""
         ifl, handle = self._ifl, self._handle
         names = (*SERVER_ATTRIBUTES, *more)
         servers = self._read("server", names, lambda names: ifl.pbs_statserver(handle, names, None))
@@ -97,7 +98,7 @@ class Connection:
         return {NAME: name, **server}
 
     def read_counts(self) -> str:
-        """How many jobs the server counts in each state, in its own words (``Queued:3 Running:1``)."""
+        """The server's job counts by state, as its text (``Queued:3 Running:1``)."""
         ifl, handle = self._ifl, self._handle
         servers = self._read("server", ("state_count",), lambda names: ifl.pbs_statserver(handle, names, None))
         return "".join(texts.get("state_count", "") for texts in servers.values())
@@ -110,10 +111,10 @@ class Connection:
         )
         return {name: texts.get("reserve_state", "") for name, texts in found.items()}
 
-    def read_all_else(self, time_s: float, server: Texts) -> Picture:
-        """A picture of the little things: without jobs and without vnodes."""
+    def read_all_else(self, time_s: float, server: Texts) -> ServerStatus:
+        """A server status without jobs and vnodes, the two large parts."""
         ifl, handle = self._ifl, self._handle
-        return Picture(
+        return ServerStatus(
             time_s,
             server,
             self._read_queues(),
@@ -132,8 +133,8 @@ class Connection:
         return self._walk("vnodes", VNODE_ATTRIBUTES, lambda names: ifl.pbs_statvnode(handle, None, names, None))
 
     def walk_jobs(self, more: Sequence[str] = ()) -> Iterator[tuple[str, Texts]]:
-        """All jobs and arrays by id, then the subjobs that hold vnodes, one after another; ``more`` attributes of each
-        than a picture has."""
+        """All jobs and arrays by id, then the subjobs that hold vnodes, one after another; ``more`` are further
+        attributes to read of each."""
         ifl, handle = self._ifl, self._handle
         names = (*JOB_ATTRIBUTES, *more)
         begun = False
@@ -145,20 +146,21 @@ class Connection:
             yield from ((job_id, texts) for job_id, texts in held if is_subjob(job_id))
 
     def read_states(self) -> dict[str, str]:
-        """The state letter of each job and array that has not ended, and nothing else: the cheapest list of them."""
+        """The state letter of each job and array that has not ended: the cheapest list of them."""
         ifl, handle = self._ifl, self._handle
         found = self._walk("states", ("job_state",), lambda names: ifl.pbs_statjob(handle, None, names, None))
         return {job_id: texts.get("job_state", "") for job_id, texts in found}
 
     def read_changed_jobs(self, since_s: int, more: Sequence[str], *, ended: bool, subjobs: bool) -> dict[str, Texts]:
-        """The jobs and arrays that changed at or after a second of the server's clock, or with ``subjobs`` all that is
-        no array; with ``ended`` those of the history that ended since, too."""
+        """The jobs and arrays that changed at or after ``since_s``, a second of the server's clock. With ``ended``:
+        also jobs of the history that ended since. With ``subjobs``: jobs and subjobs instead, and ``ended`` has no
+        effect."""
         extend = "T" if subjobs else "x" if ended else None
         criteria = [("mtime", str(since_s), self._ifl.GE)]
         return dict(self._walk_selected("changed jobs", criteria, (*JOB_ATTRIBUTES, *more), extend))
 
     def read_subjobs(self) -> frozenset[str]:
-        """The ids of all that holds vnodes, subjobs each by itself."""
+        """The ids of all jobs that hold vnodes, each subjob by itself."""
         criteria = [("job_state", HOLDING_STATES, self._ifl.EQ)]
         return frozenset(job_id for job_id, _ in self._walk_selected("subjobs", criteria, ("job_state",), "T"))
 
@@ -168,14 +170,14 @@ class Connection:
         return dict(self._walk_selected("arrays", criteria, (*JOB_ATTRIBUTES, *more), None))
 
     def read_ended(self, since_s: float) -> dict[str, Texts]:
-        """The jobs of the server's history that ended since then, by named attributes; refused where it keeps none."""
+        """The jobs of the server's history that ended since then; the server refuses this if it keeps no history."""
         ifl = self._ifl
         criteria = [("job_state", _ENDED_STATES, ifl.EQ), ("mtime", str(int(since_s)), ifl.GE)]
         return dict(self._walk_selected("ended jobs", criteria, ENDED_ATTRIBUTES, "x"))
 
-    def read_service(self, time_s: float) -> Picture:
-        """Queues and schedulers alone: who serves whom, and whether all else can be read or not."""
-        return Picture(time_s, {}, self._read_queues(), {}, {}, {}, self._read_scheds())
+    def read_service(self, time_s: float) -> ServerStatus:
+        """Only the queues and schedulers: which scheduler serves which queue, even if nothing else can be read."""
+        return ServerStatus(time_s, {}, self._read_queues(), {}, {}, {}, self._read_scheds())
 
     def read_jobs(self, attributes: Sequence[str]) -> dict[str, Texts]:
         """These attributes of all jobs and arrays that have not ended."""
@@ -183,13 +185,13 @@ class Connection:
         return self._read("jobs", attributes, lambda names: ifl.pbs_statjob(self._handle, None, names, None))
 
     def read_job(self, job_id: str, attributes: Sequence[str]) -> Texts:
-        """These attributes of one job, array or subjob. Raises :class:`IflError` where there is no such job."""
+        """These attributes of one job, array or subjob. Raises :class:`IflError` if there is no such job."""
         ifl = self._ifl
         found = self._read(job_id, attributes, lambda names: ifl.pbs_statjob(self._handle, job_id, names, None))
         return found.get(job_id, {})
 
     def read_these_jobs(self, job_ids: Sequence[str], attributes: Sequence[str]) -> dict[str, Texts]:
-        """These attributes of those among the jobs, arrays and subjobs that are still there."""
+        """These attributes of those of the jobs, arrays and subjobs that still exist."""
         ids = ",".join(job_ids)
         try:
             return self._read("jobs", attributes, lambda names: self._ifl.pbs_statjob(self._handle, ids, names, None))
@@ -199,13 +201,14 @@ class Connection:
             raise
 
     def read_vnode(self, name: str, attributes: Sequence[str]) -> Texts:
-        """These attributes of one vnode. Raises :class:`IflError` where there is no such vnode."""
+        """These attributes of one vnode. Raises :class:`IflError` if there is no such vnode."""
         ifl = self._ifl
         found = self._read(name, attributes, lambda names: ifl.pbs_statvnode(self._handle, name, names, None))
         return found.get(name, {})
 
-    def read_picture_of(self, job_id: str, more: Sequence[str]) -> Texts:
-        """What a picture has of one job or array, and ``more``; nothing where it has ended meanwhile."""
+    def read_server_status_of(self, job_id: str, more: Sequence[str]) -> Texts:
+        """The attributes of one job or array that a server status has, and ``more``; empty if the job has ended
+        meanwhile."""
         try:
             return self.read_job(job_id, (*JOB_ATTRIBUTES, *more))
         except IflError as error:
@@ -226,7 +229,7 @@ class Connection:
     def _walk_selected(
         self, what: str, criteria: Sequence[tuple[str, str, int]], attributes: Sequence[str], extend: str | None
     ) -> Iterator[tuple[str, Texts]]:
-        """The jobs that meet all of the criteria: attribute, value, and how they are compared."""
+        """The jobs that meet all of the criteria (attribute, value, comparison)."""
         ifl = self._ifl
         links: list[Any] = []
         for name, value, operation in criteria:
@@ -259,17 +262,17 @@ class Connection:
 
     @property
     def hears_starts(self) -> bool:
-        """Whether the server says if it takes a start; those before 2022 do not."""
+        """Whether the server confirms starts; versions before 2022 do not."""
         return hasattr(self._ifl, "pbs_asyrunjob_ack")
 
     def start(self, job_id: str, exec_vnode: str) -> None:
-        """Start a job, or one subjob, exactly there. Returns once the server has taken it, not when it runs."""
+        """Start a job or subjob exactly there. Returns when the server has accepted it, not when the job runs."""
         status = self._ifl.pbs_asyrunjob_ack(self._handle, job_id, exec_vnode, None)
         self._demand(status, f"start {job_id} on {exec_vnode}")
 
     def start_unheard(self, job_id: str, exec_vnode: str) -> None:
-        """Ask for such a start without waiting for the answer: there is none. What a hook says against it goes into
-        the job's comment. Requests of one connection are served in their order."""
+        """Request such a start without waiting for an answer: there is none. If a hook rejects it, its message goes
+        into the job's comment. Requests of one connection are served in their order."""
         status = self._ifl.pbs_asyrunjob(self._handle, job_id, exec_vnode, None)
         self._demand(status, f"start {job_id} on {exec_vnode}")
 
@@ -282,23 +285,23 @@ class Connection:
         self._demand(self._ifl.pbs_sigjob(self._handle, job_id, name, None), f"send {name} to {job_id}")
 
     def checkpoint(self, job_id: str) -> None:
-        """Hold a running job with its MoM's checkpoint action, which ends it; where there is none it runs on, held."""
+        """Hold a running job with its MoM's checkpoint action, which ends it; without an action it runs on, held."""
         self._demand(self._ifl.pbs_holdjob(self._handle, job_id, HOLD, None), f"checkpoint {job_id}")
 
     def release(self, job_id: str) -> None:
-        """Take off the system's hold, and no other one."""
+        """Release the system's hold, and no other one."""
         self._demand(self._ifl.pbs_rlsjob(self._handle, job_id, HOLD, None), f"release {job_id}")
 
     def set_mark(self, job_id: str, text: str, holds: str = "", comment: str = "") -> None:
-        """Write what :mod:`hooks.pbs.job_mark` says on a job or an array; an empty text takes it off. With ``holds``
-        (``s``, ``us``) these are set too, of one that runs without a checkpoint, and with ``comment`` that: the server
-        takes all or nothing."""
+        """Write the mark of a job or array (:mod:`hooks.pbs.job_mark`); an empty text removes it. ``holds`` (``s``,
+        ``us``) and ``comment`` are set in the same request, which the server executes completely or not at all; holds
+        set this way do not checkpoint a running job."""
         others = {"Hold_Types": holds, "comment": printable(comment)}
         attributes = [(name, None, value) for name, value in others.items() if value]
         self._alter(job_id, (MARK_ATTRIBUTE, MARK_RESOURCE, text), *attributes)
 
     def set_comment(self, job_id: str, comment: str) -> None:
-        """Set the comment of a job or an array; nothing where it has ended meanwhile."""
+        """Set the comment of a job or an array; nothing happens if it has ended meanwhile."""
         try:
             self._alter(job_id, ("comment", None, printable(comment)))
         except IflError as error:
@@ -306,8 +309,8 @@ class Connection:
                 raise
 
     def set_chunks(self, job_id: str, chunks: Mapping[str, str]) -> None:
-        """Let a waiting job ask for other chunks (``select``, ``place``, the select of its own; an empty text unsets):
-        PBS writes the node file by these, wherever the job starts."""
+        """Change the chunks of a waiting job (``select``, ``place``, its own select; an empty text unsets). PBS writes
+        the node file by these, wherever the job starts."""
         self._alter(job_id, *(("Resource_List", name, text) for name, text in chunks.items()))
 
     def set_priority(self, job_id: str, priority: int) -> None:
@@ -315,8 +318,8 @@ class Connection:
         self._alter(job_id, ("Priority", None, str(priority)))
 
     def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
-        """Switch a scheduler on, which also has it begin a cycle, or off: it then ends the cycle that it is in. The
-        default one is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pbs.pause`)."""
+        """Switch a scheduler on, which also starts a cycle, or off, which ends the current cycle. The default scheduler
+        is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pbs.pause`)."""
         ifl = self._ifl
         change = ifl.attropl()
         change.name, change.resource, change.value, change.op = (
@@ -373,7 +376,7 @@ def _walk(link: Any) -> Iterator[Any]:
 
 
 def _texts_of(status: Any) -> Texts:
-    """An object's attributes; what the server gives in several pieces is joined by commas."""
+    """An object's attributes; a value that the server sends in several pieces is joined by commas."""
     texts: Texts = {}
     for attribute in _walk(status.attribs):
         resource, value = attribute.resource, _clean(attribute.value or "")
@@ -384,5 +387,5 @@ def _texts_of(status: Any) -> Texts:
 
 
 def _clean(text: str) -> str:
-    """The text with bytes that are no UTF-8 replaced, so that whoever writes it down can."""
+    """The text with bytes that are not UTF-8 replaced, so that it can be written anywhere."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -9,8 +9,8 @@ OWN_COMMENT = re.compile(
     r"([A-Z][a-z]{2} [0-3][0-9] [0-9]{2}:[0-9]{2}: )?(.*) \(pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2})\)",
     re.DOTALL,
 )
-"""A comment of pbsteer's own, as against PBS's scheduler's and managers': when it was written, the sentence, and the
-same time with the year. It stands in front too, since ``qstat -s`` shows 70 characters and cuts the rest."""
+"""A comment written by pbsteer, not by PBS's scheduler or a manager: time, sentence, and the same time with the year.
+The time is also in front because ``qstat -s`` cuts comments after 70 characters."""
 
 
 _OWN_OF_0_1 = re.compile(r"pbsteer [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}: .*", re.DOTALL)
@@ -24,17 +24,17 @@ _STAMP = "%Y-%m-%d %H:%M"
 
 
 def make_comment(sentence: str, time_s: float) -> str:
-    """A comment of pbsteer's own."""
+    """The sentence as a comment of pbsteer's, with both stamps."""
     at = time.localtime(time_s)
     return f"{time.strftime(_FRONT, at)}{sentence} (pbsteer {time.strftime(_STAMP, at)})"
 
 
 def is_own_comment(comment: str) -> bool:
-    """Whether a pass wrote this comment, one of an earlier release too."""
+    """Whether a pass wrote this comment, including passes of earlier releases."""
     return any(form.fullmatch(comment) for form in (OWN_COMMENT, _OWN_OF_0_1))
 
 
 def show_moment(at_s: float, now_s: float) -> str:
-    """A time as it stays true: ``at 20:35``, on another day ``on Nov 23 at 20:35``."""
+    """A time as an absolute one, which stays true: ``at 20:35``, on another day ``on Nov 23 at 20:35``."""
     at, today = time.localtime(at_s), time.localtime(now_s)
     return time.strftime("at %H:%M" if at[:3] == today[:3] else "on %b %d at %H:%M", at)

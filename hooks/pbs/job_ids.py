@@ -1,6 +1,7 @@
 """Job ids, job states and array indices as PBS writes them.
 
-Hooks that need no more of a job than these load no other module for it."""
+Kept apart so that hooks which need only these load no other module for them.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ import re
 from hooks.pbs.status import Attributes
 
 NO_CHECKPOINT = "n"
-"""What ``Checkpoint`` says of a job that must not be checkpointed (``qsub -c n``)."""
+"""The value of ``Checkpoint`` for a job that must not be checkpointed (``qsub -c n``)."""
 
 
 _DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
-"""What PBS adds at the end of the comment of a running job that it is told to delete, at once (``req_deletejob2`` calls
-``update_job_finish_comment``). Users cannot set comments, but words of theirs may be quoted in one."""
+"""The end that PBS adds to a running job's comment as soon as the job is deleted (``req_deletejob2`` calls
+``update_job_finish_comment``). Users cannot set comments, but a comment may quote words of theirs."""
 
 
 _SUBJOB = re.compile(r"\[([0-9]+)\]")
@@ -34,7 +35,7 @@ def parent_of(job_id: str) -> str:
 
 
 def may_have_runs(job_id: str, state: str) -> bool:
-    """Whether subjobs of this array may run. One that is held, or has a start time again, keeps those that run."""
+    """Whether subjobs of this array may run. They go on running if the array is held or gets a start time."""
     return "[]" in job_id and state != "Q"
 
 
@@ -50,17 +51,18 @@ def is_running(texts: Attributes) -> bool:
 
 
 def was_deleted(texts: Attributes) -> bool:
-    """Whether somebody has PBS delete the running job, which may take its program, and PBS's patience, a while yet."""
+    """Whether the running job has been deleted. Its program, and PBS's grace time, may keep it alive for a while."""
     return _DELETED.search(texts.get("comment", "")) is not None
 
 
 def read_start_s(texts: Attributes) -> float | None:
-    """When the job's run began; None where it does not run (PBS keeps the time of the last run of a held job)."""
+    """When the job's run began; None if it does not run (PBS keeps the start of a held job's last run)."""
     return _read_seconds(texts.get("stime", "")) if is_running(texts) else None
 
 
 def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
-    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and nothing are none."""
+    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and an empty text are none. A text that
+    cannot be read is added to ``unread``."""
     indices: list[int] = []
     for part in filter(None, text.strip().strip("-").split(",")):
         bounds, _, step = part.partition(":")
@@ -78,7 +80,7 @@ def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
 
 
 def _read_seconds(text: str) -> float | None:
-    """Seconds since 1970; None where the text is no such number, or 0."""
+    """Seconds since 1970; None if the text is no such number, or 0."""
     return float(text) if text.isascii() and text.isdigit() and text.strip("0") else None
 
 
@@ -86,5 +88,5 @@ _TO_BE_RESUMED = "45"
 
 
 def waits_to_resume(texts: Attributes) -> bool:
-    """Whether a suspended job is one that somebody has resumed, so that PBS's scheduler is to do it."""
+    """Whether a suspended job was resumed by a user or administrator, and now waits for PBS's scheduler to do it."""
     return texts.get("job_state", "") == "S" and texts.get("substate", "") == _TO_BE_RESUMED

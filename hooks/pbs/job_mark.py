@@ -1,9 +1,9 @@
-"""What the pass writes on a victim itself: for whom it goes, when it was asked, whether it is held, what it has saved.
+"""The mark that a pass writes on a victim: its beneficiary, when it was asked to save, its hold, what it has saved.
 
-It is the job's ``estimated.site``, which only managers set, which PBS takes for running jobs too, keeps over requeues
-and restarts of the server, and drops with the job: so no file of ours has to survive for a victim to be let go again.
-The resource is PBS's own, since a server breaks down over a job whose ``estimated`` has a resource that was deleted.
-PBS alters no subjob, so the marks of subjobs are on their array.
+The mark is the job's ``estimated.site``. Only managers set that attribute; PBS accepts it for running jobs, keeps it
+over requeues and restarts of the server, and deletes it with the job. So releasing a victim depends on no file of ours.
+The resource is PBS's own, since a server breaks down over a job whose ``estimated`` has a deleted resource. PBS alters
+no subjob, so the marks of subjobs are on their array.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Optional
 
 MARK_ATTRIBUTE, MARK_RESOURCE = "estimated", "site"
 MARK_KEY = f"{MARK_ATTRIBUTE}.{MARK_RESOURCE}"
-"""Where a job's attributes have the mark."""
+"""The key of the mark in a job's attributes."""
 
 _OURS = "pbsteer "
 _BETWEEN = "; "
@@ -25,13 +25,13 @@ _TIMES = {"asked": "asked_s", "until": "until_s", "saved": "saved_s", "then": "t
 
 
 class Mark(NamedTuple):
-    """What is known of a victim, in seconds (times since 1970).
+    """What is known of a victim; times are seconds since 1970.
 
-    ``beneficiary`` is the job it was asked to go for at ``asked_s``, ``how`` by which method
-    (:mod:`hooks.checkpoint.ask_to_save`), with time to save until ``until_s``; ``held`` tells that it is held, by us,
-    until that job runs. ``why`` is the reason where the request was withdrawn, at ``until_s``
-    (:mod:`hooks.checkpoint.withdrawn_requests`). ``saved_s`` is what runs before that one had saved (see
-    :class:`policy.model.cluster.Job`), ``then_s`` what is saved once that run is over.
+    ``beneficiary`` is the job for which it was asked at ``asked_s``, ``how`` the method
+    (:mod:`hooks.checkpoint.ask_to_save`), with time to save until ``until_s``. ``held``: we hold it until the
+    beneficiary runs. ``why`` is the reason if the request was withdrawn, at ``until_s``
+    (:mod:`hooks.checkpoint.withdrawn_requests`). ``saved_s`` is the work in seconds that runs before the marked one had
+    saved (see :class:`policy.model.cluster.Job`), ``then_s`` what is saved once the marked run is over.
     """
 
     beneficiary: str = ""
@@ -44,12 +44,12 @@ class Mark(NamedTuple):
     why: str = ""
 
     def is_of_run(self, start_s: float | None) -> bool:
-        """Whether the run that began at ``start_s`` was asked, rather than an earlier one of the same job."""
+        """Whether this is the mark of the run that began at ``start_s``, not of an earlier one of the same job."""
         return bool(self.asked_s) and start_s is not None and start_s <= self.asked_s
 
     def saved_before(self, start_s: float | None) -> float:
-        """What is saved of a job that waits (``start_s`` None), or was saved when the run at ``start_s`` began."""
-        # Of a hundred thousand jobs hardly any has saved something: these share the one 0.0.
+        """The work saved when the run at ``start_s`` began; of a waiting job (``start_s`` None), all that is saved."""
+        # Hardly any of a hundred thousand jobs has saved work: all others share this one 0.0.
         return float(self.saved_s if self.is_of_run(start_s) else self.then_s) or 0.0
 
 
@@ -58,12 +58,12 @@ Marks = Mapping[Optional[int], Mark]
 
 
 def is_own_mark(text: str) -> bool:
-    """Whether this was written by a pass, whether or not it makes sense."""
+    """Whether a pass wrote this text, valid or not."""
     return text.startswith(_OURS)
 
 
 def read_marks(texts: Mapping[str, str]) -> dict[int | None, Mark]:
-    """The marks in a job's attributes. Never raises: what is not ours, or makes no sense, is no mark."""
+    """The marks in a job's attributes. Never raises: a text that is not ours or is invalid is no mark."""
     text = texts.get(MARK_KEY, "")
     if not is_own_mark(text):
         return {}
@@ -78,7 +78,7 @@ def read_marks(texts: Mapping[str, str]) -> dict[int | None, Mark]:
 
 
 def show_marks(marks: Marks) -> str:
-    """The text to write; empty where there is nothing to say."""
+    """The text to write; empty if all marks are empty."""
     entries = [
         (f"[{index}] " if index is not None else "") + _show_mark(marks[index])
         for index in sorted(marks, key=lambda index: -1 if index is None else index)

@@ -1,40 +1,40 @@
 """Whether pbsteer is paused: by name, or by the switch with which administrators stop PBS's own scheduler.
 
-In a pause no job is started and none is preempted, in any mode; passes go on to plan and to write down. The server's
-``scheduling`` and that of its default scheduler are one value when they are set, and that is also what pbsteer switches
-while it drives. So it switches by *unsetting* the server's: the scheduler is off then, and the server shows ``True``.
-``False`` there is an administrator's word.
+During a pause no job is started and none preempted, in any mode; passes still plan and record. The server's
+``scheduling`` and that of its default scheduler are one value when set, and pbsteer switches the same value while it
+drives. So pbsteer switches off by *unsetting* the server's: then the scheduler is off and the server shows ``True``.
+``False`` there was set by an administrator.
 """
 
 from __future__ import annotations
 
 from hooks.pbs.resources import PAUSED_ATTRIBUTE
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 
 DEFAULT_SCHEDULER = "default"
-"""The one whose ``scheduling`` is the server's."""
+"""The scheduler whose ``scheduling`` is the server's."""
 
 _LENGTH = 200
 
 
-def is_stopped(picture: Picture) -> bool:
-    """Whether the server's own ``scheduling`` says False."""
-    return picture.server.get("scheduling", "") == "False"
+def is_stopped(server_status: ServerStatus) -> bool:
+    """Whether the server's own ``scheduling`` is False."""
+    return server_status.server.get("scheduling", "") == "False"
 
 
-def name_pause(picture: Picture, *, stopped: bool) -> str:
-    """The pause and its reason in a few words, where there is one; ``stopped`` is one by the server's
+def name_pause(server_status: ServerStatus, *, stopped: bool) -> str:
+    """The pause and its reason in a few words; empty if there is none. ``stopped``: paused by the server's
     ``scheduling``."""
-    reason = picture.server.get(PAUSED_ATTRIBUTE, "")
+    reason = server_status.server.get(PAUSED_ATTRIBUTE, "")
     if reason:
         return f"pbsteer is paused ({reason[:_LENGTH]})"
     return "pbsteer is paused by set server scheduling = False" if stopped else ""
 
 
-def tell_pause(picture: Picture, *, stopped: bool) -> str:
-    """The sentence on the pause, with what ends it."""
-    named = name_pause(picture, stopped=stopped)
+def tell_pause(server_status: ServerStatus, *, stopped: bool) -> str:
+    """The sentence on the pause and on what ends it; empty if there is none."""
+    named = name_pause(server_status, stopped=stopped)
     if not named:
         return ""
-    end = "pbsteer resume" if picture.server.get(PAUSED_ATTRIBUTE, "") else "set server scheduling = True"
+    end = "pbsteer resume" if server_status.server.get(PAUSED_ATTRIBUTE, "") else "set server scheduling = True"
     return f"{named}: it starts and preempts nothing until {end}"

@@ -1,8 +1,8 @@
-"""What the start of a job was decided on, so that the hook of starts can tell whether it is still so.
+"""A digest of what the start of a job was decided on, so that the runjob hook can detect a change.
 
-A job's owner may alter it until it starts. What a pass decides on, and PBS does not check at a start that names its
-vnodes: the chunks and their place, how long, in which queue and project, and whether the job could be preempted. The
-pass leaves a digest of these; the hook works out the same from the job that starts.
+A job's owner may alter it until it starts. A pass decides on the chunks and their place, the walltime, queue, project,
+and whether the job can be preempted; PBS checks none of these at a start that names its vnodes. The pass leaves a
+digest of them, and the hook computes the same from the job that starts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PREFIX = "Resource_List."
 
 
 def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
-    """The digest of a waiting job's attributes, once the pass has made its own ``changes`` to what it asks for."""
+    """The digest of a waiting job's attributes, with the pass's own ``changes`` to its resource list applied."""
     listed = {name[len(_PREFIX) :]: text for name, text in texts.items() if name.startswith(_PREFIX)}
     asked = without_empty({**listed, **changes})
     kept = (texts.get("Rerunable", "True") == "True", texts.get("Checkpoint", ""))
@@ -54,7 +54,7 @@ def _digest(asked: Mapping[str, str], queue: str, project: str, rerunable: bool,
 
 
 def _seconds(walltime: str) -> str:
-    """PBS writes one duration in several ways."""
+    """The walltime in seconds, as PBS writes one duration in several ways."""
     try:
         return str(parse_duration_s(walltime)) if walltime else ""
     except UnitError:

@@ -1,10 +1,11 @@
-"""The output of qmgr's list command as attributes."""
+"""Parses the output of qmgr's list command."""
 
 from __future__ import annotations
 
 
 def parse_list(text: str) -> dict[str, dict[str, str]]:
-    """What ``qmgr -c "list ..."`` prints: a line with kind and name, indented attributes, long values continued."""
+    """The attributes by object in the output of ``qmgr -c "list ..."``: a line with kind and name, then indented
+    attributes; long values are continued on lines that begin with a tab."""
     objects: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     last = ""

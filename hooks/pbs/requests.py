@@ -1,4 +1,4 @@
-"""Requests to the server made one after another while there is time: each stands alone, and what went wrong is kept."""
+"""Requests to the server, one after another while there is time: each is independent, and errors are collected."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ class Budget:
         return self._deadline - time.monotonic()
 
     def leave(self, seconds: float) -> None:
-        """Put the deadline off where fewer seconds than these are left."""
+        """Extend the deadline so that at least this many seconds are left."""
         self._deadline = max(self._deadline, time.monotonic() + seconds)
 
 
-class Errands:
-    """What came of the requests so far: ``failures`` are sentences, ``put_off`` counts what there was no time for."""
+class Requests:
+    """The results of the requests so far: ``failures`` are sentences, ``put_off`` counts requests dropped for lack of
+    time."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -32,7 +33,7 @@ class Errands:
         self.put_off = 0
 
     def run(self, request: Callable[[], None]) -> bool:
-        """Make a request if there is time left; whether the server did it."""
+        """Make a request if there is time left; returns whether the server executed it."""
         if self._budget.left_s() <= 0:
             self.put_off += 1
             return False

@@ -1,5 +1,5 @@
-"""What a job of an event asks for, as texts, and how a hook changes it: the resources that submissions and alterations
-are judged by."""
+"""The ``Resource_List`` of an event's job: the resources by which submissions and alterations are judged, as texts, and
+how a hook changes them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ ASKED = (
 
 _CHUNKS = frozenset({"select", "nodes", OWN_SELECT})
 _STORED = "__pad_values"
-"""Where PBS's object keeps the values that it has (``PbsAttributeDescriptor``): its ``keys`` tries every resource that
-the server knows, which takes longer than the rest of a submission's judgement."""
+"""The attribute in which PBS's object stores its values (``PbsAttributeDescriptor``). Its ``keys`` method tries every
+resource of the server, which takes longer than the rest of judging a submission."""
 
 Changes = Mapping[str, Union[str, int, None]]
 """By resource: a text, seconds for a duration, None to unset."""
 
 
 def read_asked(resources: Any) -> dict[str, str]:
-    """The values of a ``Resource_List``; empty ones are what an alteration unsets.
+    """The values of a ``Resource_List``; an alteration unsets those that are empty.
 
-    At submission PBS has not applied its defaults yet, and an alteration names only what it changes: anything may be
-    missing.
+    At submission PBS has not applied its defaults yet, and an alteration names only what it changes: any resource may
+    be missing.
     """
     stored = _read_stored(resources)
     found = stored.get if stored is not None else partial(read_value, resources)
@@ -36,7 +36,7 @@ def read_asked(resources: Any) -> dict[str, str]:
 
 
 def read_value(resources: Any, name: str) -> str | None:
-    """One value; None where it is not named, or where the server does not know the resource."""
+    """One value; None if it is not named, or if the server does not know the resource."""
     try:
         value = resources[name]
     except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
@@ -45,39 +45,40 @@ def read_value(resources: Any, name: str) -> str | None:
 
 
 def read_lengths(resources: Any) -> dict[str, int]:
-    """How long the text of each resource of a ``Resource_List`` is, chunks apart, which have bounds of their own."""
+    """The text length of each resource of a ``Resource_List``, without those for chunks, which have limits of their
+    own."""
     stored = _read_stored(resources)
     names = resources.keys() if stored is None else [name for name, value in stored.items() if value is not None]
     return {name: len(str(resources[name])) for name in names if name not in _CHUNKS and not name.startswith("_")}
 
 
 def _read_stored(resources: Any) -> Mapping[str, Any] | None:
-    """The values that PBS's object has, by resource; None where this version of PBS keeps them in another way."""
-    # The object has nothing, and lists nothing, before one of it was read.
+    """The values that PBS's object stores, by resource; None if this version of PBS stores them in another way."""
+    # The object stores and lists nothing before one of its resources was read.
     read_value(resources, "ncpus")
     stored = getattr(resources, _STORED, None)
     return stored if isinstance(stored, dict) else None
 
 
 def refuse_name(name: Any) -> str:
-    """Why a job may not be called so; empty where it may, or where no name is given. PBS's own commands let no line
-    break through, but its server takes one, and writes the name into its log as it is: lines that nobody caused."""
+    """Why a job may not have this name; empty if it may, or if no name is given. PBS's own commands reject line breaks,
+    but its server accepts them and writes the name into its log as it is, which could forge log lines."""
     text = "" if name is None else str(name)
     return "its name has a line break" if "\n" in text or "\r" in text else ""
 
 
 def read_select(resources: Any) -> str:
-    """The chunks asked for, as ``select`` or in the old form as ``nodes``; empty where none are named."""
+    """The requested chunks, as ``select`` or in the old form as ``nodes``; empty if none are named."""
     return read_value(resources, "select") or read_value(resources, "nodes") or ""
 
 
 def without_empty(asked: dict[str, str]) -> dict[str, str]:
-    """What has a value."""
+    """The resources that have a value."""
     return {name: text for name, text in asked.items() if text}
 
 
 def change_asked(pbs: Any, resources: Any, changes: Changes) -> None:
-    """Set what a job of an event asks for. PBS takes no plain text for ``select`` and ``place``."""
+    """Change the resource list of an event's job. PBS takes no plain text for ``select`` and ``place``."""
     kinds = {"select": pbs.select, "place": pbs.place}
     for name, value in changes.items():
         if isinstance(value, int):

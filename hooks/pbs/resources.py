@@ -1,9 +1,9 @@
-"""The resources that pbsteer defines in a server: what queues and vnodes say of themselves, what a job may wish for.
+"""The custom resources that pbsteer defines in a server: on queues and vnodes, and as wishes of jobs.
 
-Each is a custom resource of the server. Queues' and vnodes' are invisible, so that no user asks for them; what hooks
-write down of a job is read-only to users; what a job may wish for has no flag, so that PBS counts nothing and its own
-scheduler places nothing by them. Numbers and sizes of a job are strings here: where any queuejob hook is enabled, PBS
-silently drops a custom number that is none. One that the server does not define is simply not set anywhere.
+Those of queues and vnodes alone are invisible, so that no user requests them. Those that hooks write on a job are
+read-only to users. Wishes of jobs have no flag by which PBS would count them or its scheduler place by them. Numbers
+and sizes that users request are strings here: if any queuejob hook is enabled, PBS silently drops an invalid custom
+number. A resource that the server does not define is simply not set anywhere.
 """
 
 from __future__ import annotations
@@ -25,40 +25,41 @@ class Resource(NamedTuple):
 
 
 MODE = "pbsteer_mode"
-"""Of a queue: what is carried out there (``resources_available``)."""
+"""Of a queue: its mode, which says what passes carry out there (``resources_available``)."""
 PRIORITY = "user_priority"
 """Of a queue: the priorities of users and groups (``max_run_res_soft``; docs/policies.md, P2)."""
 DEFERRABLE = "pbsteer_deferrable"
 """Of a queue or a job: preempted first among equals (docs/policies.md, P2)."""
 APPLICATION = "pbsteer_app"
-"""Of a job: what runs, by which striping learns (docs/policies.md, P5). An account says who pays, so it is not used."""
+"""Of a job: its application, by which striping learns (docs/policies.md, P5). An account names who pays, so it is not
+used."""
 RANK = "pbsteer_rank"
 """Of a job: the mode by which its vnodes are ranked (docs/policies.md, P4)."""
 MIN_MEMORY, MIN_COMPUTE, MIN_NETWORK = "pbsteer_min_mem", "pbsteer_min_compute", "pbsteer_min_network"
 MAX_TEMPERATURE = "pbsteer_max_temp"
 """Of a job: what each of its vnodes must have left, and how hot it may be (docs/policies.md, P4)."""
 DETAIL = "pbsteer_list"
-"""Of a job: whether its vnodes are listed alone, or with sockets or cores as well (docs/policies.md, P4)."""
+"""Of a job: whether only its vnodes are listed, or sockets or cores as well (docs/policies.md, P4)."""
 LAYOUT, WIDTH, STRIPE_NODES = "pbsteer_layout", "pbsteer_width", "pbsteer_stripe_nodes"
 """Of a job: pack or stripe, over how many nodes, and how many of them one stripe spans (docs/policies.md, P5)."""
 OWN_SELECT = "pbsteer_asked"
-"""Of a job: the select that it asked for, where it was cut for a stripe; set by hooks and managers only."""
+"""Of a job: its own select, if that was cut for a stripe; set by hooks and managers only."""
 PLACE = "pbsteer_priority"
-"""Of a job: its priority among everybody's jobs; set by managers and operators only (docs/policies.md, "Together, in
-one pass")."""
+"""Of a job: its priority among all users' jobs; set by managers and operators only (docs/policies.md, "Together, in one
+pass")."""
 READING = "pbsteer_reading"
-"""Of a vnode: what its host reported last (hooks/telemetry/reading.py; docs/policies.md, P4)."""
+"""Of a vnode: its host's last reading (hooks/telemetry/reading.py; docs/policies.md, P4)."""
 
 SAVE = "pbsteer_save"
 """Of a queue or a job: how the job saves its work when it is preempted (docs/saving.md). The job's host needs it, so it
-has PBS's flag ``m``: without it, MoMs are not told."""
+has PBS's flag ``m``: without that, MoMs do not get it."""
 SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
-"""Where a queue says it."""
+"""The attribute of a queue that has it."""
 
 PAUSED = "pbsteer_paused"
-"""Of the server: why pbsteer is paused; where it says nothing, it is not (hooks/pbs/pause.py)."""
+"""Of the server: why pbsteer is paused; it is not if this is unset (hooks/pbs/pause.py)."""
 PAUSED_ATTRIBUTE = f"resources_available.{PAUSED}"
-"""Where the server says it."""
+"""The attribute of the server that has it."""
 
 RESOURCES: Mapping[str, Resource] = {
     MODE: Resource("string", "i"),
@@ -83,7 +84,7 @@ RESOURCES: Mapping[str, Resource] = {
 """All of them, by name."""
 
 WISHES = tuple(name for name, resource in RESOURCES.items() if not {"i", "r"}.intersection(resource.flag))
-"""Those that a job may ask for."""
+"""Those that a job may request."""
 
 
 MODE_ATTRIBUTE = f"resources_available.{MODE}"

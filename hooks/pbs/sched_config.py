@@ -1,4 +1,4 @@
-"""A scheduler's own files, as far as they matter here: what its ``sched_config`` says, and its dedicated time."""
+"""A scheduler's own files, as far as pbsteer uses them: the options of its ``sched_config``, and its dedicated time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 
 SchedFiles = Mapping[str, Mapping[str, str]]
 """Scheduler to file name to text."""
@@ -16,10 +16,10 @@ _LINE = re.compile(r"^[ \t]*([a-z_]+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _PRIME_WORD = re.compile(r"[ \t]+(all|prime|non_prime)$", re.IGNORECASE)
 
 
-def read_sched_files(picture: Picture) -> SchedFiles:
+def read_sched_files(server_status: ServerStatus) -> SchedFiles:
     """The schedulers' configuration files, as far as this host has them."""
     files: dict[str, dict[str, str]] = {}
-    for name, texts in picture.scheds.items():
+    for name, texts in server_status.scheds.items():
         found = files.setdefault(name, {})
         for file_name in _FILES:
             path = Path(texts.get("sched_priv", "")) / file_name
@@ -29,8 +29,8 @@ def read_sched_files(picture: Picture) -> SchedFiles:
 
 
 def read_sched_config(text: str) -> dict[str, list[str]]:
-    """What each option of a ``sched_config`` is set to, in order and without quotes; whether for prime time, non-prime
-    time or all of it is left out."""
+    """The values of each option of a ``sched_config``, in order and without quotes; without the words for prime time,
+    non-prime time or all of it."""
     found: dict[str, list[str]] = {}
     for line in _LINE.finditer(text):
         found.setdefault(line.group(1), []).append(_PRIME_WORD.sub("", line.group(2)).strip("\"' \t"))

@@ -1,4 +1,4 @@
-"""The scheduler objects of a server: which one serves a queue, and whether it is switched on and there."""
+"""The scheduler objects of a server: which one serves a queue, whether it is switched on, and whether it is up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hooks.pbs.resources import DEFAULT_PARTITION
 
 if TYPE_CHECKING:
-    from hooks.pbs.status import Attributes, Picture
+    from hooks.pbs.status import Attributes, ServerStatus
 
 
 _CYCLING = "scheduling"
@@ -16,28 +16,29 @@ _CYCLING = "scheduling"
 _DOWN = "down"
 
 
-def find_scheduler(picture: Picture, queue: str) -> str | None:
-    """The scheduler that serves a queue's partition. A server that names no schedulers has the default one alone."""
-    return _find_of_partition(picture, picture.queues[queue].get("partition", "") or DEFAULT_PARTITION)
+def find_scheduler(server_status: ServerStatus, queue: str) -> str | None:
+    """The scheduler that serves a queue's partition, or None. A server without scheduler objects has only the default
+    one."""
+    return _find_of_partition(server_status, server_status.queues[queue].get("partition", "") or DEFAULT_PARTITION)
 
 
-def _find_of_partition(picture: Picture, partition: str) -> str | None:
-    for name, texts in picture.scheds.items():
+def _find_of_partition(server_status: ServerStatus, partition: str) -> str | None:
+    for name, texts in server_status.scheds.items():
         if partition in (texts.get("partition", "") or DEFAULT_PARTITION).split(","):
             return name
-    return "default" if not picture.scheds and partition == DEFAULT_PARTITION else None
+    return "default" if not server_status.scheds and partition == DEFAULT_PARTITION else None
 
 
-def is_scheduling(picture: Picture, name: str) -> bool:
+def is_scheduling(server_status: ServerStatus, name: str) -> bool:
     """Whether a scheduler is switched on."""
-    texts: Attributes = picture.scheds.get(name, picture.server)
-    return texts.get("scheduling", picture.server.get("scheduling", "True")) == "True"
+    texts: Attributes = server_status.scheds.get(name, server_status.server)
+    return texts.get("scheduling", server_status.server.get("scheduling", "True")) == "True"
 
 
-def is_down(picture: Picture, name: str) -> bool:
-    """Whether a scheduler does not run. One that says nothing of its state does."""
-    return _state(picture, name) == _DOWN
+def is_down(server_status: ServerStatus, name: str) -> bool:
+    """Whether a scheduler is down. One without a state counts as up."""
+    return _state(server_status, name) == _DOWN
 
 
-def _state(picture: Picture, name: str) -> str:
-    return picture.scheds.get(name, {}).get("state", "")
+def _state(server_status: ServerStatus, name: str) -> str:
+    return server_status.scheds.get(name, {}).get("state", "")

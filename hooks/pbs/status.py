@@ -1,8 +1,8 @@
-"""One answer of a PBS server, raw: what its objects are called and what their attributes say, as text.
+"""The raw status of a PBS server: its objects by name, and their attributes as text.
 
-A picture is what the reader sends, what a simulated server gives, and what :mod:`hooks.translate.snapshot` makes a
-snapshot from. An attribute of a resource is named ``Resource_List.select``, ``resources_available.ncpus``. The
-attributes to ask a server for stand beside it: naming them is what makes reading thousands of jobs cheap.
+The reader and a simulated server produce it, and :mod:`hooks.translate.snapshot` makes a snapshot from it. Attributes
+of resources are named like ``Resource_List.select``, ``resources_available.ncpus``. The attributes to read are listed
+here: naming them is what makes reading thousands of jobs cheap.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Attributes = Mapping[str, str]
 Objects = Mapping[str, Attributes]
 
 NAME = "name"
-"""Under this the server's own attributes have its name."""
+"""The key of the server's name among its own attributes."""
 
 SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
@@ -51,7 +51,7 @@ RESERVATION_ATTRIBUTES: tuple[str, ...] = (
 )  # fmt: skip
 
 LONGEST_TEXT = 1000
-"""Texts that users choose freely are cut to so many characters in a picture; the server has the whole ones."""
+"""Users' free texts are cut to this many characters in a server status; the server has them whole."""
 _FREE_TEXTS = frozenset({"Job_Name", "Account_Name", "project", "comment"})
 _ASKED = "Resource_List."
 _STRUCTURE = frozenset(_ASKED + name for name in ("select", "nodes", "place", "schedselect", "pbsteer_asked"))
@@ -60,19 +60,18 @@ _PARTS = ("queues", "vnodes", "jobs", "resources", "scheds", "reservations")
 
 
 def shorten_text(name: str, text: str) -> str:
-    """A text that is too long, cut, if it is a free text; the end of what was cut is marked. What a job asks for by
-    chunks is left whole."""
+    """The text; a free text that is too long is cut and ends in an ellipsis. A job's chunk requests stay whole."""
     if len(text) <= LONGEST_TEXT or not (name in _FREE_TEXTS or (name.startswith(_ASKED) and name not in _STRUCTURE)):
         return text
     return text[: LONGEST_TEXT - 1] + "…"
 
 
 @dataclass(frozen=True)
-class Picture:
+class ServerStatus:
     """The server at ``time_s`` (seconds since 1970): its own attributes, and its objects by name.
 
-    ``jobs`` has every job that has not ended, with job arrays as one entry and their subjobs that run each as its own.
-    ``resources`` says ``type`` and ``flag`` of each resource, as ``qmgr -c "list resource"`` does.
+    ``jobs`` has every job that has not ended: an array as one entry, and each of its running subjobs as its own.
+    ``resources`` has ``type`` and ``flag`` of each resource, as ``qmgr -c "list resource"`` does.
     """
 
     time_s: float
@@ -93,13 +92,13 @@ class Picture:
         }
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Picture:
+    def from_data(cls, data: Mapping[str, Any]) -> ServerStatus:
         """Read back what :meth:`to_data` gave. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(float(data["time_s"]), dict(data["server"]), **{part: dict(data[part]) for part in _PARTS})
 
 
 def read_whole(text: str, default: int) -> int:
-    """A whole number with a sign, or the default where the text is none."""
+    """A whole number with a sign, or the default if the text is none."""
     try:
         return int(text)
     except ValueError:

@@ -8,7 +8,7 @@ from hooks.pbs.resources import OWN_SELECT
 
 
 def without_stripe(asked: Mapping[str, str]) -> dict[str, str]:
-    """What the job asks for with its own select and place instead of those of its stripe."""
+    """The resource list with the job's own select and place instead of those of its stripe."""
     own = dict(asked)
     select = own.pop(OWN_SELECT, "")
     if select:
@@ -18,12 +18,12 @@ def without_stripe(asked: Mapping[str, str]) -> dict[str, str]:
 
 
 def own_place(place: str) -> str:
-    """The place of a striped job before it was striped: only ``free`` leaves that open."""
+    """The place of a striped job before it was striped: only a job with ``free`` is striped."""
     return ":".join(["free", *(word for word in place.split(":") if word not in ("", "free", "scatter"))])
 
 
 def undo_stripe(asked: Mapping[str, str]) -> dict[str, str | None]:
-    """What to set so that the job asks for what it did by itself; empty where it does."""
+    """The changes that restore the job's own request; empty if it is not striped."""
     if not asked.get(OWN_SELECT):
         return {}
     own = without_stripe(asked)

@@ -1,1 +1,1 @@
-"""The process that reads the server for the console, and its wire format at both ends."""
+"""The process that reads the server for the console, and both ends of its wire format."""

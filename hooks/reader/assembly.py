@@ -1,9 +1,8 @@
-"""A picture put together from the reader's answers (:mod:`hooks.reader.differences`): a whole one, then differences.
+"""Builds server statuses from the reader's answers (:mod:`hooks.reader.differences`): a whole one, then differences.
 
-What did not change is the same object from picture to picture, so whoever compares two of them is quick. Texts that
-many jobs share are held once, and so are the names of the attributes of objects that have the same ones, which are most
-of what a hundred thousand dictionaries hold. An answer that breaks off, or makes no sense, leaves nothing behind: the
-next one has to be whole.
+Unchanged objects are the same objects in each status, so two statuses compare quickly. Texts that many jobs share are
+held once, and so are the attribute names of objects with the same attributes: these are most of the memory of a hundred
+thousand dictionaries. An answer that breaks off or is invalid has no effect, and the next one has to be whole.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Any, NamedTuple
 
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 
 _KINDS = ("jobs", "vnodes")
 _OWN = frozenset({"ctime", "qtime", "stime", "exec_vnode", "jobs", "estimated.start_time"})
-"""Attributes that hardly two objects share: these texts are not looked up."""
+"""Attributes whose texts are rarely shared between objects, and so are not interned."""
 
 
 class _Keys(NamedTuple):
-    """The attributes of rows to come, which of them have texts that are shared, and an object without texts to copy."""
+    """The attributes of rows to come, whether each one's texts are shared, and an object without texts to copy."""
 
     names: list[str]
     shared: list[bool]
@@ -28,7 +27,7 @@ class _Keys(NamedTuple):
 
 
 class Assembly:
-    """The objects that were told so far."""
+    """The objects received so far."""
 
     def __init__(self) -> None:
         self._told: dict[str, dict[str, Attributes]]
@@ -47,10 +46,10 @@ class Assembly:
         if whole or self.is_empty:
             self._keys: list[_Keys] = []
 
-    def take(self, part: Mapping[str, Any]) -> Picture | None:
-        """One line of an answer; the last one gives the picture.
+    def take(self, part: Mapping[str, Any]) -> ServerStatus | None:
+        """Process one line of an answer; the last line returns the server status.
 
-        Raises KeyError, IndexError, TypeError or ValueError for anything that is no such line.
+        Raises KeyError, IndexError, TypeError or ValueError for an invalid line.
         """
         if "anew" in part:
             self._begin(whole=True)
@@ -74,30 +73,29 @@ class Assembly:
             texts = blank.copy()
             texts.update(zip(names, [intern(text) if share else _text(text) for text, share in zip(values, shared)]))
             if "qtime" in texts and texts["qtime"] == texts.get("ctime"):
-                # So it is with nearly every job: one text instead of two.
+                # Equal for nearly every job: one text instead of two.
                 texts["qtime"] = texts["ctime"]
             before = told.get(name)
             objects[_text(name)] = before if before is not None and before == texts else texts
 
-    def _complete(self, rest: Mapping[str, Any]) -> Picture:
+    def _complete(self, rest: Mapping[str, Any]) -> ServerStatus:
         if self.is_empty and not self._whole:
             raise ValueError("differences to a picture that was never told")
         told = {}
         for kind in _KINDS:
-            # A new mapping each time, since the picture before may still be looked at.
+            # A new mapping each time, since the previous status may still be in use.
             told[kind] = objects = self._next[kind] if self._whole else {**self._told[kind], **self._next[kind]}
             for each in self._gone.get(kind, ()):
                 objects.pop(each, None)
-        picture = Picture.from_data({**rest, **told})
+        server_status = ServerStatus.from_data({**rest, **told})
         self._told, self.is_empty = told, False
         self._begin(whole=False)
-        return picture
+        return server_status
 
 
 def _blank(names: Sequence[str]) -> dict[str, str]:
-    """A dictionary with these keys whose copies do not hold keys of their own: Python lets the attributes of a class's
-    instances share them, up to some thirty, and copies of such a dictionary as well. Beyond that it is like any other.
-    """
+    """A dictionary with these keys whose copies share them: Python shares keys among the attribute dictionaries of a
+    class's instances, up to some thirty, and among copies of these. With more keys it is an ordinary dictionary."""
     holder = type("Holder", (), {})()
     blank: dict[str, str] = vars(holder)
     for name in names:

@@ -1,18 +1,18 @@
-"""What a server has changed since it was last asked: answers that a watcher patches its picture with.
+"""What a server has changed since the last request: answers with which a console updates its server status.
 
-The first answer is whole. After that the server is asked for the jobs that changed since the newest change that was
-seen (``mtime``, by its own clock), and its own counts of jobs by state tell whether some vanished; only then are the
-states of all jobs listed. Vnodes have no time of change: they are read, and those that differ are told. A whole answer
-comes again from time to time, and whenever the differences do not add up; till then the comment of a job that is held
-once more, or deleted and not yet gone, is the old one, since PBS does not note that as a change [ran].
+The first answer is whole. Later ones request the jobs that changed since the newest change seen (``mtime``, by the
+server's clock). The server's counts of jobs by state show whether some vanished; only then are the states of all jobs
+listed. Vnodes have no time of change: all are read, and those that differ are sent. The answer is whole again from time
+to time, and whenever the differences do not add up. Until then the comment of a job that is held once more, or deleted
+and not yet gone, stays the old one: PBS does not count that as a change (observed).
 
-An answer is a series of plain values for JSON, each small, so that neither side is held up for long by one of them:
+An answer is a series of values for JSON, each small, so that none of them blocks either side for long:
 
-``{"anew": true}``                          the first one of a whole answer: nothing told before counts
-``{"keys": ["job_state", ...]}``          attributes of rows to come; the first such list has number 0
+``{"anew": true}``                          first line of a whole answer: discard everything sent before
+``{"keys": ["job_state", ...]}``            attributes of rows to come; the first such list has number 0
 ``{"jobs": [[0, "12.server", "R", ...]]}``  rows: number of the keys, name, values; also under ``vnodes``
-``{"gone": {"jobs": [...], "vnodes": [...]}}``  what is not there any more
-``{"rest": {...}}``                         all else of the picture; the last one
+``{"gone": {"jobs": [...], "vnodes": [...]}}``  what no longer exists
+``{"rest": {...}}``                         the rest of the server status; the last line
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 from hooks.pbs.client import HOLDING_STATES, Connection, Texts
 from hooks.pbs.job_ids import is_subjob, may_have_runs, parent_of
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 
 Part = dict[str, Any]
 
@@ -33,7 +33,7 @@ WHOLE_AGAIN_S = 600.0
 _ROWS = 100
 _MOST_SINGLE = 200
 _SETTLED = "42"
-"""The substate of a job that runs. One that starts or ends goes on to the next without a time of change [ran]."""
+"""The substate of a running job. A job that starts or ends changes its substate without a new mtime (observed)."""
 _CHANGED = "mtime"
 _ENDED_STATES = frozenset("FMX")
 _COUNTS = ("state_count", "job_history_enable")
@@ -41,7 +41,7 @@ _COUNT = re.compile(r"(\w)\w*:(\d+)")
 
 
 class Differences:
-    """What one watcher has been told. After an answer that was not told to its end, :meth:`forget`."""
+    """The differences for one console. After an answer that was not delivered to its end, call :meth:`forget`."""
 
     def __init__(self) -> None:
         self.forget()
@@ -56,7 +56,7 @@ class Differences:
         self._whole_s: float | None = None
 
     def tell(self, connection: Connection, time_s: float, *, whole: bool = False) -> Iterator[Part]:
-        """The next answer; ``time_s`` is what the caller's clock says. Raises :class:`hooks.pbs.client.IflError`."""
+        """The next answer; ``time_s`` is the caller's clock. Raises :class:`hooks.pbs.client.IflError`."""
         begun_anew = whole or self._whole_s is None or not 0 <= time_s - self._whole_s < WHOLE_AGAIN_S
         if begun_anew:
             self.forget()
@@ -84,7 +84,8 @@ class Differences:
         yield {"rest": _rest_of(rest)}
 
     def _changed(self, connection: Connection, *, ended: bool) -> dict[str, Texts]:
-        """What the server says has changed, arrays that have begun and jobs on their way in any case."""
+        """The jobs that the server reports as changed, and in any case begun arrays and jobs that are starting or
+        ending."""
         changed = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=False)
         new = ((job_id, texts.get("job_state", "")) for job_id, texts in changed.items() if "[]" in job_id)
         old = (told for told in self._states.items() if "[]" in told[0] and told[0] not in changed)
@@ -93,14 +94,14 @@ class Differences:
             subjobs = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=True)
             changed.update({job_id: texts for job_id, texts in subjobs.items() if is_subjob(job_id)})
         for job_id in sorted(self._moving - changed.keys())[:_MOST_SINGLE]:
-            texts = connection.read_picture_of(job_id, (_CHANGED,))
+            texts = connection.read_server_status_of(job_id, (_CHANGED,))
             if texts:
                 changed[job_id] = texts
         return changed
 
     def _check(self, connection: Connection, counts: str, changed: dict[str, Texts]) -> set[str]:
-        """What is gone: what has ended, and where the server's counts say that something else is, what it no longer
-        lists. What has another state than was told, though it did not say that it changed, is added to the changed."""
+        """The jobs that are gone: those that have ended and, if the server's counts by state differ, those that it no
+        longer lists. Jobs whose state differs although they were not reported as changed are added to ``changed``."""
         ended = {job_id for job_id, texts in changed.items() if _is_over(job_id, texts.get("job_state", ""))}
         for job_id in ended:
             del changed[job_id]
@@ -114,7 +115,7 @@ class Differences:
         if len(odd) > _MOST_SINGLE:
             self._whole_s = None
         for job_id in odd[:_MOST_SINGLE]:
-            texts = connection.read_picture_of(job_id, (_CHANGED,))
+            texts = connection.read_server_status_of(job_id, (_CHANGED,))
             if texts:
                 changed[job_id] = texts
         running = [job_id for job_id in states if is_subjob(job_id) and job_id not in ended]
@@ -124,7 +125,7 @@ class Differences:
         return ended
 
     def _noted(self, jobs: Iterable[tuple[str, Texts]]) -> Iterator[tuple[str, Texts]]:
-        """The same jobs, once it is noted what was told of them."""
+        """The same jobs, recorded as sent."""
         for job_id, texts in jobs:
             changed = texts.pop(_CHANGED, "")
             if changed.isdigit():
@@ -135,7 +136,7 @@ class Differences:
             yield job_id, texts
 
     def _drop(self, missing: Iterable[str]) -> list[str]:
-        """Those of the missing that were told of, and the subjobs of the arrays among them."""
+        """Those of the missing jobs that were sent before, and the subjobs of the arrays among them."""
         gone = {job_id for job_id in missing if job_id in self._states}
         arrays = {job_id for job_id in gone if "[]" in job_id}
         if arrays:
@@ -146,7 +147,7 @@ class Differences:
         return sorted(gone)
 
     def _different(self, connection: Connection, names: set[str]) -> Iterator[tuple[str, Texts]]:
-        """The vnodes that read differently from what was told; ``names`` gets all there are."""
+        """The vnodes that differ from what was sent; the names of all vnodes are added to ``names``."""
         for name, texts in connection.walk_vnodes():
             names.add(name)
             if self._vnodes.get(name) != texts:
@@ -170,16 +171,16 @@ class Differences:
 
 
 def _is_over(job_id: str, state: str) -> bool:
-    """Whether a job has ended, or a subjob holds nothing any more."""
+    """Whether a job has ended, or a subjob holds no vnodes any more."""
     return state in _ENDED_STATES or (is_subjob(job_id) and state not in HOLDING_STATES)
 
 
 def _counted(counts: str) -> Counter[str]:
-    """``Queued:3 Running:1`` as a count by letter, states that no job is in left out."""
+    """``Queued:3 Running:1`` as a count by letter, without states that no job is in."""
     return Counter({letter: int(number) for letter, number in _COUNT.findall(counts) if int(number)})
 
 
-def _rest_of(picture: Picture) -> Part:
-    data = picture.to_data()
+def _rest_of(server_status: ServerStatus) -> Part:
+    data = server_status.to_data()
     del data["jobs"], data["vnodes"]
     return data

@@ -1,10 +1,10 @@
-"""The console's eyes: a program under PBS's own Python that answers each line of JSON with lines of JSON.
+"""The reader for the console: a program under PBS's own Python that answers each line of JSON with lines of JSON.
 
-``{"want": "picture"}`` is answered with the lines of :mod:`hooks.reader.differences`, the last of them with ``read_s``,
-the seconds that it took; with ``"whole": true`` nothing told before counts. ``{"want": "ended", "since_s": 0}`` is
-answered with ``{"ended": {...}}`` (the jobs of the history that ended since), anything that goes wrong with ``{"error":
-"..."}``; the end of the input ends it. It runs apart from the console because pbs_ifl fits only PBS's own Python, and
-holds up everything in its process while the server answers.
+``{"want": "picture"}`` is answered with the lines of :mod:`hooks.reader.differences`; the last one has ``read_s``, the
+seconds that the answer took. With ``"whole": true`` the answer is whole. ``{"want": "ended", "since_s": 0}`` is
+answered with ``{"ended": {...}}``: the jobs of the history that ended since. An error is answered with
+``{"error": "..."}``. The end of the input ends the program. It is a process apart from the console, since pbs_ifl works
+only with PBS's own Python and blocks its whole process while the server answers.
 
 Usage: PYTHON -I reader.py PBS_EXEC
 """
@@ -25,7 +25,8 @@ _WANTS = ("picture", "ended")
 
 
 def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
-    """Answer requests until there are no more. Each has a connection of its own, so a restarted server is no matter."""
+    """Answer requests until there are no more. Each has a connection of its own, so it survives a restart of the
+    server."""
     from hooks.reader.differences import Differences  # noqa: PLC0415 - only importable once the path is set
 
     differences = Differences()

@@ -1,1 +1,1 @@
-"""What a pass leaves to read: the journal, counts, the history of runs and the summary."""
+"""What a pass records: the journal, counts, the history of runs and the summary."""

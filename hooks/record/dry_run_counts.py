@@ -1,5 +1,5 @@
-"""What passes would have done where they only watch, counted by episode: a job that would be started, or preempted, in
-twenty passes in a row is counted once."""
+"""Counts what passes would have done where they only observe, by episode: a job that would be started, or preempted, in
+twenty passes in a row counts once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from policy.plan.plan import Plan
 
 
 class Episodes(NamedTuple):
-    """Since ``since_s``, which is when any queue's mode changed last: how many episodes of starts and of preemptions
-    there were. ``starting`` and ``preempting`` are the jobs of those that the last pass saw going on."""
+    """The episodes of starts and of preemptions since ``since_s``, the time when any queue's mode last changed.
+    ``starting`` and ``preempting``: the jobs of those that were under way in the last pass."""
 
     since_s: float
     modes: Mapping[str, str]
@@ -24,8 +24,8 @@ class Episodes(NamedTuple):
     def seen(
         self, plan: Plan, modes: Mapping[str, str], started: Collection[str], emptied: Collection[str]
     ) -> Episodes:
-        """With what one more pass would have done; ``started`` and ``emptied`` are the queues in which it did start
-        jobs, and preempt them."""
+        """The counts with one more pass. ``started`` and ``emptied``: the queues in which it did start jobs, and
+        preempt them."""
         then = self if self.modes == dict(modes) else Episodes(plan.time_s, dict(modes))
         starting = frozenset(start.id for start in plan.starts if start.job.queue not in started)
         preempting = frozenset(preempt.id for preempt in plan.preempts if preempt.run.job.queue not in emptied)
@@ -37,17 +37,17 @@ class Episodes(NamedTuple):
         )
 
     def told(self) -> dict[str, Any]:
-        """For the journal and the console."""
+        """The counts for the journal and the console."""
         return {"since_s": self.since_s, "starts": self.starts, "preempts": self.preempts}
 
     def write(self, state: State) -> None:
-        """Put them on disk. Raises OSError where the disk does not take it."""
+        """Write the counts to disk. Raises OSError if the disk does not take them."""
         jobs = {"starting": sorted(self.starting), "preempting": sorted(self.preempting)}
         state.publish(EPISODES, {**self._asdict(), "modes": dict(self.modes), **jobs}, shared=False)
 
     @classmethod
     def read(cls, state: State, now_s: float) -> Episodes:
-        """What the last pass wrote; none yet, counted from now on, where that cannot be read."""
+        """What the last pass wrote; zero from now on if that cannot be read."""
         data = state.read_published(EPISODES)
         try:
             return cls(

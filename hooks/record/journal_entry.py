@@ -1,11 +1,11 @@
-"""A pass in plain data, for the journal and the console: what was decided, what came of it, what stood in the way."""
+"""A pass as plain data, for the journal and the console: what was decided, its outcome, and the obstacles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks.act.apply_plan import Effects, Powers
+from hooks.act.apply_plan import Outcome, Permissions
 from hooks.control.decision_deadline import Slow
 from hooks.record.dry_run_counts import Episodes
 from hooks.translate.snapshot import Translation
@@ -20,7 +20,7 @@ _OF_A_WAIT = ("code", "numbers", "sentence")
 
 
 class Timing(NamedTuple):
-    """Seconds that the parts of a pass took."""
+    """Seconds that each part of a pass took."""
 
     read_s: float
     decide_s: float
@@ -31,8 +31,8 @@ def describe_pass(
     plan: Plan,
     translation: Translation,
     settings: Settings,
-    powers: Powers,
-    effects: Effects,
+    permissions: Permissions,
+    outcome: Outcome,
     episodes: Episodes,
     timing: Timing,
     notes: Sequence[str],
@@ -40,18 +40,21 @@ def describe_pass(
     slowest: Sequence[Slow] = (),
     paused: str = "",
 ) -> dict[str, Any]:
-    """One line of the journal. ``acted`` says for which queues the starts were carried out, ``preempted_in`` for which
-    the preemptions; for the others it only says what would have been done, which ``would`` counts by episode.
-    ``notes`` are sentences for the administrator, ``passing`` those of them that are over with a later pass;
-    ``slowest`` are the jobs that took most of the time to decide, ``paused`` is the sentence on a pause."""
+    """One line of the journal.
+
+    ``acted``: the queues in which the starts were carried out; ``preempted_in``: those for the preemptions. For other
+    queues the plan is only what would have been done, which ``would`` counts by episode. ``notes``: sentences for the
+    administrator; ``passing``: those of them that a later pass ends; ``slowest``: the jobs that took most of the time
+    to decide; ``paused``: the sentence on a pause.
+    """
     snapshot = translation.snapshot
     return {
         "time_s": plan.time_s,
         "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
         "slowest": [{**slow._asdict(), "seconds": round(slow.seconds, 4)} for slow in slowest],
         "modes": dict(translation.modes),
-        "acted": sorted(powers.start),
-        "preempted_in": sorted(powers.preempt),
+        "acted": sorted(permissions.start),
+        "preempted_in": sorted(permissions.preempt),
         "would": episodes.told(),
         "waiting": len(snapshot.jobs),
         "running": len(snapshot.runs),
@@ -62,7 +65,7 @@ def describe_pass(
                 "queue": start.job.queue,
                 "user": start.job.user,
                 "cores": start.job.cores,
-                "exec_vnode": start.placement.exec_vnode(),
+                "exec_vnode": start.allocation.exec_vnode(),
                 "backfilled": start.backfilled,
                 **(_tell(start.why, start.job, plan.time_s) if start.why is not None else {}),
             }
@@ -93,16 +96,16 @@ def describe_pass(
             }
             for moved in plan.moved
         ],
-        "waits": _count_waits(plan, Longest(snapshot.world(), plan, settings)),
-        "started": list(effects.started),
-        "asked": list(effects.asked),
-        "requeued": list(effects.requeued),
-        "released": list(effects.released),
-        "withdrawn": dict(effects.withdrawn),
-        "comments": effects.comments,
-        "failures": list(effects.failures[:_MOST_SENTENCES]),
-        "put_off": effects.put_off,
-        "unstarted": list(effects.unstarted[:_MOST_SENTENCES]),
+        "waits": _count_waits(plan, Longest(snapshot.cluster(), plan, settings)),
+        "started": list(outcome.started),
+        "asked": list(outcome.asked),
+        "requeued": list(outcome.requeued),
+        "released": list(outcome.released),
+        "withdrawn": dict(outcome.withdrawn),
+        "comments": outcome.comments,
+        "failures": list(outcome.failures[:_MOST_SENTENCES]),
+        "put_off": outcome.put_off,
+        "unstarted": list(outcome.unstarted[:_MOST_SENTENCES]),
         "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
         "passing": list(passing),
         "paused": paused,
@@ -117,7 +120,7 @@ def _tell(reason: Reason, job: Job, now_s: float) -> Mapping[str, object]:
 
 
 def _count_waits(plan: Plan, longest: Longest) -> list[Mapping[str, object]]:
-    """How many jobs wait for each kind of reason, with one of them as the example."""
+    """The number of jobs that wait for each kind of reason, with one of them as the example."""
     counts: dict[str, int] = {}
     examples: dict[str, tuple[Job, Reason]] = {}
     for wait in plan.waits:

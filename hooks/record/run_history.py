@@ -1,9 +1,9 @@
-"""Runs that have ended between two passes: what the pass before saw running, and the server no longer has.
+"""Finds runs that have ended between two passes: those that the last pass saw running and the server no longer has.
 
-A predictor and striping learn from them. The server tells nobody of an end, so what ran is written down with each pass
-where the settings learn at all; a run that is gone ended about now. Left out is whatever cannot be told so: a job that
-waits again, one that was preempted (what its earlier runs had done is not known), and everything after a long pause
-between two passes. CPU time stays unknown. A job that somebody deleted counts as one that ended.
+The predictor and striping learn from them. The server reports no ends, so if the settings learn at all, each pass
+records what runs, and a run that is gone counts as ended now. Left out is what cannot be known so: a job that waits
+again, one that was preempted (what its earlier runs had done is not known), and all runs after a long pause between two
+passes. CPU time stays unknown. A job that was deleted counts as one that ended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from hooks.pbs.job_ids import index_of, parent_of, read_indices
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy.model.cluster import UNLIMITED_S, Finished
 from policy.settings.site_settings import Settings
 from policy.state.snapshot import Snapshot
@@ -20,21 +20,21 @@ from policy.striping.nodes import StripeNodes, touched
 from policy.striping.striping import cut
 
 _LONGEST_PAUSE = 3
-"""In intervals: after a longer one it is not known when a run ended."""
+"""In intervals: after a longer pause the time of a run's end is not known."""
 
 
 def learns(settings: Settings) -> bool:
-    """Whether anything is learned from runs that have ended."""
+    """Whether the settings learn anything from runs that have ended."""
     return settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
 
 
 def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """The runs of this pass as plain data for the next one; ``before`` is what the pass before wrote."""
+    """The present runs as plain data for the next pass; ``before`` is what the last pass wrote."""
     known = before.get("runs", {})
     runs: dict[str, list[Any]] = {}
-    world = snapshot.world()
+    cluster = snapshot.cluster()
     nodes: StripeNodes | None = None
-    for run_id, run in world.runs.items():
+    for run_id, run in cluster.runs.items():
         job = run.job
         noted = known.get(run_id)
         if noted is not None and noted[3] == run.start_s:
@@ -42,9 +42,9 @@ def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings)
             continue
         width = fewest = 1
         if job.application and settings.stripe.layout == "learn":
-            nodes = nodes or StripeNodes(world, {}, settings.stripe, snapshot.time_s)
-            width = nodes.count(touched(run.placement, world.capacity.directory))
-            fewest = nodes.fewest(cut(job.request) or job.request, world.vnodes_of(job.queue)) or width
+            nodes = nodes or StripeNodes(cluster, {}, settings.stripe, snapshot.time_s)
+            width = nodes.count(touched(run.allocation, cluster.capacity.directory))
+            fewest = nodes.fewest(cut(job.request) or job.request, cluster.vnodes_of(job.queue)) or width
         estimate_s = None if job.estimate_s == UNLIMITED_S else job.estimate_s
         wished = job.layout is not None
         runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, wished]
@@ -52,19 +52,19 @@ def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings)
 
 
 def find_finished(
-    before: Mapping[str, Any], picture: Picture, preempted: Collection[str], interval_s: float
+    before: Mapping[str, Any], server_status: ServerStatus, preempted: Collection[str], interval_s: float
 ) -> tuple[Finished, ...]:
-    """The runs that have ended since ``before`` was written. Never raises: what cannot be read taught nothing."""
+    """The runs that have ended since ``before`` was written. Never raises: from unreadable data nothing is learned."""
     try:
-        pause_s = picture.time_s - float(before["time_s"])
+        pause_s = server_status.time_s - float(before["time_s"])
         if not 0 < pause_s <= _LONGEST_PAUSE * interval_s:
             return ()
         gone = [
             (run_id, noted)
             for run_id, noted in before["runs"].items()
-            if run_id not in picture.jobs and run_id not in preempted and not _waits_again(run_id, picture)
+            if run_id not in server_status.jobs and run_id not in preempted and not _waits_again(run_id, server_status)
         ]
-        return tuple(_finished(run_id, noted, picture.time_s) for run_id, noted in gone)
+        return tuple(_finished(run_id, noted, server_status.time_s) for run_id, noted in gone)
     except (KeyError, TypeError, ValueError, AttributeError):
         return ()
 
@@ -81,15 +81,15 @@ def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
         UNLIMITED_S if estimate_s is None else float(estimate_s),
         int(width),
         int(fewest),
-        # What an earlier version noted does not say whether the job wished for a layout: nothing is learned from it.
+        # Records of earlier versions do not say whether the job wished for a layout: nothing is learned from them.
         wished=others != [False],
     )
 
 
-def _waits_again(run_id: str, picture: Picture) -> bool:
+def _waits_again(run_id: str, server_status: ServerStatus) -> bool:
     """Whether a subjob, which the server lists only while it runs, is among those of its array that wait."""
     index = index_of(run_id)
     if index is None:
         return False
-    array = picture.jobs.get(parent_of(run_id), {})
+    array = server_status.jobs.get(parent_of(run_id), {})
     return index in read_indices(array.get("array_indices_remaining", ""), [])

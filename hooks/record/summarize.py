@@ -1,4 +1,4 @@
-"""The summary of a pass for the hooks of submissions, alterations and starts (:mod:`hooks.store.summary`)."""
+"""Makes the summary of a pass for the hooks of submissions, alterations and starts (:mod:`hooks.store.summary`)."""
 
 from __future__ import annotations
 
@@ -17,48 +17,56 @@ from policy.striping.node_sizes import sort_sizes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hooks.pbs.status import Picture
+    from hooks.pbs.status import ServerStatus
     from policy.plan.plan import Plan, Start
-    from policy.state.cluster_index import World
+    from policy.state.cluster_index import ClusterIndex
     from policy.state.snapshot import Snapshot
 
 
 def summarize(
-    snapshot: Snapshot, modes: Mapping[str, str], picture: Picture, plan: Plan, queues: Iterable[str]
+    snapshot: Snapshot, modes: Mapping[str, str], server_status: ServerStatus, plan: Plan, queues: Iterable[str]
 ) -> dict[str, Any]:
-    """The summary as plain data for the file; ``queues`` are those for which the plan is about to be carried out."""
-    world = snapshot.world()
+    """The summary as plain data for the file; ``queues`` are those in which the plan's starts are about to be carried
+    out."""
+    cluster = snapshot.cluster()
     vnodes: dict[int, dict[str, Any]] = {}
     described: dict[str, dict[str, Any]] = {}
-    consumables = read_consumables(picture.resources)
-    files = read_sched_files(picture) if "advise" in modes.values() else {}
+    consumables = read_consumables(server_status.resources)
+    files = read_sched_files(server_status) if "advise" in modes.values() else {}
     plenty = dict.fromkeys(find_unlisted(consumables, files), PLENTY)
     for queue, mode in modes.items():
-        mask = world.vnodes_of(queue)
+        mask = cluster.vnodes_of(queue)
         if mask not in vnodes:
-            vnodes[mask] = _describe_vnodes(world, mask)
-        described[queue] = {"mode": mode, **vnodes[mask], **_read_defaults(picture, queue)}
+            vnodes[mask] = _describe_vnodes(cluster, mask)
+        described[queue] = {"mode": mode, **vnodes[mask], **_read_defaults(server_status, queue)}
         if mode == "advise":
-            # Its scheduler starts jobs whatever they ask for of what it does not look at.
+            # Its scheduler ignores what jobs request of resources that are not in its ``resources`` list.
             described[queue].update({part: {**described[queue][part], **plenty} for part in ("together", "largest")})
     driven = frozenset(queues)
-    vnodes_of = Counter(vnode.host or vnode.name for vnode in world.vnodes.values())
+    vnodes_of = Counter(vnode.host or vnode.name for vnode in cluster.vnodes.values())
     return {
         "queues": described,
-        "default_queue": picture.server.get("default_queue", ""),
+        "default_queue": server_status.server.get("default_queue", ""),
         "consumables": sorted(consumables),
-        "names": sorted({name.lower() for vnode in world.vnodes.values() for name in (vnode.name, vnode.host) if name}),
+        "names": sorted(
+            {name.lower() for vnode in cluster.vnodes.values() for name in (vnode.name, vnode.host) if name}
+        ),
         "past": Ledger(history=plan.ledger.history, learned=plan.ledger.learned).to_data(),
         "starting": {start.id: _is_stripe(start) for start in plan.starts if start.job.queue in driven},
         "several": sorted(host for host, count in vnodes_of.items() if count > 1),
-        "kept": _sum_kept(picture, modes),
-        "quotas": _read_quotas(picture, modes, consumables),
+        "kept": _sum_kept(server_status, modes),
+        "quotas": _read_quotas(server_status, modes, consumables),
     }
 
 
-def _read_quotas(picture: Picture, modes: Mapping[str, str], consumables: frozenset[str]) -> dict[str, dict[str, str]]:
-    """The soft quotas of queues that are not only observed, and under "" those of the server, by resource, as texts."""
-    owners = {"": picture.server, **{name: picture.queues[name] for name, mode in modes.items() if mode != "observe"}}
+def _read_quotas(
+    server_status: ServerStatus, modes: Mapping[str, str], consumables: frozenset[str]
+) -> dict[str, dict[str, str]]:
+    """The soft quotas, as texts by resource, of queues that are not only observed, and under "" those of the server."""
+    owners = {
+        "": server_status.server,
+        **{name: server_status.queues[name] for name, mode in modes.items() if mode != "observe"},
+    }
     found = {}
     for name, texts in owners.items():
         named = ((resource, texts.get(f"{SOFT_LIMIT}.{resource}", "")) for resource in sorted(consumables))
@@ -66,10 +74,10 @@ def _read_quotas(picture: Picture, modes: Mapping[str, str], consumables: frozen
     return found
 
 
-def _sum_kept(picture: Picture, modes: Mapping[str, str]) -> dict[str, dict[str, int] | None]:
+def _sum_kept(server_status: ServerStatus, modes: Mapping[str, str]) -> dict[str, dict[str, int] | None]:
     """What is kept of each vnode for jobs of driven queues that are to be resumed; None for all of it."""
     kept: dict[str, dict[str, int] | None] = {}
-    for each in find_kept(picture):
+    for each in find_kept(server_status):
         for vnode, amounts in each.vnodes.items() if modes.get(each.queue) == "drive" else ():
             here = kept.setdefault(vnode, {})
             if amounts is None or here is None:
@@ -84,12 +92,12 @@ def _is_stripe(start: Start) -> bool:
     return start.why is not None and start.why.code == "striped"
 
 
-def _describe_vnodes(world: World, mask: int) -> dict[str, Any]:
+def _describe_vnodes(cluster: ClusterIndex, mask: int) -> dict[str, Any]:
     together: dict[str, int] = {}
     hosts: dict[str, dict[str, int]] = {}
     usable: dict[str, list[tuple[tuple[str, int], ...]]] = {}
-    for name in world.capacity.directory.named(mask):
-        vnode = world.vnodes[name]
+    for name in cluster.capacity.directory.named(mask):
+        vnode = cluster.vnodes[name]
         host = hosts.setdefault(vnode.host or name, {})
         for resource, amount in vnode.available.items():
             together[resource] = together.get(resource, 0) + amount
@@ -110,10 +118,10 @@ def _describe_vnodes(world: World, mask: int) -> dict[str, Any]:
     }
 
 
-def _read_defaults(picture: Picture, queue: str) -> dict[str, Any]:
-    """What goes for a job of the queue that does not say: the queue's own word before the server's."""
-    texts = {**picture.server, **picture.queues.get(queue, {})}
+def _read_defaults(server_status: ServerStatus, queue: str) -> dict[str, Any]:
+    """The defaults for jobs of the queue: the queue's own before the server's."""
+    texts = {**server_status.server, **server_status.queues.get(queue, {})}
     prefix = "default_chunk."
     chunk = {name[len(prefix) :]: text for name, text in texts.items() if name.startswith(prefix)}
-    save = picture.queues.get(queue, {}).get(SAVE_ATTRIBUTE, "")
+    save = server_status.queues.get(queue, {}).get(SAVE_ATTRIBUTE, "")
     return {"place": texts.get("resources_default.place", ""), "chunk": chunk, "save": save}

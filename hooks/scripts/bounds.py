@@ -1,5 +1,6 @@
-"""The bounds that PBS set for a task: its limits and its control groups, noted as it is saved and set again before it
-runs on. What is noted is what the kernel holds a process to, which its user can make tighter but not wider.
+"""The limits, control groups and umask that PBS set for a task: recorded when it is saved, set again before it runs on.
+
+What is recorded is what the kernel enforces on the process; its user can make that tighter but not wider.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _LIMITS = {
     "Max realtime priority": resource.RLIMIT_RTPRIO,
     "Max realtime timeout": resource.RLIMIT_RTTIME,
 }
-"""The limits by their names in /proc/PID/limits: prlimit() of another user's process needs more than root's rights in
-some containers. File locks are left out, which Linux bounds no more."""
+"""The limits by their names in /proc/PID/limits. In some containers prlimit() of another user's process needs more than
+root's rights. File locks are left out, as Linux does not limit them any more."""
 
 _OF_MEMORY = frozenset({"Max address space", "Max data size"})
 _NAME_WIDTH = 26
@@ -40,7 +41,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class _Mount(NamedTuple):
-    """Where a hierarchy of control groups can be reached: the group ``root`` is at ``point``."""
+    """Where a hierarchy of control groups is mounted: the group ``root`` is at ``point``."""
 
     root: str
     point: str
@@ -59,8 +60,9 @@ def read_bounds(pid: int) -> dict[str, Any]:
 
 
 def set_limits(told: dict[str, Any]) -> None:
-    """Set the noted umask, and the noted limits but for memory: this process is larger than the job may have been. With
-    root's rights, since a MoM's own limits may be lower. A task that was saved by a script that noted none has none."""
+    """Set the recorded umask and limits, but not the limits of memory: this process is larger than the job may have
+    been. Needs root's rights, since the MoM's own limits may be lower. A task saved by a script that recorded no limits
+    gets none."""
     lift_memory_bound()
     os.umask(told.get("umask", 0o077))
     for name, limit in told.get("limits", {}).items():
@@ -71,7 +73,7 @@ def set_limits(told: dict[str, Any]) -> None:
 
 
 def set_memory_limits(told: dict[str, Any]) -> None:
-    """Set the noted limits of memory, just before the task's own program begins. Needs no rights."""
+    """Set the recorded limits of memory, just before the task's own program begins. Needs no rights."""
     for name, limit in told.get("limits", {}).items():
         if name in _OF_MEMORY:
             soft, hard = limit
@@ -79,7 +81,7 @@ def set_memory_limits(told: dict[str, Any]) -> None:
 
 
 def _set_limit(number: int, wanted: tuple[int, int]) -> None:
-    """Set a limit, as high as this process may: never higher than it was."""
+    """Set a limit, capped at this process's own hard limit where it may not go higher."""
     try:
         resource.setrlimit(number, wanted)
     except ValueError:
@@ -100,8 +102,8 @@ def _read_limit(word: str) -> int:
 
 
 def join_groups(told: dict[str, Any]) -> None:
-    """Put this process into the noted control groups. Raises OSError or ValueError where one is no longer there: a job
-    must not run on outside the bounds that it had."""
+    """Put this process into the recorded control groups. Raises OSError or ValueError if one is gone: a job must not
+    run on outside the bounds that it had."""
     own = _read_groups("self")
     mounts: list[_Mount] | None = None
     for controllers, group in told.get("groups", {}).items():
@@ -115,7 +117,7 @@ def join_groups(told: dict[str, Any]) -> None:
 
 
 def _read_groups(pid: str) -> dict[str, str]:
-    """A process's control group by the controllers of its hierarchy; none names the hierarchy of version 2."""
+    """A process's control group by the controllers of its hierarchy; an empty string means version 2."""
     lines = _read(Path("/proc") / pid / "cgroup").splitlines()
     return {controllers: group for _, controllers, group in (line.split(":", 2) for line in lines)}
 

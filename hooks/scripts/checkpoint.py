@@ -1,12 +1,13 @@
-"""What a MoM runs for ``checkpoint_abort`` and ``restart``, for programs that save themselves and for any with CRIU.
+"""The script behind a MoM's ``checkpoint_abort`` and ``restart`` actions: saves and restarts tasks by signal or CRIU.
 
-``save JOB SID TASK PATH`` asks the task's processes to save, by a signal, and waits for them to end; exit status 0
-tells the MoM that the work is saved, another that they run on. ``restart JOB SID TASK PATH`` starts the same command
-again, as the job's user, in the same environment and with the same bounds, which then finds what it saved. ``dump`` and
-``restore`` have CRIU save the processes as they are, and go on from there; a last argument says where CRIU is. The
-processes get their old numbers, since the MoM knows the task by that. The script runs as root: what a user's process
-could have had a hand in is used only after root's rights are gone. It needs nothing but the standard library, and no
-other file of pbsteer: what is installed is this file and those that it imports, in one
+``save JOB SID TASK PATH`` signals the task's processes to save and waits for them to end. Exit status 0 tells the MoM
+that the work is saved, any other that they run on. ``restart JOB SID TASK PATH`` starts the same command again as the
+job's user, in the same environment and with the same bounds; the program then finds what it saved. ``dump`` and
+``restore`` have CRIU save the processes as they are and continue from there; the last argument is CRIU's path. The
+processes get their old numbers, since the MoM identifies the task by them.
+
+The script runs as root: it uses what a user's process could have influenced only after dropping root's rights. It needs
+only the standard library. It is installed as one file, made of this one and its imports
 (:mod:`hooks.deploy.mom_scripts`).
 """
 
@@ -27,11 +28,11 @@ from hooks.scripts.tasks import restart, save
 
 _USAGE = "usage: pbs_python -I checkpoint.py save|restart|dump|restore JOB SID TASK PATH [CRIU]\n"
 _YOUNG_S = 11.0
-"""A MoM takes no job for ended that has run for less."""
+"""Seconds: a MoM does not treat a job that has run for less as ended."""
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the MoM's line says, as far as root may; the exit status."""
+    """Carry out the MoM's command line as far as root may, and return the exit status."""
     close_inherited()
     refusal = refuse_to_run(__file__)
     if refusal:
@@ -48,9 +49,9 @@ def main(arguments: list[str]) -> int:
 
 
 def act(arguments: list[str]) -> int:
-    """Save a task, or have it run again; the exit status."""
+    """Save a task or have it run again, and return the exit status."""
     what, job_id, sid, _task, path = arguments[:5]
-    # Of a task that has ended the MoM says its session's number with a minus.
+    # The MoM writes the session of a task that has ended with a minus.
     session, image, criu = abs(int(sid)), Path(path), arguments[5] if len(arguments) == 6 else "criu"
     mom_priv = find_mom_priv(image)
     if what == "save":
@@ -64,7 +65,7 @@ def act(arguments: list[str]) -> int:
     except (OSError, ValueError, KeyError, MemoryError) as error:
         failed = complain(f"{job_id}: {error}")
     if not failed:
-        # The task runs: whatever goes wrong from here on must not have the MoM take it for one that does not.
+        # The task runs: no error from here on may make the MoM believe that it does not.
         with contextlib.suppress(OSError):
             note_of(job_id, session, mom_priv).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
@@ -75,7 +76,7 @@ def act(arguments: list[str]) -> int:
 
 
 def tell_the_end(sid: int, mom_priv: Path) -> None:
-    """Leave a process that has the MoM look when the task has ended, which is no child of the MoM's any more."""
+    """Leave a process behind that notifies the MoM when the task has ended: the task is no longer the MoM's child."""
     began = time.monotonic()
     task, mom = os.pidfd_open(sid), os.pidfd_open(int((mom_priv / "mom.lock").read_text(encoding="ascii")))
     if os.fork():

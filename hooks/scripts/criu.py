@@ -1,7 +1,7 @@
-"""A task that knows nothing of saving: CRIU dumps its processes as they are, and restores them.
+"""Saves a task that cannot save itself: CRIU dumps its processes as they are, and restores them.
 
-CRIU opens what the images name, which the job's user may exchange meanwhile. So it runs as that user, with one
-capability more, CAP_CHECKPOINT_RESTORE, and in the job's own control groups; where that cannot be, it does not run.
+CRIU opens files that the images name, and the job's user may exchange these meanwhile. So CRIU runs as that user, with
+one more capability, CAP_CHECKPOINT_RESTORE, and in the job's own control groups; otherwise it does not run.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any, Callable
 from hooks.scripts.bounds import join_groups, read_bounds
 from hooks.scripts.guards import complain, lift_memory_bound
 from hooks.scripts.notes import begin_note, hidden_beside, note_of, note_saved, write_whole
-from hooks.scripts.place import find_distrusted
+from hooks.scripts.place import find_handed_back
 from hooks.scripts.processes import POLL_S, TRIES, is_alive, list_session, open_session, read_stat, read_users, send
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _IMAGES, _BOUNDS = "images", "bounds"
 _CAPABILITY = "cap_40"
-"""CAP_CHECKPOINT_RESTORE (Linux 5.9), by its number, which setpriv knows whatever its age."""
+"""CAP_CHECKPOINT_RESTORE (Linux 5.9) by its number, which setpriv of any version knows."""
 _MOST_LOG = 65536
 
 
 def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
-    """Have CRIU write the session to a folder, then end it. 0 once that is done, 1 if the processes run on."""
+    """Have CRIU write the session to a folder, then end it. Returns 0 when that is done, 1 if the processes run on."""
     uid, gid = int(os.environ["UID"]), int(os.environ["GID"])
     program, why = find_program(criu)
     if why:
@@ -37,7 +37,7 @@ def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
     outside = find_outside(sid, uid)
     if outside:
         return complain(f"session {sid}: process {outside[0]} is not the user's or not below it: the job is not saved")
-    # Root's folder around the user's: nobody but CRIU comes to the images.
+    # Root's folder around the user's: only CRIU can reach the images.
     work = hidden_beside(path)
     work.mkdir(0o700)
     fresh = begin_note(job_id, sid, mom_priv)
@@ -48,8 +48,7 @@ def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
         (work / _IMAGES).mkdir(0o700)
         os.chown(work / _IMAGES, uid, gid)
         over = watch_over(lambda: let_go_on(sid, note))
-        # Stopped, not ended: should the MoM have no patience and end this script, the job must not look as if it were
-        # done.
+        # Stopped, not ended: if the MoM loses patience and ends this script, the job must not look as if it were done.
         if run_criu(program, "dump", work, bounds, over, "--tree", str(sid), "--leave-stopped"):
             return 1
         note_saved(job_id, sid, mom_priv)
@@ -61,14 +60,14 @@ def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
             shutil.rmtree(work)
     for process in open_session(sid):
         send(process, signal.SIGKILL)
-    # What has been killed is still there while the kernel takes back its memory.
+    # Killed processes still exist while the kernel reclaims their memory.
     say_done(over)
     return 0
 
 
 def restore(sid: int, path: Path, criu: str) -> int:
-    """Have CRIU bring the session back from its folder. 0 once it runs, 1 where that cannot be; then none of it runs,
-    since the job is queued again."""
+    """Have CRIU restore the session from its folder. Returns 0 when it runs, else 1; then none of it runs, since the
+    job is requeued."""
     uid = int(os.environ["UID"])
     program, why = find_program(criu)
     if why:
@@ -90,18 +89,18 @@ def restore(sid: int, path: Path, criu: str) -> int:
 
 
 def find_program(criu: str) -> tuple[str, str]:
-    """CRIU's path, or why there is none to run."""
+    """CRIU's path and an empty string; or the reason why it must not run."""
     program, setpriv = shutil.which(criu, path=_PATH), shutil.which("setpriv", path=_PATH)
     if program is None:
         return "", f"there is no {criu}"
     if setpriv is None:
         return "", f"there is no setpriv in {_PATH}, by which {criu} runs as the job's user"
-    return program, find_distrusted(Path(program))
+    return program, find_handed_back(Path(program))
 
 
 def run_criu(program: str, what: str, path: Path, bounds: dict[str, Any], over: int, *options: str) -> int:
-    """Run CRIU as the job's user on a folder of images. 0 if it did what it should, else 1, with its last words in the
-    system's log. It keeps the descriptor ``over`` to its end."""
+    """Run CRIU as the job's user on a folder of images. Returns 0 on success; else 1, with CRIU's last errors in the
+    system's log. CRIU keeps the descriptor ``over`` open to its end."""
 
     def prepare() -> None:
         join_groups(bounds)
@@ -110,7 +109,7 @@ def run_criu(program: str, what: str, path: Path, bounds: dict[str, Any], over: 
     images = os.open(path / _IMAGES, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         done = subprocess.run(
-            # The job's control groups are the MoM's to make.
+            # The MoM makes the job's control groups, not CRIU.
             [*as_user(), program, what, "--unprivileged", "--images-dir", f"/proc/self/fd/{images}",
              "--log-file", f"{what}.log", "--manage-cgroups=ignore", *options],
             check=False, stdin=subprocess.DEVNULL, env={"PATH": _PATH}, cwd="/", pass_fds=(over, images),
@@ -125,7 +124,7 @@ def run_criu(program: str, what: str, path: Path, bounds: dict[str, Any], over: 
 
 
 def as_user() -> list[str]:
-    """What goes before a command that is to run as the job's user, with no capability but the one."""
+    """The prefix of a command that runs it as the job's user, with CAP_CHECKPOINT_RESTORE as its only capability."""
     uid, gid = os.environ["UID"], os.environ["GID"]
     only = f"-all,+{_CAPABILITY}"
     setpriv = shutil.which("setpriv", path=_PATH) or "setpriv"
@@ -133,7 +132,8 @@ def as_user() -> list[str]:
 
 
 def _read_log(images: int, name: str) -> list[str]:
-    """The end of a log that CRIU wrote as the user: a plain file, and text as far as it is printable."""
+    """The end of a log that CRIU wrote as the user, read as plain file without following links; unprintable characters
+    become question marks."""
     try:
         log = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=images)
     except OSError:
@@ -145,7 +145,7 @@ def _read_log(images: int, name: str) -> list[str]:
 
 
 def let_go_on(sid: int, note: Path) -> None:
-    """Have a session go on that CRIU has stopped: nobody else would, and the job would stand still to its walltime."""
+    """Continue a session that CRIU has stopped: otherwise the job would stand still until its walltime."""
     left = open_session(sid)
     if left:
         note.unlink(missing_ok=True)
@@ -154,8 +154,8 @@ def let_go_on(sid: int, note: Path) -> None:
 
 
 def watch_over(otherwise: Callable[[], None]) -> int:
-    """Leave a process that does what is to be done should this script and CRIU be gone without a word, as where a MoM
-    ended the script, and only the script. Whoever it waits for keeps the descriptor that is returned."""
+    """Fork a process that calls ``otherwise`` if this script and CRIU end without :func:`say_done`, as when a MoM ends
+    the script, and only the script. The watched processes keep the returned descriptor open."""
     readable, writable = os.pipe()
     if not os.fork():
         try:
@@ -170,7 +170,7 @@ def watch_over(otherwise: Callable[[], None]) -> int:
 
 
 def say_done(over: int) -> None:
-    """Have the process that watches over this script do nothing any more."""
+    """Tell the watching process to do nothing."""
     try:
         os.write(over, b"!")
     except OSError:
@@ -178,15 +178,16 @@ def say_done(over: int) -> None:
 
 
 def end_session(sid: int, uid: int) -> None:
-    """End what there is of the user's session."""
+    """End what is left of the user's session."""
     for process in open_session(sid):
         if read_users(process.pid) == {uid}:
             send(process, signal.SIGKILL)
 
 
 def find_outside(sid: int, uid: int) -> list[int]:
-    """The processes of a session that CRIU would leave out, since they are not below its first one, and those that run
-    with anybody else's rights, which nobody but they themselves should bring back."""
+    """The processes of a session that must not be dumped: those that CRIU would leave out because they are not below
+    the session's first process, and those that run with the rights of another user, which must not be restored as this
+    one."""
     found = []
     for pid in list_session(sid):
         line = [pid]

@@ -1,7 +1,7 @@
-"""What the checkpoint script does before anything else: it runs as root, beside processes of the job's user.
+"""What the checkpoint script does first to protect itself: it runs as root, beside processes of the job's user.
 
-Python reads files of the user's home directory before it runs a script, unless it is isolated (``-I``), and a MoM's
-open files are inherited. So the script refuses to run otherwise, closes what it inherits and bounds its own memory.
+Unless isolated (``-I``), Python reads files of the user's home directory before it runs a script, and a MoM's open
+files are inherited. So the script refuses to run unless isolated, closes what it inherits and limits its own memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import syslog
 from pathlib import Path
 
-from hooks.scripts.place import find_distrusted
+from hooks.scripts.place import find_handed_back
 
 _MOST_MEMORY = 1 << 30
 _FIRST_INHERITED = 3
@@ -23,7 +23,7 @@ _NOT_ISOLATED = (
 
 
 def complain(what: str) -> int:
-    """Log what went wrong, since a MoM logs only the exit status, which is returned."""
+    """Log an error and return exit status 1; a MoM logs only the status."""
     sys.stderr.write(f"pbsteer-checkpoint: {what}\n")
     syslog.openlog("pbsteer-checkpoint", syslog.LOG_PID, syslog.LOG_DAEMON)
     syslog.syslog(syslog.LOG_ERR, what)
@@ -31,8 +31,8 @@ def complain(what: str) -> int:
 
 
 def close_inherited() -> None:
-    """Close all descriptors but 0, 1 and 2. A MoM closes these three, so they are opened where they are missing: the
-    next file would be taken for them."""
+    """Close all descriptors but 0, 1 and 2. A MoM closes these three, so missing ones are opened on /dev/null:
+    otherwise the next file opened would become one of them."""
     for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if number >= _FIRST_INHERITED:
             os.closerange(number, number + 1)
@@ -45,20 +45,21 @@ def close_inherited() -> None:
 
 
 def refuse_to_run(script: str) -> str:
-    """Why the script must not go on as it was started; empty where it may."""
+    """Why the script must not run; empty if it may."""
     if not sys.flags.isolated:
         return _NOT_ISOLATED
-    return find_distrusted(Path(script))
+    return find_handed_back(Path(script))
 
 
 def bound_memory() -> None:
-    """The script is the MoM's child, outside the job's limits: what a job makes it read must not use up the host."""
+    """Limit this process's memory. The script is the MoM's child, outside the job's limits: what a job makes it read
+    must not use up the host."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = _MOST_MEMORY if hard == resource.RLIM_INFINITY else min(_MOST_MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def lift_memory_bound() -> None:
-    """Take the bound off for the process that becomes the job's, which has limits of its own."""
+    """Remove the limit for the process that becomes the job's, which has limits of its own."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))

@@ -1,4 +1,4 @@
-"""Whether a program that root runs is where only root can change it: the file, its folder and every folder above."""
+"""Checks that a program which root runs can be changed by root only: the file, its folder and every folder above."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import stat
 from pathlib import Path
 
 
-def find_distrusted(path: Path) -> str:
-    """Why somebody else could exchange this file or folder; empty where nobody could.
+def find_handed_back(path: Path) -> str:
+    """Why another user could exchange this file or folder; empty if none could.
 
-    The path and all its parents, also those of symbolic links in it, must belong to root or to the user who asks, and
-    be writable by nobody else. A parent with the sticky bit, such as /tmp, may be: what lies in it stays its owner's.
-    A path that does not exist yet is judged by the folders that do.
+    The path and all its parents, also those of symbolic links in it, must belong to root or to the calling user and be
+    writable by no other. A parent with the sticky bit, such as /tmp, may be writable: files in it stay their owner's. A
+    path that does not exist yet is judged by the folders that do.
     """
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - unlike resolve() it leaves links as they are
     left, seen = [whole], set()
@@ -28,13 +28,13 @@ def find_distrusted(path: Path) -> str:
                 break
             if stat.S_ISLNK(status.st_mode):
                 left += [part.parent / part.readlink(), part.resolve()]
-            why = _why_distrusted(status, is_parent=part != whole)
+            why = _why_handed_back(status, is_parent=part != whole)
             if why:
                 return f"{part} {why}, so {whole} could be exchanged, which root runs"
     return ""
 
 
-def _why_distrusted(status: os.stat_result, *, is_parent: bool) -> str:
+def _why_handed_back(status: os.stat_result, *, is_parent: bool) -> str:
     if status.st_uid not in (0, os.geteuid()):
         return f"belongs to user {status.st_uid}; allowed is root"
     if stat.S_ISLNK(status.st_mode) or (is_parent and status.st_mode & stat.S_ISVTX):

@@ -1,6 +1,6 @@
-"""The processes of a job's session, as /proc tells of them; signalled through descriptors, since numbers are reused.
+"""The processes of a job's session, from /proc; signalled through descriptors, since process numbers are reused.
 
-All that is read here is what a user's process may have shaped: every read has a bound.
+A user's process may have shaped everything that is read here, so every read has a bound.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 POLL_S = 0.2
 TRIES = 50
-"""Between two looks at processes that are to end, and how many of them there are."""
+"""Seconds between two checks of processes that are to end, and the number of checks."""
 
 _MOST_BYTES = 2 << 20
-"""Of a process's environment, or of its command: a kernel starts programs with no more, unless it is told to."""
+"""Limit for a process's environment or command: by default a kernel starts no program with more."""
 
 
 class Process(NamedTuple):
-    """A process, with a descriptor that stands for it and for no later one of the same number."""
+    """A process, with a descriptor that never refers to a later process of the same number."""
 
     pid: int
     descriptor: int
@@ -53,31 +53,31 @@ def list_session(sid: int) -> list[int]:
 
 
 def send(process: Process, number: int) -> None:
-    """Send a signal to a process that may have gone."""
+    """Send a signal to a process; nothing happens if it is gone."""
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(process.descriptor, number)
 
 
 def has_ended(process: Process) -> bool:
-    """Whether a process has ended, whether or not its parent has noticed."""
+    """Whether a process has ended, even if its parent has not reaped it."""
     poll = select.poll()
     poll.register(process.descriptor, select.POLLIN)
     return bool(poll.poll(0))
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process is there and has not ended."""
+    """Whether the process exists and has not ended."""
     return read_stat(pid)[0] not in ("", "Z", "X")
 
 
 def is_login_shell(pid: int) -> bool:
-    """Whether it is the shell in which PBS runs a job's script, which would die of the signal."""
+    """Whether this is the login shell in which PBS runs a job's script; the signal would kill it."""
     with Path(f"/proc/{pid}/cmdline").open("rb", buffering=0) as file:
         return file.read(1) == b"-"
 
 
 def read_stat(pid: int) -> list[str]:
-    """A process's state, session and parent; all empty for one that is gone. (A command's name may hold anything.)"""
+    """A process's state, session and parent; all empty if it is gone. (Its command's name may contain anything.)"""
     try:
         words = Path(f"/proc/{pid}/stat").read_text(encoding="latin-1").rpartition(")")[2].split()
     except OSError:
@@ -86,7 +86,7 @@ def read_stat(pid: int) -> list[str]:
 
 
 def read_status(pid: int, name: str) -> list[str]:
-    """The words of one line of a process's status, such as its four user numbers, ``Uid``; none of one that is gone."""
+    """The words of one line of a process's status, for example the four user ids of ``Uid``; empty if it is gone."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="latin-1").splitlines()
     except OSError:
@@ -95,13 +95,13 @@ def read_status(pid: int, name: str) -> list[str]:
 
 
 def read_users(pid: int) -> set[int]:
-    """Whose rights a process has, in any of its four user numbers."""
+    """The user ids whose rights a process has, in any of the four fields."""
     return {int(word) for word in read_status(pid, "Uid")}
 
 
 def read_strings(path: Path) -> list[str]:
-    """The NUL-terminated strings of a file of a process. Raises ValueError where there is more than can be right: a
-    process may declare any part of its memory to be its environment (``PR_SET_MM``)."""
+    """The NUL-terminated strings of a file of a process. Raises ValueError above 2 MiB: a process may declare any part
+    of its memory to be its environment (``PR_SET_MM``)."""
     with path.open("rb") as file:
         text = file.read(_MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:

@@ -1,7 +1,6 @@
-"""A task whose program saves itself: asked by a signal, and the same command started again, as the job's user.
+"""Saves a task by a signal that asks its program to save and end, and restarts the same command as the job's user.
 
-A task counts as saved once it has ended after it was asked, and only then is anything left that PBS could restart it
-from.
+A task counts as saved only when it has ended after the signal; before that, PBS finds nothing to restart it from.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ WAIT_S = 25.0
 
 
 def save(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
-    """Ask the session's processes to save and to end. 0 once they have, 1 if they have not in time."""
+    """Signal the session's processes to save and end. Returns 0 when they have ended, 1 if they have not in time."""
     processes = open_session(sid)
     asked = [each for each in processes if not (each.pid == sid and is_login_shell(sid))]
     if not asked:
         return complain(f"session {sid} has no process to ask: the job is not saved")
-    # What could fail comes first: nobody is asked to end who could not be started again.
+    # What can fail comes first: no process is asked to end that could not be started again.
     fresh, note = hidden_beside(path), begin_note(job_id, sid, mom_priv)
     try:
         write_whole(fresh, json.dumps(describe(sid)))
@@ -41,7 +40,7 @@ def save(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
             if time.monotonic() > deadline:
                 return complain(f"session {sid} did not end within {WAIT_S:g} s: the job is not saved, and runs on")
             time.sleep(POLL_S)
-        # The note first: what is noted and cannot be restarted is queued again.
+        # The note comes first: a job that has a note and cannot be restarted is requeued.
         note_saved(job_id, sid, mom_priv)
         fresh.replace(path)
     finally:
@@ -53,8 +52,8 @@ def save(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
 
 
 def describe(sid: int) -> dict[str, Any]:
-    """What the task is: its command, none where a login shell runs the job's script, what it started with, and its
-    bounds. Raises OSError or ValueError where that cannot be told."""
+    """The task's command (empty if a login shell runs the job's script), environment, folder, output files and bounds.
+    Raises OSError or ValueError if any of these cannot be read."""
     proc = Path(f"/proc/{sid}")
     return {
         "command": [] if is_login_shell(sid) else read_strings(proc / "cmdline"),
@@ -67,11 +66,11 @@ def describe(sid: int) -> dict[str, Any]:
 
 
 def restart(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
-    """Start the task again in a session of the old number. 0 once it runs, 1 where that cannot be."""
+    """Start the task again in a session with the old number. Returns 0 when it runs, else 1."""
     told = json.loads(path.read_text(encoding="ascii"))
     readable, writable = os.pipe2(os.O_CLOEXEC)
     for _ in range(TRIES):
-        # The kernel gives the next process the number after this one, if no other process is faster.
+        # The kernel gives the next process the number after this one, unless another process is faster.
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(sid - 1), encoding="ascii")
         pid = os.fork()
         if pid == 0:
@@ -85,7 +84,7 @@ def restart(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
                 os._exit(1)
         if pid == sid:
             os.close(writable)
-            # Closed without a word by the command when it begins.
+            # Closed without a byte when the command begins.
             return 1 if os.read(readable, 1) else 0
         os.waitpid(pid, 0)
         time.sleep(POLL_S)
@@ -93,7 +92,7 @@ def restart(job_id: str, sid: int, path: Path, mom_priv: Path) -> int:
 
 
 def become(job_id: str, told: dict[str, Any], mom_priv: Path, writable: int) -> None:
-    """Be the task, in a session of its own. Says so through the pipe where that cannot be."""
+    """Become the task, in a session of its own. Writes a byte to the pipe if that fails."""
     script = os.getppid()
     try:
         os.setsid()
@@ -117,7 +116,7 @@ def become(job_id: str, told: dict[str, Any], mom_priv: Path, writable: int) -> 
         environment = dict(entry.partition("=")[::2] for entry in told["environment"] if "=" in entry)
         argv = told["command"] or [str(mom_priv / "jobs" / f"{job_id}.SC")]
         if os.getppid() != script:
-            # The MoM had no patience with a folder that kept us waiting, and the job is queued again.
+            # A slow folder delayed this process, the MoM ended the script, and the job is requeued.
             return
         set_memory_limits(told)
         try:

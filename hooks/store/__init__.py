@@ -1,1 +1,1 @@
-"""The files in PBS_HOME/pbsteer and the configuration of the hooks: everything that a hook keeps."""
+"""Everything that a hook keeps: the files in PBS_HOME/pbsteer, and the configuration of the hooks."""

@@ -1,4 +1,4 @@
-"""The hooks' settings as PBS hands them over: one JSON file, read anew only when it has changed."""
+"""The hooks' settings as PBS hands them over: one JSON file, read again only when it has changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from policy.settings.site_settings import Settings
 
 
 def show_config(settings: Settings) -> str:
-    """The settings as the text to import into a hook: JSON, ASCII, the same each time."""
+    """The settings as the text to import into a hook: ASCII JSON, always the same for the same settings."""
     return json.dumps(settings.to_data(), indent=1, sort_keys=True) + "\n"
 
 
 def read_config(path: str | None) -> Settings:
-    """The settings in a hook's configuration file; the defaults where the hook has none.
+    """The settings in a hook's configuration file; the defaults if the hook has none.
 
     Raises `policy.settings.site_settings.SettingsError`, OSError or ValueError for a file that cannot be used.
     """
@@ -27,7 +27,7 @@ def read_config(path: str | None) -> Settings:
 
 
 def is_removed(path: str | None) -> bool:
-    """Whether the hook of this configuration file is gone from the server: PBS deletes its script with it."""
+    """Whether the hook of this configuration file has been deleted from the server: PBS deletes its script with it."""
     return bool(path) and not Path(str(path)).exists() and not Path(str(path)).with_suffix(".PY").exists()
 
 

@@ -1,4 +1,4 @@
-"""The priorities that pbsteer gave to jobs, with the jobs' own: the file from which they are put back."""
+"""The priorities that pbsteer gave to jobs, and the jobs' own: the file from which they are restored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hooks.pbs.status import read_whole
 from hooks.store.state_dir import PRIORITIES, State
 
 if TYPE_CHECKING:
-    from hooks.pbs.status import Picture
+    from hooks.pbs.status import ServerStatus
 
 
 class Changed(NamedTuple):
@@ -25,7 +25,7 @@ Priorities = Mapping[str, Changed]
 
 
 def read_priorities(state: State) -> Priorities:
-    """What earlier passes have changed; nothing where that cannot be read."""
+    """What earlier passes have changed; empty if it cannot be read."""
     try:
         return {
             str(job_id): Changed(int(own), tuple(int(each) for each in given))
@@ -36,19 +36,19 @@ def read_priorities(state: State) -> Priorities:
 
 
 def write_priorities(state: State, changed: Priorities) -> None:
-    """Put them on disk. Raises OSError where the disk does not take it."""
+    """Write them to disk. Raises OSError if that fails."""
     state.publish(PRIORITIES, {job_id: list(each) for job_id, each in changed.items()}, shared=False)
 
 
-def with_own_priorities(picture: Picture, memory: Priorities) -> Picture:
-    """The picture with the priorities that users gave, where it shows what pbsteer has set."""
+def with_own_priorities(server_status: ServerStatus, memory: Priorities) -> ServerStatus:
+    """The server status with the users' own priorities wherever it shows one that pbsteer has set."""
     own = {
-        job_id: {**picture.jobs[job_id], "Priority": str(changed.own)}
+        job_id: {**server_status.jobs[job_id], "Priority": str(changed.own)}
         for job_id, changed in memory.items()
-        if job_id in picture.jobs and _priority(picture, job_id) in changed.given
+        if job_id in server_status.jobs and _priority(server_status, job_id) in changed.given
     }
-    return replace(picture, jobs={**picture.jobs, **own}) if own else picture
+    return replace(server_status, jobs={**server_status.jobs, **own}) if own else server_status
 
 
-def _priority(picture: Picture, job_id: str) -> int:
-    return read_whole(picture.jobs[job_id].get("Priority", ""), 0)
+def _priority(server_status: ServerStatus, job_id: str) -> int:
+    return read_whole(server_status.jobs[job_id].get("Priority", ""), 0)

@@ -1,9 +1,9 @@
-"""What pbsteer keeps on disk: one folder in PBS_HOME with the ledgers, the journal, and what is published.
+"""pbsteer's files on disk: one folder in PBS_HOME with the ledgers, the journal, and the published files.
 
-Files are replaced whole (write, flush to disk, rename, flush the folder), so a kill at any point leaves the old or the
-new one. The ledger is root's; the journal and the last pass may be read by a group. Nothing here is read for deciding
-but the ledger and which runs the last pass saw; a ledger that cannot be read is put aside, never guessed at, and so is
-whatever stands in a file's place and is none.
+Files are replaced whole (write, sync, rename, sync the folder), so a kill at any point leaves the old or the new one.
+The ledger is readable by root only; a group may read the journal and the last pass. Decisions use only the ledger and
+the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed, never
+guessed at.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class SecondWriterError(StateError):
 
 
 def state_folder(pbs_home: str) -> Path:
-    """Where pbsteer keeps its files, for a server with this PBS_HOME."""
+    """The folder of pbsteer's files, for a server with this PBS_HOME."""
     return Path(pbs_home) / FOLDER
 
 
 class State:
-    """The folder at ``path``, readable for ``group`` where one is named. Made when first written to."""
+    """The folder at ``path``, readable for ``group`` if one is named. It is made when first written to."""
 
     def __init__(self, path: Path, group: str = "") -> None:
         self.path = path
@@ -62,7 +62,7 @@ class State:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder against a second writer. Raises :class:`SecondWriterError` where there is one."""
+        """Lock the folder against a second writer. Raises :class:`SecondWriterError` if there is one."""
         self._make_folder()
         lock = _open_own(self.path / _LOCK, os.O_RDWR)
         try:
@@ -74,25 +74,25 @@ class State:
             yield
         finally:
             self._lock = None
-            # For the copies of child processes too, which closing alone would not end.
+            # Unlock explicitly: child processes hold copies of the descriptor, which closing alone would leave locked.
             fcntl.flock(lock, fcntl.LOCK_UN)
             os.close(lock)
 
     def find_group_problem(self) -> str:
-        """A sentence where the group that may read does not exist on this host; else empty."""
+        """A sentence if the group that may read does not exist on this host; else empty."""
         if self._group and self._group_id() is None:
             return f"no group {self._group!r} on this host: nobody but root may read the journal"
         return ""
 
     def release_lock(self) -> None:
-        """For a child process: let go of its copy of the lock, which would outlive a parent that is killed."""
+        """For a child process: close its copy of the lock, which would outlive a parent that is killed."""
         if self._lock is not None:
             os.close(self._lock)
 
     # The ledger
 
     def load_ledger(self, name: str = LEDGER) -> tuple[Ledger, str]:
-        """The ledger, and a sentence where the file could not be used: it is then put aside, and an empty one begun."""
+        """The ledger, and a sentence if the file could not be used: then it is renamed and an empty ledger is begun."""
         path = self.path / name
         try:
             return Ledger.from_data(json.loads(path.read_text(encoding="utf-8"))), ""
@@ -103,17 +103,17 @@ class State:
             return Ledger(), f"{path} cannot be used ({error}); it is now {aside.name}, and an empty ledger is begun"
 
     def save_ledger(self, ledger: Ledger, name: str = LEDGER) -> None:
-        """Replace the ledger. Raises OSError where the disk does not take it."""
+        """Replace the ledger. Raises OSError if the disk does not take it."""
         self.replace(name, json.dumps(ledger.to_data(), sort_keys=True), shared=False)
 
     # What is published
 
     def publish(self, name: str, data: Mapping[str, Any], *, shared: bool) -> None:
-        """Replace a published file; ``shared`` ones may be read by the group."""
+        """Replace a published file; the group may read ``shared`` ones."""
         self.replace(name, json.dumps(data), shared=shared)
 
     def read_published(self, name: str) -> dict[str, Any]:
-        """A published file; empty where there is none that can be read."""
+        """A published file; empty if there is none that can be read."""
         try:
             data = json.loads((self.path / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -121,7 +121,7 @@ class State:
         return data if isinstance(data, dict) else {}
 
     def age_s(self, name: str, now_s: float) -> float | None:
-        """Seconds since a published file was written; None where there is none that can be seen."""
+        """Seconds since a published file was written; None if there is none that can be read."""
         try:
             return now_s - (self.path / name).stat().st_mtime
         except OSError:
@@ -130,7 +130,8 @@ class State:
     # The journal
 
     def write_journal(self, entry: Mapping[str, Any], day: str, keep_days: int) -> None:
-        """Append one line to the journal of ``day`` (YYYY-MM-DD), and remove the files of all but the last days."""
+        """Append one line to the journal of ``day`` (YYYY-MM-DD), and delete files older than the last ``keep_days``
+        days."""
         path = self._journal_file(day)
         fresh = not path.exists()
         line = (json.dumps(entry) + "\n").encode("ascii")
@@ -147,7 +148,7 @@ class State:
                     old.unlink()
 
     def read_journal(self, count: int) -> list[dict[str, Any]]:
-        """The last ``count`` passes, oldest first; lines that were cut off are left out."""
+        """The last ``count`` passes, oldest first; truncated lines are skipped."""
         entries: list[dict[str, Any]] = []
         for path in reversed(self.journal_files()):
             lines = path.read_bytes().splitlines()
@@ -171,7 +172,7 @@ class State:
         return sorted(found)
 
     def _journal_file(self, day: str) -> Path:
-        """The day's last file, or the next one where that is full or was cut off in the middle of a line."""
+        """The day's last file, or the next one if that is full or ends in a truncated line."""
         numbers = [number for of_day, number, _ in self._journals() if of_day == day]
         number = numbers[-1] if numbers else 1
         path = self.path / f"journal-{day}.{number}.jsonl"
@@ -182,9 +183,9 @@ class State:
     # The shared audit
 
     def append(self, name: str, lines: bytes, *, full_bytes: int) -> None:
-        """Append whole lines to a file that the group may read, and see them on the disk; made where there is none.
+        """Append whole lines to a file that the group may read, and sync it; the file is made if missing.
 
-        One that is full gets the time into its name first. Raises OSError.
+        A file over ``full_bytes`` is renamed first, with the time in its name. Raises OSError.
         """
         path = self.path / name
         if path.is_file() and path.stat().st_size > full_bytes:
@@ -217,7 +218,7 @@ class State:
             os.close(descriptor)
 
     def replace(self, name: str, text: str, *, shared: bool = False) -> None:
-        """Replace a file of the folder whole; ``shared`` ones may be read by the group. Raises OSError."""
+        """Replace a file of the folder whole; the group may read ``shared`` ones. Raises OSError."""
         fresh = self.path / f".{name}.new"
         descriptor = _open_own(fresh, os.O_WRONLY | os.O_TRUNC)
         try:
@@ -247,7 +248,7 @@ class State:
             os.fchmod(descriptor, 0o600)
 
     def _group_id(self) -> int | None:
-        """The group's number; None where no group is named or the host does not know it."""
+        """The group's number; None if no group is named or the host does not know it."""
         if not self._group:
             return None
         try:
@@ -257,7 +258,7 @@ class State:
 
 
 def _open_own(path: Path, flags: int) -> int:
-    """Open a file for writing, made where there is none; a folder or a link to nowhere in its place is put aside."""
+    """Open a file for writing, made if missing; a folder or a dangling link in its place is renamed."""
     flags |= os.O_CREAT | os.O_CLOEXEC
     try:
         return os.open(path, flags, 0o600)
@@ -267,7 +268,7 @@ def _open_own(path: Path, flags: int) -> int:
 
 
 def _put_aside(path: Path) -> Path:
-    """Give what stands there another name, and return that; an earlier file of that name gives way."""
+    """Rename what is at ``path`` and return the new path; an earlier file of that name is replaced."""
     aside, number = path.with_suffix(f".unreadable{path.suffix}"), 1
     while aside.is_dir() or (path.is_dir() and os.path.lexists(aside)):
         number += 1

@@ -1,8 +1,8 @@
-"""What the hooks of submissions, changes and starts may know without asking the server: each queue's mode and vnodes,
-what was learned of users and applications, and which starts a pass is about to make.
+"""What the hooks of submissions, alterations and starts know without a request to the server.
 
-The periodic hook writes it in each pass. The others run while everything in the server waits, so they read this one
-small file, and again only when it has changed.
+The periodic hook writes the summary in each pass: each queue's mode and vnodes, what was learned of users and
+applications, and the starts that the pass is about to make. The other hooks run while the whole server waits, so they
+read this one small file, and only when it has changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class QueueSummary(NamedTuple):
-    """A managed queue: its mode; ``together`` is what all its vnodes have of each consumable, ``largest`` what the
-    largest host among them has, whether or not they are up.
+    """A managed queue and its mode.
 
-    ``hosts`` and ``vnodes`` count them; ``nodes`` are the hosts that take jobs, by size. ``place`` is what jobs that do
-    not say get, ``chunk`` what each of their chunks gets of the resources that it does not name (PBS's
-    ``resources_default.place`` and ``default_chunk``), ``save`` how they save that do not say.
+    ``together`` is what all its vnodes have of each consumable, ``largest`` what the largest host among them has,
+    whether or not they are up. ``hosts`` and ``vnodes`` are counts; ``nodes`` are the hosts that take jobs, by size.
+    Defaults for jobs that do not say: ``place``, ``chunk`` (by resource, for each chunk; PBS's
+    ``resources_default.place`` and ``default_chunk``), and ``save``, how they save.
     """
 
     mode: str
@@ -45,12 +45,15 @@ class QueueSummary(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """All managed queues, the queue of jobs that name none, the consumables, the names of all hosts and vnodes in lower
-    case, the part of the ledger that estimates and layouts are made from, the jobs that the pass is starting, with
-    whether they are stripes and, as ``planned``, what each start was decided on (:mod:`hooks.pbs.planned_start`), read
-    at ``planned_s``, and the hosts that show several vnodes; ``kept``, by vnode, is what driven jobs that are to be
-    resumed need again, None for the whole vnode; ``quotas`` are soft quotas as texts. Empty before the first pass.
-    ``stripes`` remembers what was worked out from it."""
+    """What the last pass left for the other hooks. Empty before the first pass.
+
+    ``queues`` are the managed queues, ``default_queue`` that of jobs that name none, ``names`` all hosts and vnodes in
+    lower case, ``several`` the hosts with several vnodes. ``past`` is the part of the ledger for estimates and layouts.
+    ``starting`` are the jobs that the pass is starting, with whether they are striped; ``planned`` is what each start
+    was decided on (:mod:`hooks.pbs.planned_start`), read at ``planned_s``. ``kept``, by vnode, is what driven jobs that
+    are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as texts. ``stripes`` caches
+    results computed from the summary.
+    """
 
     queues: Mapping[str, QueueSummary]
     default_queue: str
@@ -66,7 +69,7 @@ class Summary:
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def mode(self, queue: str) -> str:
-        """The queue's mode; ``observe`` for one that pbsteer does not manage or does not know yet."""
+        """The queue's mode; ``observe`` for a queue that pbsteer does not manage or does not know yet."""
         found = self.queues.get(queue)
         return found.mode if found is not None else "observe"
 
@@ -75,8 +78,8 @@ NOTHING_KNOWN = Summary({}, "", frozenset())
 
 
 def read_summary(pbs_home: str) -> Summary:
-    """The summary that the last pass left. Raises OSError, ValueError, KeyError or TypeError for a file that is none;
-    one of an older version is such a file until the next pass."""
+    """The summary that the last pass left; an empty one if there is no file. Raises OSError, ValueError, KeyError or
+    TypeError for an invalid file; one of an older version counts as invalid until the next pass."""
     path = _path(pbs_home)
     try:
         changed = os.stat(path)  # noqa: PTH116 - a path object costs more than the rest of this, at each submission

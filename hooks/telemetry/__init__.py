@@ -1,1 +1,1 @@
-"""The sensors of an execution host, and the line in which their readings travel."""
+"""The sensors of an execution host, and the line in which their readings are sent."""

@@ -1,9 +1,9 @@
-"""What a host reports of itself, as the one line of text in which it travels from the MoM to the server.
+"""A host's reading as the one line of text that its MoM sends to the server.
 
-``t=1795229283;idle=0.97;mem=52429/64296;net=9800/10000;temp=41/100``: when (seconds since 1970); the part of its cores'
-time that is idle, from 0 to 1; memory in MiB, network bandwidth in Mbit/s, each what is left of how much; its
-temperature in degrees Celsius of the highest that it tolerates. What the host has no sensor for is left out. Whatever
-else stands there is not read: the text is a vnode's attribute, which any manager may set.
+``t=1795229283;idle=0.97;mem=52429/64296;net=9800/10000;temp=41/100``: the time (seconds since 1970); the idle fraction
+of its cores' time, from 0 to 1; memory in MiB and network bandwidth in Mbit/s, each what is left of how much; its
+temperature in degrees Celsius and the highest that it tolerates. Parts without a sensor are left out. Any other part is
+ignored: the text is a vnode's attribute, which any manager may set.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Amount(NamedTuple):
 
 
 class Heat(NamedTuple):
-    """Degrees Celsius, and the highest that is tolerated; None where nobody says."""
+    """Degrees Celsius, and the highest tolerated temperature; None if it is not known."""
 
     now: float
     most: float | None = None
 
 
 class HostReading(NamedTuple):
-    """What a host has left. None for what nobody measures there."""
+    """What a host has left; None for what is not measured there."""
 
     time_s: float
     idle: float | None = None
@@ -54,7 +54,7 @@ class HostReading(NamedTuple):
 
 
 def parse_reading(text: str) -> HostReading | None:
-    """The reading in a text; None where it has no time. A part that makes no sense is as if it were not there."""
+    """The reading in a text; None if it has no time. An invalid part counts as missing."""
     texts = dict(word.split("=", 1) for word in text.split(";") if "=" in word)
     time_s = _read_number(texts.get("t", ""))
     if time_s is None:
@@ -71,15 +71,15 @@ def parse_reading(text: str) -> HostReading | None:
 
 
 def make_heat(now: float | None, most: float | None) -> Heat | None:
-    """A temperature that can be one; a highest that cannot be one is none."""
+    """A plausible temperature, else None; an implausible highest one becomes None."""
     if now is None or not _COLDEST <= now <= _HOTTEST:
         return None
     return Heat(now, most if most is not None and 0 < most <= _HOTTEST else None)
 
 
 def is_due(reading: HostReading, sent: HostReading | None, interval_s: float, stale_s: float) -> bool:
-    """Whether a reading has to be sent: it differs from the one sent last, or that would be ``stale_s`` old before the
-    host reports next. Each one that is sent is written into the server's database, so most are not."""
+    """Whether a reading has to be sent: it differs from the one sent last, or that would be older than ``stale_s`` by
+    the next report. Each reading sent is written into the server's database, so most are not sent."""
     if sent is None or _differ(reading, sent):
         return True
     age_s = reading.time_s - sent.time_s

@@ -1,7 +1,7 @@
-"""A host's sensors: cores, memory, network links and temperature, read from /proc and /sys below any root folder.
+"""A host's sensors: cores, memory, network links and temperature, from /proc and /sys below any root folder.
 
-A sensor that is missing or says nonsense is absent, never zero, and nothing here raises for it. Rates come from two
-counts, one of them the last run's, which it left in a file: a hook on a MoM is a new process each time.
+A sensor that is missing or invalid is absent, never zero, and nothing here raises for it. Rates are computed from two
+counts, the earlier one from a file of the last run: a hook on a MoM is a new process each time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from hooks.telemetry.reading import Amount, Heat, HostReading, make_heat
 
 _LEAST_S = 1.0
-"""Counts less than this apart say nothing about a rate."""
+"""Seconds; counts less than this apart give no rate."""
 
 _BITS_OF_A_MBIT = 1_000_000
 _FASTEST_MBIT = 10_000_000
@@ -26,8 +26,8 @@ _TRIPS = frozenset({"critical", "hot"})
 
 
 class Counts(NamedTuple):
-    """What a host has counted since it started: ticks of all cores, idle ones and all, and each link's bytes received
-    and sent. ``uptime_s`` is the host's own clock, which nobody sets."""
+    """What a host has counted since it started: idle and all ticks of its cores, and each link's bytes received and
+    sent. ``uptime_s`` is the host's monotonic clock, which cannot be set."""
 
     uptime_s: float
     idle: int
@@ -36,7 +36,7 @@ class Counts(NamedTuple):
 
 
 def read_host(root: Path, before: Counts | None, now: Counts, time_s: float) -> HostReading:
-    """What is left of the host, on average since ``before``; without that no rates are known."""
+    """What is left of the host, on average since ``before``; without that there are no rates."""
     return HostReading(
         time_s,
         _find_idle(before, now),
@@ -47,13 +47,13 @@ def read_host(root: Path, before: Counts | None, now: Counts, time_s: float) -> 
 
 
 def read_counts(root: Path, uptime_s: float) -> Counts:
-    """What the host has counted; 0 ticks and no links where it does not say."""
+    """What the host has counted; 0 ticks and no links where it cannot be read."""
     idle = ticks = 0
     words = _read(root / "proc/stat").partition("\n")[0].split()
     numbers = [_whole(word) for word in words[1:9]]
     if words[:1] == ["cpu"] and len(numbers) >= 4 and None not in numbers:
         known = [number or 0 for number in numbers]
-        # Waiting for a disk leaves a core to others.
+        # Waiting for a disk counts as idle: another process can use the core meanwhile.
         idle, ticks = sum(known[3:5]), sum(known)
     links = {}
     for line in _read(root / "proc/net/dev").splitlines():
@@ -67,7 +67,7 @@ def read_counts(root: Path, uptime_s: float) -> Counts:
 
 
 def read_memory(root: Path) -> Amount | None:
-    """MiB that programs can have without swapping, of all."""
+    """MiB that programs can have without swapping, and MiB in all."""
     kib = {}
     for line in _read(root / "proc/meminfo").splitlines():
         name, _, rest = line.partition(":")
@@ -79,8 +79,8 @@ def read_memory(root: Path) -> Amount | None:
 
 
 def read_speeds(root: Path) -> dict[str, int]:
-    """The links that carry the host's traffic, with their speeds in Mbit/s: those with hardware behind them, or, where
-    none has (in a container), those that stand on no other link. Bridges and bonds would count twice."""
+    """The speeds in Mbit/s of the links that carry the host's traffic: those with hardware behind them or, if none has
+    (in a container), those that stand on no other link. Bridges and bonds would count twice."""
     hardware: dict[str, int] = {}
     others: dict[str, int] = {}
     for link in _list(root / "sys/class/net"):
@@ -95,14 +95,14 @@ def read_speeds(root: Path) -> dict[str, int]:
 
 
 def read_heat(root: Path) -> Heat | None:
-    """The hottest sensor, of the processors' own if there are any, with the limit that it has itself."""
+    """The hottest sensor, among the processors' own if there are any, with its own limit."""
     sensors = [*_read_zones(root), *_read_monitors(root)]
     processors = [heat for name, heat in sensors if name in _OF_PROCESSORS]
     return max(processors or [heat for _, heat in sensors], key=lambda heat: heat.now, default=None)
 
 
 def load_counts(path: Path) -> Counts | None:
-    """The counts that :func:`save_counts` wrote; None where there are none that can be read."""
+    """The counts that :func:`save_counts` wrote; None if there are none that can be read."""
     try:
         data = json.loads(_read(path))
         links = {str(name): (int(received), int(sent)) for name, (received, sent) in data["links"].items()}
@@ -112,7 +112,7 @@ def load_counts(path: Path) -> Counts | None:
 
 
 def save_counts(path: Path, counts: Counts) -> None:
-    """Keep the counts for the next run; root's alone. Raises OSError."""
+    """Keep the counts for the next run, readable by root only. Raises OSError."""
     fresh = path.with_suffix(".new")
     with contextlib.suppress(FileNotFoundError):
         fresh.unlink()
@@ -192,7 +192,7 @@ def _whole(text: str) -> int | None:
 
 
 def _read(path: Path) -> str:
-    """The beginning of a file; empty where it cannot be read. Drivers answer with all kinds of errors."""
+    """The beginning of a file; empty if it cannot be read. Drivers fail with all kinds of errors."""
     try:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")

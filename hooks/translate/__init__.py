@@ -1,1 +1,1 @@
-"""PBS's status as a snapshot of the policy, one kind of object in each file."""
+"""Translates PBS's status into a snapshot of the policy, one kind of object per file."""

@@ -1,6 +1,6 @@
-"""Dedicated time: a scheduler's ``dedicated_time`` file to the windows in which its queues start no jobs.
+"""Dedicated time: a scheduler's ``dedicated_time`` file as windows in which its queues start no jobs.
 
-In dedicated time only the queues run jobs whose names begin with ``dedicated_prefix``, and these at no other time
+In dedicated time only queues whose names begin with ``dedicated_prefix`` run jobs, and these at no other time
 (Administrator's Guide, "Dedicated Time"). Times are local to the host.
 """
 
@@ -22,7 +22,7 @@ _SHOWN = 80
 
 
 class DedicatedTime(NamedTuple):
-    """The times in order, none overlapping another, and the first line that cannot be read (empty where all can)."""
+    """The times, sorted and without overlaps, and the first line that cannot be read (empty if all can)."""
 
     times: tuple[tuple[float, float], ...]
     unread: str
@@ -55,13 +55,13 @@ def read_dedicated_time(text: str) -> DedicatedTime:
 
 
 def is_dedicated(queue: str, config: Mapping[str, list[str]]) -> bool:
-    """Whether the queue is one for dedicated time, by the options of its scheduler's ``sched_config``."""
+    """Whether the queue is for dedicated time, by the options of its scheduler's ``sched_config``."""
     prefix = config.get("dedicated_prefix", [_USUAL_PREFIX])[-1]
     return bool(prefix) and queue.startswith(prefix)
 
 
 def close_queue(times: DedicatedTime, dedicated: bool) -> tuple[Window, ...]:
-    """The windows in which a queue that is for dedicated time, or one that is not, runs no jobs."""
+    """The windows in which a queue runs no jobs: the dedicated times, or for a ``dedicated`` queue all other times."""
     if not dedicated:
         return tuple(Window(start_s, end_s, DEDICATED) for start_s, end_s in times.times)
     bounds = [0.0, *(bound for span in times.times for bound in span), UNLIMITED_S]
@@ -69,9 +69,9 @@ def close_queue(times: DedicatedTime, dedicated: bool) -> tuple[Window, ...]:
 
 
 def _local_s(numbers: list[int]) -> float:
-    """Seconds since 1970 of month, day, year, hour and minute; two digits of a year below 90 are of this century.
+    """Seconds since 1970 of month, day, year, hour and minute; a two-digit year below 90 is of this century.
 
-    Raises ValueError or OverflowError for a time that is none.
+    Raises ValueError or OverflowError for an impossible time.
     """
     month, day, year, hour, minute = numbers
     if year < _CENTURY:

@@ -1,6 +1,6 @@
-"""What a job asks for as a whole that is not used up, against what its queue and the server say of the same.
+"""Blocks jobs whose job-wide request for a non-consumable resource does not match their queue or the server.
 
-``qsub -l site=north`` in a queue with ``resources_available.site = south`` waits. PBS's scheduler looks only at those
+``qsub -l site=north`` in a queue with ``resources_available.site = south`` waits. PBS's scheduler checks only the
 resources that the ``resources`` line of its ``sched_config`` names, and so does this.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from hooks.pbs.sched_config import SchedFiles
 from hooks.pbs.schedulers import find_scheduler
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from hooks.translate.queues import read_measured
 from hooks.translate.uncounted_resources import list_resources
 from policy.model.cluster import Job
@@ -20,29 +20,31 @@ from policy.state.inventory import is_what
 _SHOWN = 80
 
 
-def block_unmet(waiting: list[Job], picture: Picture, consumables: Collection[str], files: SchedFiles) -> list[Job]:
-    """The waiting jobs, those blocked that ask for what their queue or the server does not have."""
-    known = {queue: list(_find_known(queue, picture, consumables, files)) for queue in picture.queues}
+def block_unmet(
+    waiting: list[Job], server_status: ServerStatus, consumables: Collection[str], files: SchedFiles
+) -> list[Job]:
+    """The waiting jobs; those that ask for something their queue or the server does not have are blocked."""
+    known = {queue: list(_find_known(queue, server_status, consumables, files)) for queue in server_status.queues}
     if not any(known.values()):
         return waiting
-    measured = read_measured(picture.resources)
+    measured = read_measured(server_status.resources)
     return [
         job
         if job.blocked or not known.get(job.queue)
-        else job._replace(blocked=_find_unmet(picture.jobs[job.id], known[job.queue], measured))
+        else job._replace(blocked=_find_unmet(server_status.jobs[job.id], known[job.queue], measured))
         for job in waiting
     ]
 
 
 def _find_known(
-    queue: str, picture: Picture, consumables: Collection[str], files: SchedFiles
+    queue: str, server_status: ServerStatus, consumables: Collection[str], files: SchedFiles
 ) -> Iterator[tuple[str, str, str]]:
-    """Resource, who says something of it (queue or server), and what."""
-    config = files.get(find_scheduler(picture, queue) or "", {}).get("sched_config", "")
+    """Resource, owner (queue or server), and the owner's value."""
+    config = files.get(find_scheduler(server_status, queue) or "", {}).get("sched_config", "")
     for name in list_resources(config):
         attribute = f"resources_available.{name}"
-        for owner, texts in (("the server", picture.server), (f"queue {queue}", picture.queues[queue])):
-            if attribute in texts and name in picture.resources and name not in consumables:
+        for owner, texts in (("the server", server_status.server), (f"queue {queue}", server_status.queues[queue])):
+            if attribute in texts and name in server_status.resources and name not in consumables:
                 yield name, owner, texts[attribute]
 
 

@@ -1,7 +1,7 @@
-"""Jobs: attribute texts to what waits and what runs.
+"""Jobs: attribute texts as waiting jobs and runs.
 
-A job that must not start whatever is free (held, dependent, moving, suspended), and one of which something cannot be
-read, is blocked with the reason: it stays where it is, it is shown, and nobody acts on it.
+A job that must not start even on idle vnodes (held, dependent, moving, suspended), or with an attribute that cannot be
+read, is blocked with the reason: it stays where it is and is shown, and no pass acts on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hooks.pbs.striped_select import own_place
 from hooks.translate.preferences import NO_WISHES, Wishes, read_wishes
 from hooks.translate.queues import Report
 from policy.eligibility.request_bounds import find_excess
-from policy.model.allocation import Placement, PlacementError, parse_exec_vnode
+from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.request import Chunk, Request, RequestError, parse_request
 from policy.model.units import UnitError, parse_duration_s, parse_resource
@@ -53,10 +53,10 @@ def _parse_duration_s(text: str) -> float:
 
 
 def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
-    """One job or job array as it was asked for. Never raises: what cannot be read blocks the job.
+    """One waiting job or job array. Never raises: an attribute that cannot be read blocks the job.
 
-    PBS keeps nothing of what a job had used before it was requeued, so saved is what its mark says. Subjobs share the
-    array's one entry, so nothing counts as saved of those.
+    PBS keeps no record of what a job had used before it was requeued, so saved work comes from the job's mark. Subjobs
+    share the array's one entry, so no saved work counts for them.
     """
     queue = texts.get("queue", "")
     unread: list[str] = []
@@ -105,8 +105,8 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
 
 
 def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
-    """The job's priority among everybody's jobs, which managers set, and among its owner's, which its owner sets. PBS
-    does not tell who has set ``Priority``, so it counts as the owner's."""
+    """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
+    PBS does not tell who has set ``Priority``, so it counts as the owner's."""
     of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
     priority = read_whole(texts.get("Priority", ""), 0)
     kind = settings.order.user_priority
@@ -116,10 +116,10 @@ def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
 
 
 def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Report) -> Run | None:
-    """One job, or one subjob of the array ``job``, that holds vnodes; None where it cannot be read which."""
+    """A job, or a subjob of the array ``job``, that holds vnodes; None if its vnodes cannot be read."""
     try:
-        placement = parse_exec_vnode(texts.get("exec_vnode", ""))
-    except PlacementError as error:
+        allocation = parse_exec_vnode(texts.get("exec_vnode", ""))
+    except AllocationError as error:
         report(job.queue, f"job {job_id}: {error}; what it holds counts as held by others")
         return None
     start_s = _read_seconds(texts.get("stime", "")) or time_s
@@ -127,7 +127,7 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
         job_id,
         job,
         start_s,
-        placement,
+        allocation,
         start_s + job.left_s,
         exiting=texts.get("job_state", "") == "E",
         subjob=index_of(job_id),
@@ -135,8 +135,8 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
 
 
 def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
-    """The job's chunks: before they were cut for a stripe, else with the defaults that PBS put in where it says, else
-    as asked for, else the old plain form."""
+    """The job's chunks: those before it was cut for a stripe, else with the defaults that PBS added (``schedselect``),
+    else those requested, else the plain form without ``select``."""
     own, place = texts.get(_OWN_SELECT, ""), texts.get("Resource_List.place", "")
     select = own or texts.get("schedselect", "") or texts.get("Resource_List.select", "")
     if not select:
@@ -154,7 +154,7 @@ def _without_chunks(texts: Attributes) -> Request:
 
 
 def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], unread: list[str]) -> Request:
-    """A job without ``select``: all it asks for on one vnode, as PBS converts ``-l ncpus=2,mem=1gb``."""
+    """A job without ``select``: all that it asks for on one vnode, as PBS converts ``-l ncpus=2,mem=1gb``."""
     amounts = {"ncpus": 1}
     for attribute, text in texts.items():
         kind, _, resource = attribute.partition(".")
@@ -167,25 +167,26 @@ def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], u
     return Request((Chunk(1, tuple(sorted((name, amount) for name, amount in amounts.items() if amount))),))
 
 
-def _read_pinned(texts: Attributes, unread: list[str]) -> Placement:
-    """Where PBS's own checkpoint keeps a job that waits: it still has its ``exec_vnode`` and runs nowhere else."""
+def _read_pinned(texts: Attributes, unread: list[str]) -> Allocation:
+    """The allocation to which PBS's own checkpoint pins a waiting job: it still has its ``exec_vnode`` and runs only
+    there."""
     if is_running(texts) or texts.get("job_state", "") not in ("Q", "H", "W"):
-        return Placement(())
+        return Allocation(())
     try:
         return parse_exec_vnode(texts.get("exec_vnode", ""))
-    except PlacementError as error:
+    except AllocationError as error:
         unread.append(str(error))
-        return Placement(())
+        return Allocation(())
 
 
-def _request_of(placement: Placement, asked: Request) -> Request:
-    """What a job holds there, as a request that fits nowhere else."""
-    chunks = [Chunk(spot.chunks, spot.amounts, (("vnode", spot.vnode),)) for spot in placement.spots]
+def _request_of(allocation: Allocation, asked: Request) -> Request:
+    """The allocation as a request that fits nowhere else."""
+    chunks = [Chunk(spot.chunks, spot.amounts, (("vnode", spot.vnode),)) for spot in allocation.spots]
     return Request(tuple(chunks), sharing=asked.sharing)
 
 
 def _read_estimate(texts: Attributes, unread: list[str]) -> float:
-    """The walltime, or for a shrink-to-fit job that waits the longest it may get; infinite without either."""
+    """The walltime, or for a waiting shrink-to-fit job its ``max_walltime``; infinite without either."""
     text = texts.get("Resource_List.walltime", "") or texts.get("Resource_List.max_walltime", "")
     if not text:
         return UNLIMITED_S
@@ -208,14 +209,14 @@ def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wish
 
 
 def read_saves(checkpoint: str, wishes: Wishes, *, array: bool) -> bool | None:
-    """Whether the job saves its work when it is asked to; None where it does not say. PBS checkpoints no subjobs."""
+    """Whether the job saves its work when asked to; None if it does not say. PBS checkpoints no subjobs."""
     if checkpoint == NO_CHECKPOINT:
         return False
     return False if array and wishes.save == "checkpoint" else wishes.saves
 
 
 def _unable(request: Request) -> str:
-    """Why pbsteer cannot start such a job at all."""
+    """Why pbsteer cannot start such a job at all; empty if it can."""
     for chunk in request.chunks:
         for name, value in chunk.wants:
             if name in _ENVIRONMENTS:

@@ -1,7 +1,7 @@
-"""What a job wishes for beyond select and place: ``Resource_List.pbsteer_*`` to the policy's values.
+"""A job's wishes beyond select and place: ``Resource_List.pbsteer_*`` as the policy's values.
 
-Which words and numbers make sense is checked here, for the pass and for the moment of submission alike. A wish that
-makes no sense is named, with what is allowed: it is never taken for another one, nor for none.
+Words and numbers are checked here, for the pass and for submissions alike. An invalid wish is reported with what is
+allowed; it is neither replaced by another one nor ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST = 1e15
 
 
 class Wishes(NamedTuple):
-    """A job's own wishes; ``unread`` has a sentence for each that makes no sense. ``save`` is one of
+    """A job's own wishes; ``unread`` has a sentence for each invalid one. ``save`` is one of
     :data:`policy.model.preferences.SAVE_METHODS`, or empty."""
 
     rank: RankWish | None
@@ -45,7 +45,7 @@ class Wishes(NamedTuple):
 
     @property
     def saves(self) -> bool | None:
-        """Whether the job saves its work when it is asked to; None where it does not say."""
+        """Whether the job saves its work when asked to; None if it does not say."""
         return self.save != "requeue" if self.save else None
 
 
@@ -53,10 +53,10 @@ NO_WISHES = Wishes(None, None, "", deferrable=False, unread=())
 
 
 def read_wishes(asked: Mapping[str, str], ranking: RankingSettings) -> Wishes:
-    """The wishes among what a job asks for, by name of the resource. Never raises.
+    """The wishes in a job's resource list, by name of the resource. Never raises.
 
-    Needs without a mode, and lists of sockets or cores without one, are ranked by the mode of the settings,
-    ``composite`` where that is ``none``. A width without a layout is one to stripe over.
+    Needs, or a list of sockets or cores, without a ranking mode are ranked by the mode of the settings, or by
+    ``composite`` where that is ``none``. A width or stripe span without a layout means ``stripe``.
     """
     unread: list[str] = []
     needs = Needs(

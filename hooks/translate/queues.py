@@ -1,7 +1,7 @@
-"""Queues, their modes, limits and priorities, and the server's own limits and consumables: texts to policy values.
+"""Queues with modes, limits and priorities, and the server's limits and consumables: texts as policy values.
 
-What cannot be read is reported under the name of its queue, or of no queue where it is the server's; a limit that
-cannot be read is not guessed at, and whoever acts for that queue has to refuse to.
+A problem is reported under the name of its queue, or under an empty name if it is the server's. A limit that cannot be
+read is not guessed: passes must not act for that queue.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hooks.pbs.resources import (
     SOFT_LIMIT,
     is_reservation_queue,
 )
-from hooks.pbs.status import Attributes, Objects, Picture, read_whole
+from hooks.pbs.status import Attributes, Objects, ServerStatus, read_whole
 from policy.model.cluster import HardLimits, Queue, Server
 from policy.model.limits import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.model.request import DEFAULT_CONSUMABLES
@@ -32,7 +32,7 @@ _OLD_LIMITS: Mapping[str, EntityKey] = {
     "max_user_res": ("u", GENERIC),
     "max_group_res": ("g", GENERIC),
 }
-"""The limits of PBS before entity syntax, and the entity that each of them binds (Administrator's Guide, "Old Limit
+"""PBS's limits from before the entity syntax, and the entity that each of them binds (Administrator's Guide, "Old Limit
 Attributes"). PBS allows either kind on one object, never both."""
 
 Report = Callable[[str, str], None]
@@ -40,13 +40,14 @@ Report = Callable[[str, str], None]
 
 
 def read_consumables(resources: Objects, flags: str = "nf") -> frozenset[str]:
-    """The resources that jobs use up on vnodes, or with flags ``nfq`` anywhere; PBS's own where it does not say."""
+    """The resources that jobs use up on vnodes, or anywhere with the flags ``nfq``; PBS's own ones if no flags are
+    known."""
     found = {name for name, texts in resources.items() if set(texts.get("flag", "")) & set(flags)}
     return frozenset(found) if found else DEFAULT_CONSUMABLES
 
 
 def read_measured(resources: Objects) -> frozenset[str]:
-    """The resources that are numbers but are not used up: a job asks for at least so much of them."""
+    """The numeric resources that are not used up: a job asks for at least that much of them."""
     return frozenset(
         name
         for name, texts in resources.items()
@@ -55,15 +56,15 @@ def read_measured(resources: Objects) -> frozenset[str]:
 
 
 def read_sizes(resources: Objects) -> frozenset[str]:
-    """The resources that are sizes, PBS's own and the site's."""
+    """The resources that are sizes: PBS's own and the site's."""
     return SIZES.union(name for name, texts in resources.items() if texts.get("type") == "size")
 
 
-def read_modes(picture: Picture, settings: Settings) -> dict[str, str]:
-    """The mode of each queue that pbsteer manages: execution queues, those of reservations apart."""
-    reserved = {texts.get("queue", "") for texts in picture.reservations.values()}
+def read_modes(server_status: ServerStatus, settings: Settings) -> dict[str, str]:
+    """The mode of each queue that pbsteer manages: the execution queues, without those of reservations."""
+    reserved = {texts.get("queue", "") for texts in server_status.reservations.values()}
     modes = {}
-    for name, texts in picture.queues.items():
+    for name, texts in server_status.queues.items():
         if texts.get("queue_type", "Execution")[:1] in "Ee" and name not in reserved and not is_reservation_queue(name):
             mode = texts.get(MODE_ATTRIBUTE, "") or settings.server.mode
             modes[name] = mode if mode in MODES else "observe"
@@ -71,7 +72,7 @@ def read_modes(picture: Picture, settings: Settings) -> dict[str, str]:
 
 
 class _Owner(NamedTuple):
-    """The object whose limits are read: what messages call it, the queue it is ("" for the server), its attributes."""
+    """The object whose limits are read: its name in messages, its queue ("" for the server), and its attributes."""
 
     called: str
     queue: str
@@ -80,7 +81,7 @@ class _Owner(NamedTuple):
 
 
 def read_queue(name: str, texts: Attributes, *, managed: bool, consumables: frozenset[str], report: Report) -> Queue:
-    """One queue. Its own consumables, ``resources_available.ncpus`` of a queue, count as a hard limit on all jobs."""
+    """One queue. Its own consumables (``resources_available.ncpus`` of a queue) count as a hard limit on all jobs."""
     mode = texts.get(MODE_ATTRIBUTE, "")
     if managed and mode and mode not in MODES:
         report(name, f"queue {name}: {MODE_ATTRIBUTE} is {mode!r}; allowed is {', '.join(MODES)}; taken as observe")
@@ -142,7 +143,7 @@ def _read_hard_limits(owner: _Owner) -> HardLimits:
 
 
 def _read_quotas(owner: _Owner, consumables: frozenset[str]) -> dict[str, Limits]:
-    """The soft limits on what jobs hold, by resource: of a resource that is not used up nothing can be held."""
+    """The soft limits on what jobs hold, by resource; only for consumables, as jobs hold nothing of other resources."""
     quotas: dict[str, Limits] = {}
     for attribute in owner.texts:
         kind, _, resource = attribute.partition(".")

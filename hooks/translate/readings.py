@@ -1,8 +1,8 @@
-"""Hosts' reports become the policy's readings: a host's reading is divided among its vnodes.
+"""Divides hosts' reported readings among their vnodes.
 
-Compute is in cores x speed, memory in KiB, network bandwidth in Mbit/s, temperature in degrees Celsius. A vnode's part
-of its host's memory and bandwidth is its part of the host's cores; how idle the host is, and how hot, holds for each of
-its vnodes (docs/policies.md, P4). Never raises; a text that says nothing is no reading.
+Units: compute in cores x speed, memory in KiB, network bandwidth in Mbit/s, temperature in degrees Celsius. A vnode
+gets a share of its host's memory and bandwidth in proportion to its cores; the host's idleness and temperature apply to
+each of its vnodes (docs/policies.md, P4). Never raises; a text that cannot be read gives no reading.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _KIB_OF_A_MIB = 1024
 
 
 class Readings(NamedTuple):
-    """The readings by vnode, and a sentence for each host whose report cannot be right."""
+    """The readings by vnode, and a sentence for each implausible report."""
 
     of: Mapping[str, Reading]
     problems: tuple[str, ...]
 
 
 def read_readings(texts: Objects, vnodes: Iterable[Vnode], now_s: float, settings: RankingSettings) -> Readings:
-    """What the hosts have reported. ``texts`` are the vnodes' attributes as the server shows them.
+    """The readings of all vnodes. ``texts`` are the vnodes' attributes as the server shows them.
 
-    The time is the MoM's. A clock that is ahead by more than an interval is not believed, since its readings would
-    never grow old.
+    A reading's time is the MoM's. One that is ahead of the server's clock by more than an interval is rejected, since
+    it would never become stale.
     """
     hosts: dict[str, list[Vnode]] = {}
     reported: dict[str, HostReading] = {}

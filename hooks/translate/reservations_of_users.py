@@ -1,8 +1,8 @@
-"""What users' reservations keep while they run, so that it counts for their owners' quotas as what their jobs hold.
+"""Counts what users' running reservations keep towards their owners' quotas, like the jobs' own use.
 
-Otherwise a user with a quota of 8 would hold 8 cores by a reservation and 8 more by jobs that nobody may preempt. The
-amounts count in one queue: the one, of those that share vnodes with the reservation, that lets the owner keep most of
-the resource. Reservations of managers and operators are the site's and count for nobody.
+Otherwise a user with a quota of 8 would hold 8 cores by a reservation and 8 more by jobs that may not be preempted. The
+amounts count in one queue: of those that share vnodes with the reservation, the one that lets the owner keep most of
+the resource. Reservations of managers and operators are the site's and count for no user.
 """
 
 from __future__ import annotations
@@ -10,24 +10,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hooks.pbs.acl import is_privileged
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from hooks.translate.reservations import amounts_by_vnode, is_running
-from policy.model.allocation import PlacementError, parse_exec_vnode
+from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.model.cluster import Kept, Queue, Vnode
 
 _ALONE = frozenset({"excl", "exclhost"})
 _PROJECT = "_pbs_project_default"
 
 
-def find_kept_by_users(picture: Picture, vnodes: Sequence[Vnode], queues: Sequence[Queue]) -> tuple[Kept, ...]:
-    """What each reservation that runs keeps of its owner's, resource by resource; nothing where it cannot be read."""
-    if not picture.reservations:
+def find_kept_by_users(
+    server_status: ServerStatus, vnodes: Sequence[Vnode], queues: Sequence[Queue]
+) -> tuple[Kept, ...]:
+    """What each running reservation of a user keeps, resource by resource; nothing if it cannot be read."""
+    if not server_status.reservations:
         return ()
     by_name = {vnode.name: vnode for vnode in vnodes}
     found = []
-    for texts in picture.reservations.values():
+    for texts in server_status.reservations.values():
         user, _, host = texts.get("Reserve_Owner", "").partition("@")
-        if not user or not is_running(texts) or _is_sites(user, host, picture.server):
+        if not user or not is_running(texts) or _is_sites(user, host, server_status.server):
             continue
         group = texts.get("egroup", "")
         for resource, amount in _sum(texts, by_name).items():
@@ -43,10 +45,10 @@ def _is_sites(user: str, host: str, server: Attributes) -> bool:
 
 def _vnodes_of(texts: Attributes) -> dict[str, dict[str, int]]:
     try:
-        placement = parse_exec_vnode(texts.get("resv_nodes", ""))
-    except PlacementError:
+        allocation = parse_exec_vnode(texts.get("resv_nodes", ""))
+    except AllocationError:
         return {}
-    return {vnode: dict(amounts) for vnode, amounts in amounts_by_vnode(placement).items()}
+    return {vnode: dict(amounts) for vnode, amounts in amounts_by_vnode(allocation).items()}
 
 
 def _sum(texts: Attributes, vnodes: dict[str, Vnode]) -> dict[str, int]:
@@ -67,7 +69,7 @@ def _shares_vnodes(queue: Queue, texts: Attributes, vnodes: dict[str, Vnode]) ->
 
 
 def _find_queue(queues: Sequence[Queue], resource: str, user: str, group: str) -> str:
-    """The queue that lets the user keep most of the resource; none where quotas of no queue bind the user."""
+    """The queue that lets the user keep most of the resource; empty if no queue has a quota that binds the user."""
     best, most = "", -1
     for queue in queues:
         limits = queue.quotas_by_resource().get(resource)

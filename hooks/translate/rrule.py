@@ -1,7 +1,7 @@
-"""When a standing reservation recurs: the part of iCalendar's recurrence rules that PBS reservations use (RFC 5545).
+"""The recurrences of standing reservations: the part of iCalendar's rules that PBS reservations use (RFC 5545).
 
-Read are hours, days, weeks, and months and years on the same date, each with its interval, and for days and weeks the
-days of the week, hours and minutes that are listed. Any other rule is none that can be read.
+Supported: hours, days, weeks, and months and years on the same date, each with an interval; for days and weeks also
+lists of weekdays, hours and minutes. Any other rule counts as unreadable.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MONTHS = 12
 
 def find_starts(rule: str, first_s: float, zone: str, count: int) -> list[float] | None:
     """The first ``count`` starts from ``first_s`` on (seconds since 1970) by a rule such as
-    ``FREQ=WEEKLY;BYDAY=MO,FR;COUNT=8``; None where it cannot be read. What it says of when the series ends is left to
-    ``count``."""
+    ``FREQ=WEEKLY;BYDAY=MO,FR;COUNT=8``; None if it cannot be read. The rule's own end (COUNT, UNTIL) is ignored in
+    favour of ``count``."""
     parts = dict(part.partition("=")[::2] for part in rule.upper().replace(" ", "").split(";") if part)
     try:
         if parts.keys() - _READ:
@@ -32,7 +32,7 @@ def find_starts(rule: str, first_s: float, zone: str, count: int) -> list[float]
 
 
 def _zone(name: str) -> tzinfo | None:
-    """The time zone; this host's own where it has none of that name."""
+    """The time zone; None, which means this host's own, if the name is empty or unknown."""
     try:
         return ZoneInfo(name) if name else None
     except (KeyError, ValueError, OSError):
@@ -40,7 +40,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _starts(parts: dict[str, str], first: datetime) -> Iterator[float]:
-    """Raises ValueError where a part of the rule cannot be read."""
+    """The starts. Raises ValueError for a part of the rule that cannot be read."""
     frequency, every = parts.get("FREQ", ""), int(parts.get("INTERVAL", "1"))
     if every < 1:
         raise ValueError(every)
@@ -73,7 +73,7 @@ def _by_day(parts: dict[str, str], first: datetime, weekly: bool, every: int) ->
 
 
 def _by_month(first: datetime, every: int) -> Iterator[float]:
-    """The same date of each so many months; months without it are passed over."""
+    """The same date in every ``every``-th month; months without that date are skipped."""
     for number in range(_FURTHEST_DAYS):
         years, month = divmod(first.month - 1 + number * every, _MONTHS)
         try:

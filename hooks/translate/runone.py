@@ -1,8 +1,7 @@
-"""Jobs of which one is to run and the others not (``depend=runone``), told to the policy as a licence of which there is
-one.
+"""Alternative jobs, of which only one is to run (``depend=runone``), modelled as a licence of which there is one.
 
-PBS holds the others as soon as one of them has been sent to its hosts. Who asks for two of them in one breath gets
-both on their hosts, with the server knowing of neither.
+PBS holds the others as soon as one has been sent to its hosts. If two are started before PBS reacts, both run, and the
+server knows of neither.
 """
 
 from __future__ import annotations
@@ -19,22 +18,23 @@ _IDLE = "QHWT"
 
 
 class Alternatives(NamedTuple):
-    """The waiting jobs, with what those among them that are alternatives ask for, and how much of it there is."""
+    """The waiting jobs, where each alternative also asks for its group's licence, and how many of each licence are
+    left."""
 
     waiting: list[Job]
     left: Mapping[str, int]
 
 
 class _Group(NamedTuple):
-    """Jobs that are alternatives to each other, and their names as they were met, with the server's."""
+    """Jobs that are alternatives to each other (``ids``), and their names read so far, with the server's (``met``)."""
 
     ids: set[str]
     met: set[str]
 
 
 def find_alternatives(waiting: Iterable[Job], jobs: Objects) -> Alternatives:
-    """What of these jobs are alternatives to each other, by the texts of all ``jobs``. An array that has begun is the
-    one that runs."""
+    """Find the alternatives among the waiting jobs, from the texts of all ``jobs``. An array that has begun counts as
+    the one that runs."""
     name_of: dict[str, str] = {}
     left: dict[str, int] = {}
     for group in _groups(jobs):
@@ -56,10 +56,10 @@ def find_alternatives(waiting: Iterable[Job], jobs: Objects) -> Alternatives:
 
 
 def _groups(jobs: Objects) -> Iterable[set[str]]:
-    """The jobs that name each other, directly or by a chain: PBS tells them of each other one by one, so that for a
-    while not each of them names all others.
+    """Groups of jobs that name each other, directly or by a chain: PBS adds the dependencies one by one, so for a while
+    not each job names all others.
 
-    In time linear in the texts; of a name that was met in the same group before only its look-up is left.
+    Takes time linear in the length of the texts; a name that the group has met before costs one look-up.
     """
     group_of: dict[str, _Group] = {}
     for job_id, texts in jobs.items():
@@ -79,7 +79,7 @@ def _groups(jobs: Objects) -> Iterable[set[str]]:
 
 
 def _join(group_of: dict[str, _Group], one: _Group, other: _Group) -> _Group:
-    """The two groups as one, the smaller added to the larger."""
+    """The two groups as one; the smaller is merged into the larger."""
     if one is other:
         return one
     small, large = sorted((one, other), key=lambda group: len(group.ids))

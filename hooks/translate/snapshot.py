@@ -1,7 +1,7 @@
-"""A picture becomes a snapshot: the one place where PBS's words meet the policy's values.
+"""Translates the server status into a snapshot: the one place where PBS's words meet the policy's values.
 
-Never raises on odd data. A job that cannot be read is blocked and says so, a vnode that cannot be read takes no job, a
-limit that cannot be read makes its queue one that nobody may act for; each is listed among the problems.
+Never raises on odd data. A job that cannot be read is blocked with the reason, a vnode that cannot be read takes no
+job, and for a queue with a limit that cannot be read no pass may act; each is listed among the problems.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hooks.pbs.job_ids import is_running, is_subjob, parent_of
 from hooks.pbs.resources import is_reservation_queue
 from hooks.pbs.sched_config import SchedFiles, read_sched_config
 from hooks.pbs.schedulers import find_scheduler
-from hooks.pbs.status import NAME, Attributes, Picture, read_whole
+from hooks.pbs.status import NAME, Attributes, ServerStatus, read_whole
 from hooks.translate.dedicated_time import close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.job_wide_resources import block_unmet
 from hooks.translate.jobs import read_job, read_run
@@ -39,8 +39,8 @@ _NO_FILES: SchedFiles = MappingProxyType({})
 
 
 class Translation(NamedTuple):
-    """``modes`` has the managed queues. ``problems`` are sentences; ``unread`` tells for a queue, or for all under the
-    empty name, what of its limits could not be read."""
+    """The snapshot and what was found on the way. ``modes`` has the managed queues. ``problems`` are sentences.
+    ``unread`` has, by queue (empty name: for all), the first limit that could not be read."""
 
     snapshot: Snapshot
     modes: Mapping[str, str]
@@ -49,8 +49,8 @@ class Translation(NamedTuple):
 
 
 class Known:
-    """Jobs that were translated before: whoever gets pictures in which what did not change is the same object hands
-    the same one of these to :func:`translate` each time, and has only what changed translated."""
+    """Cache of translated jobs. If unchanged jobs are the same objects in each server status, pass the same cache to
+    :func:`translate` each time: then only changed jobs are translated."""
 
     def __init__(self) -> None:
         self._context: object = None
@@ -58,12 +58,12 @@ class Known:
         self._kept: dict[str, tuple[Attributes, Job]] = {}
 
     def begin(self, context: object) -> None:
-        """Another picture; in another context than before no job counts as known."""
+        """Begin the next server status; a changed context empties the cache."""
         self._jobs = self._kept if context == self._context else {}
         self._kept, self._context = {}, context
 
     def find(self, job_id: str, texts: Attributes) -> Job | None:
-        """The job of these very texts."""
+        """The cached job of exactly this attributes object, or None."""
         found = self._jobs.get(job_id)
         if found is None or found[0] is not texts:
             return None
@@ -71,14 +71,14 @@ class Known:
         return found[1]
 
     def keep(self, job_id: str, texts: Attributes, job: Job) -> None:
-        """Know this job from now on."""
+        """Add a job to the cache."""
         self._kept[job_id] = (texts, job)
 
 
 def translate(
-    picture: Picture, settings: Settings, files: SchedFiles = _NO_FILES, known: Known | None = None
+    server_status: ServerStatus, settings: Settings, files: SchedFiles = _NO_FILES, known: Known | None = None
 ) -> Translation:
-    """The snapshot of a picture, with all that was found on the way; ``files`` have the schedulers' dedicated time."""
+    """The snapshot of a server status, and what was found on the way; ``files`` have the schedulers' dedicated time."""
     known = known or Known()
     problems: list[str] = []
     unread: dict[str, str] = {}
@@ -90,23 +90,23 @@ def translate(
         problems.append(sentence)
         unread.setdefault(queue, sentence)
 
-    consumables = read_consumables(picture.resources)
-    everywhere = read_consumables(picture.resources, "nfq")
-    modes = read_modes(picture, settings)
+    consumables = read_consumables(server_status.resources)
+    everywhere = read_consumables(server_status.resources, "nfq")
+    modes = read_modes(server_status, settings)
     queues = [
         read_queue(name, texts, managed=name in modes, consumables=everywhere, report=report_limit)
-        for name, texts in picture.queues.items()
+        for name, texts in server_status.queues.items()
     ]
-    server = read_server(picture.server.get(NAME, ""), picture.server, everywhere, report_limit)
+    server = read_server(server_status.server.get(NAME, ""), server_status.server, everywhere, report_limit)
     uncounted = _bound(server, queues).union(server.left) - consumables
-    methods = read_methods(picture, settings, problems.append)
+    methods = read_methods(server_status, settings, problems.append)
     known.begin((consumables, settings, uncounted, methods))
     waiting: list[Job] = []
     runs: list[Run] = []
     arrays: dict[str, Job] = {}
-    outside = {texts.get("queue", "") for texts in picture.reservations.values()}
+    outside = {texts.get("queue", "") for texts in server_status.reservations.values()}
     subjobs: list[str] = []
-    for job_id, texts in picture.jobs.items():
+    for job_id, texts in server_status.jobs.items():
         if texts.get("queue", "") in outside or is_reservation_queue(texts.get("queue", "")):
             continue
         if is_subjob(job_id):
@@ -125,54 +125,54 @@ def translate(
         if job.subjobs is not None:
             arrays[job_id] = job
         if is_running(texts):
-            run = read_run(job_id, texts, job, picture.time_s, report)
+            run = read_run(job_id, texts, job, server_status.time_s, report)
             if run is not None:
                 runs.append(run)
         elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
             waiting.append(job)
     for job_id in subjobs:
-        texts = picture.jobs[job_id]
+        texts = server_status.jobs[job_id]
         if is_running(texts):
             array = arrays.get(parent_of(job_id)) or read_job(parent_of(job_id), texts, consumables, settings, report)
-            run = read_run(job_id, texts, array, picture.time_s, report)
+            run = read_run(job_id, texts, array, server_status.time_s, report)
             if run is not None:
                 runs.append(run)
-    waiting = [_limit_subjobs(job, picture.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
-    waiting = block_unmet(waiting, picture, everywhere, files)
-    waiting, alternatives = find_alternatives(waiting, picture.jobs)
+    waiting = [_limit_subjobs(job, server_status.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
+    waiting = block_unmet(waiting, server_status, everywhere, files)
+    waiting, alternatives = find_alternatives(waiting, server_status.jobs)
     if alternatives:
         server = replace(server, left={**server.left, **alternatives})
     held = _sum_held(runs)
-    reservations = with_kept(read_reservations(picture, report), find_kept(picture), picture.time_s)
-    measured = read_measured(picture.resources)
-    plenty = dict.fromkeys(find_uncounted(picture, consumables, files), PLENTY)
+    reservations = with_kept(read_reservations(server_status, report), find_kept(server_status), server_status.time_s)
+    measured = read_measured(server_status.resources)
+    plenty = dict.fromkeys(find_uncounted(server_status, consumables, files), PLENTY)
     vnodes = [
-        read_vnode(name, texts, consumables, held, reservations, picture.time_s, report, measured, plenty)
-        for name, texts in picture.vnodes.items()
+        read_vnode(name, texts, consumables, held, reservations, server_status.time_s, report, measured, plenty)
+        for name, texts in server_status.vnodes.items()
     ]
-    kept_by_users = find_kept_by_users(picture, vnodes, queues)
+    kept_by_users = find_kept_by_users(server_status, vnodes, queues)
     if kept_by_users:
         server = replace(server, kept=kept_by_users)
-    queues = _with_dedicated_time(queues, picture, files)
-    readings = read_readings(picture.vnodes, vnodes, picture.time_s, settings.ranking)
+    queues = _with_dedicated_time(queues, server_status, files)
+    readings = read_readings(server_status.vnodes, vnodes, server_status.time_s, settings.ranking)
     problems += readings.problems
     snapshot = Snapshot.build(
-        picture.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server, readings=readings.of
+        server_status.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server, readings=readings.of
     )
     return Translation(snapshot, modes, tuple(problems), unread)
 
 
-def modes_of(picture: Picture, settings: Settings) -> Mapping[str, str]:
+def modes_of(server_status: ServerStatus, settings: Settings) -> Mapping[str, str]:
     """The mode of each queue that pbsteer manages."""
-    return read_modes(picture, settings)
+    return read_modes(server_status, settings)
 
 
-def _with_dedicated_time(queues: list[Queue], picture: Picture, files: SchedFiles) -> list[Queue]:
-    """The queues with the windows in which their schedulers' dedicated time keeps them closed."""
+def _with_dedicated_time(queues: list[Queue], server_status: ServerStatus, files: SchedFiles) -> list[Queue]:
+    """The queues with the windows in which their schedulers' dedicated time closes them."""
     closed: dict[tuple[str, bool], tuple[Window, ...]] = {}
     found = []
     for queue in queues:
-        own = files.get(find_scheduler(picture, queue.name) or "", {})
+        own = files.get(find_scheduler(server_status, queue.name) or "", {})
         dedicated = "sched_config" in own and is_dedicated(queue.name, read_sched_config(own["sched_config"]))
         kind = (own.get("dedicated_time", ""), dedicated)
         if kind not in closed:
@@ -182,13 +182,13 @@ def _with_dedicated_time(queues: list[Queue], picture: Picture, files: SchedFile
 
 
 def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
-    """The resources of which a limit of the server or of a queue bounds what jobs hold together."""
+    """The resources for which the server or a queue limits what jobs hold together."""
     of_queues = (frozenset(queue.hard.max_run_res).union(queue.quotas_by_resource()) for queue in queues)
     return frozenset(server.hard.max_run_res).union(server.quotas, *of_queues)
 
 
 def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str]) -> Job:
-    """The job with what it asks for as a whole, not by chunks; blocked where that cannot be read."""
+    """The job with its job-wide requests, which are not in chunks; blocked if one cannot be read."""
     asked = {name: parse_resource(name, texts.get(f"Resource_List.{name}", "0")) for name in sorted(job_wide)}
     for name, amount in asked.items():
         if amount is None:
@@ -200,7 +200,7 @@ def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str]) -> Job
 
 
 def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
-    """The array with no more waiting subjobs than its own ``max_run_subjobs`` lets run beside those that do."""
+    """The array with no more waiting subjobs than its ``max_run_subjobs`` allows beside its running ones."""
     most = read_whole(texts.get("max_run_subjobs", ""), 0)
     if most <= 0 or array.subjobs is None or array.blocked:
         return array
@@ -213,7 +213,7 @@ def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
 def _sum_held(runs: list[Run]) -> dict[str, dict[str, int]]:
     held: dict[str, dict[str, int]] = {}
     for run in runs:
-        for vnode, amounts, chunks, _ in run.placement.spots:
+        for vnode, amounts, chunks, _ in run.allocation.spots:
             mine = held.setdefault(vnode, {})
             for resource, amount in amounts:
                 mine[resource] = mine.get(resource, 0) + amount * chunks

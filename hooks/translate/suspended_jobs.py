@@ -1,8 +1,8 @@
-"""What is kept for suspended jobs that are to be resumed: their vnodes' cores, and all else that they need again.
+"""What is kept for suspended jobs that are to be resumed: their cores and the other resources that they need again.
 
-PBS's scheduler resumes such a job once its vnodes have room for it, so nothing else may take that room as it comes
-free: the pass plans around it as around a reservation, and the guard refuses a start by the scheduler that would take
-it.
+PBS's scheduler resumes such a job once its vnodes have room for it, so no other job may take that room as it comes
+free. The pass plans around it as around a reservation, and the runjob hook refuses a start by the scheduler that would
+take it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from hooks.pbs.job_ids import waits_to_resume
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from hooks.translate.reservations import Reservations, amounts_by_vnode
-from policy.model.allocation import Placement, PlacementError, parse_exec_vnode
+from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Window
 from policy.model.request import Amounts
 from policy.model.units import UnitError, parse_duration_s
@@ -22,8 +22,8 @@ _ALONE = frozenset({"excl", "exclhost"})
 
 
 class Kept(NamedTuple):
-    """What a job to be resumed needs again of each of its vnodes; None is the vnode as a whole. ``run_s`` is the
-    longest that it may still run."""
+    """What a job to be resumed needs again of each of its vnodes; None means the whole vnode. ``run_s`` is the longest
+    time in seconds that it may still run."""
 
     job_id: str
     queue: str
@@ -31,28 +31,29 @@ class Kept(NamedTuple):
     run_s: float
 
     def window(self, vnode: str, now_s: float) -> Window:
-        """The time in which the vnode is kept."""
+        """The window in which the vnode is kept for the job."""
         name = f"job {self.job_id.split('.', maxsplit=1)[0]}, which is to be resumed"
         return Window(now_s, now_s + self.run_s, name, self.vnodes[vnode])
 
 
-def find_kept(picture: Picture) -> Iterator[Kept]:
-    """Of each suspended job that is to be resumed, outside reservations, which keep their vnodes themselves."""
-    reserved = {texts.get("queue", "") for texts in picture.reservations.values()}
-    for job_id, texts in picture.jobs.items():
+def find_kept(server_status: ServerStatus) -> Iterator[Kept]:
+    """One entry per suspended job that is to be resumed. Jobs in reservations are left out: these keep their own
+    vnodes."""
+    reserved = {texts.get("queue", "") for texts in server_status.reservations.values()}
+    for job_id, texts in server_status.jobs.items():
         queue = texts.get("queue", "")
         if not waits_to_resume(texts) or queue in reserved:
             continue
-        placement = read_released(texts)
-        if placement is not None:
+        allocation = read_released(texts)
+        if allocation is not None:
             alone = bool(set(texts.get("Resource_List.place", "").split(":")) & _ALONE)
-            amounts = amounts_by_vnode(placement)
+            amounts = amounts_by_vnode(allocation)
             vnodes = {vnode: None if alone else amounts[vnode] for vnode in amounts}
             yield Kept(job_id, queue, vnodes, _read_longest_s(texts))
 
 
 def with_kept(reservations: Reservations, kept: Iterable[Kept], now_s: float) -> Reservations:
-    """The windows of the reservations, and of what is kept for these jobs."""
+    """The reservations with the windows of these jobs added."""
     windows = dict(reservations.windows)
     for each in kept:
         for vnode in each.vnodes:
@@ -60,12 +61,12 @@ def with_kept(reservations: Reservations, kept: Iterable[Kept], now_s: float) ->
     return reservations._replace(windows=windows)
 
 
-def read_released(texts: Attributes) -> Placement | None:
-    """What a suspended job needs again: what it holds, or, where the server has ``restrict_res_to_release_on_suspend``,
-    the part of it that was released. None where that cannot be read."""
+def read_released(texts: Attributes) -> Allocation | None:
+    """What a suspended job needs again: all that it holds, or with ``restrict_res_to_release_on_suspend`` the released
+    part of it. None if it cannot be read."""
     try:
         return parse_exec_vnode(texts.get("resources_released", "") or texts.get("exec_vnode", ""))
-    except PlacementError:
+    except AllocationError:
         return None
 
 

@@ -1,8 +1,8 @@
-"""Consumables that nobody counts: no vnode says how much it has, and no scheduler is told to look.
+"""Consumables that are not counted: no vnode has an amount of them, and no scheduler checks them.
 
-Jobs ask for ``vmem`` and the like so that their processes are bounded, on clusters where no vnode has any of it. PBS's
-scheduler starts them, as it looks only at what the ``resources`` line of its ``sched_config`` names. To the policy each
-vnode has plenty of these. What one vnode has, or a scheduler looks at, a vnode that does not say has none of.
+Jobs ask for ``vmem`` and the like to bound their processes on clusters where no vnode has any. PBS's scheduler starts
+them, as it checks only what the ``resources`` line of its ``sched_config`` names. For the policy each vnode has plenty
+of these. If any vnode has an amount of a resource, or a scheduler checks it, a vnode without an amount has none.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ import re
 from collections.abc import Collection
 
 from hooks.pbs.sched_config import SchedFiles, read_sched_config
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 
 PLENTY = 1 << 50
-"""So much of it each vnode has: more than any job asks for, in whatever unit."""
+"""The amount that each vnode then has: more than any job asks for, in whatever unit."""
 
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-def find_uncounted(picture: Picture, consumables: Collection[str], files: SchedFiles) -> frozenset[str]:
-    """Those of the vnodes' consumables."""
+def find_uncounted(server_status: ServerStatus, consumables: Collection[str], files: SchedFiles) -> frozenset[str]:
+    """Those of the vnodes' consumables that are not counted."""
     listed = {name for own in files.values() for name in list_resources(own.get("sched_config", ""))}
     unlisted = set(consumables) - listed
     if not unlisted:
         return frozenset()
-    said = set().union(*picture.vnodes.values())
+    said = set().union(*server_status.vnodes.values())
     return frozenset(name for name in unlisted if f"resources_available.{name}" not in said)
 
 
 def find_unlisted(consumables: Collection[str], files: SchedFiles) -> frozenset[str]:
-    """The consumables that no scheduler looks at; none where the schedulers' configuration cannot be read."""
+    """The consumables that no scheduler checks; empty if the schedulers' configuration cannot be read."""
     configs = [own["sched_config"] for own in files.values() if "sched_config" in own]
     listed = {name for config in configs for name in list_resources(config)}
     return frozenset(consumables) - listed if configs else frozenset()
 
 
 def list_resources(sched_config: str) -> list[str]:
-    """The resources that a scheduler with this configuration looks at."""
+    """The resources that a scheduler with this configuration checks."""
     return [name for line in read_sched_config(sched_config).get("resources", ()) for name in _SEPARATORS.split(line)]

@@ -1,8 +1,8 @@
-"""Vnodes: texts to what they have, what jobs outside the snapshot hold of them, whether they take jobs, and when not.
+"""Vnodes: texts as what they have, what jobs outside the snapshot hold, whether they take jobs, and their windows.
 
-A vnode in a state that this module does not know, or whose cores it cannot read, takes no job: an idle vnode costs less
-than an overcommitted one. Of an amount that another vnode counts (``lic=@v2``) it has none of its own, so that it takes
-the jobs that do not ask for it.
+A vnode whose state is unknown here, or whose amounts cannot be read, takes no job: an idle vnode costs less than an
+overcommitted one. A vnode has none of an amount that another vnode counts (``lic=@v2``), so that it takes only jobs
+that do not ask for it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from policy.model.cluster import Vnode, Window
 from policy.model.units import parse_amount, parse_measure, parse_resource
 
 _TAKES_JOBS = frozenset({"free", "job-busy", "job-exclusive"})
-"""The states in which a vnode takes jobs as far as it has room; any other beside them keeps jobs away."""
+"""The states in which a vnode takes jobs as far as it has room; any other state keeps jobs away."""
 
 _RESERVED = "resv-exclusive"
-"""The state of a vnode that a reservation which runs has for itself alone."""
+"""The state of a vnode that a running reservation has exclusively."""
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 Held = Mapping[str, Mapping[str, int]]
-"""What runs of the snapshot hold: vnode to resource to amount."""
+"""What the snapshot's runs hold: vnode to resource to amount."""
 
 
 def read_vnode(
@@ -41,9 +41,11 @@ def read_vnode(
     measured: Collection[str] = (),
     plenty: Mapping[str, int] = _NOTHING,
 ) -> Vnode:
-    """One vnode at that time. What the server counts as assigned beyond ``held`` belongs to the reservations that run,
-    or to jobs that the snapshot does not have. ``measured`` are the resources that are numbers but are not used up,
-    ``plenty`` is what every vnode has without saying so."""
+    """One vnode at ``time_s``.
+
+    What the server counts as assigned beyond ``held`` belongs to running reservations or to jobs outside the snapshot.
+    ``measured`` are the numeric resources that are not used up; ``plenty`` is what every vnode has without an amount.
+    """
     available: dict[str, int] = {**plenty}
     measures: dict[str, float] = {}
     attributes: dict[str, str] = {}
@@ -100,9 +102,9 @@ def read_vnode(
 
 
 def takes_jobs(state: str, reserved: bool = False) -> bool:
-    """Whether a vnode in this state, several separated by commas, takes jobs as far as it has room.
+    """Whether a vnode in this state (several are separated by commas) takes jobs as far as it has room.
 
-    Where it is known to be ``reserved`` as a whole, its state says no more than that.
+    ``reserved``: a reservation is known to have the whole vnode, so the state ``resv-exclusive`` adds nothing.
     """
     return {part.strip() for part in state.split(",")} - ({_RESERVED} if reserved else set()) <= _TAKES_JOBS
 

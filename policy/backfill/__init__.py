@@ -1,1 +1,1 @@
-"""P3: the reservation of a head, its shadow time and its promise, and estimates of run times."""
+"""P3: a head's reservation, its shadow time and its promise, and estimates of run times."""

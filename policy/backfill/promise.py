@@ -1,9 +1,9 @@
 """P3: a head's promise, kept by cutting backfilled runs (docs/policies.md, P3).
 
-Whoever was backfilled with a shrunk estimate was let in on the condition that it gives way: at the head's promised time
-the one on most nodes goes first (then the one with most cores, then the earlier submitted), only until the head fits.
-Exempt time does not protect it then; a run that was tested with its full estimate is never cut. So the head's reserved
-time is no later than its promise, where cutting can keep that.
+A run that was backfilled with a shrunk estimate may be cut at the head's promised time: the run on most nodes first,
+then the one with most cores, then the earlier submitted, and only until the head fits. Exempt time does not protect it.
+A run that was tested with its full estimate is never cut. So the head's shadow time is no later than its promise,
+wherever cuts can keep that.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from policy.fit.fit import fits
 from policy.model.bitsets import count_vnodes
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.ledger import Backfilled
-from policy.preemption.victim_search import Room, Search
+from policy.preemption.victim_search import Search, Slot
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.state.windows import NOTHING_CLOSED, Closed, Windows
 
 
 class Promise(NamedTuple):
-    """The latest start of a head, and how to ask for the runs that may be cut so that it is kept, in the order in which
-    they go; nobody asks where the head fits by then anyway."""
+    """The latest start of a head, and a function for the runs that may be cut to keep it, in the order of cuts. The
+    function is not called if the head fits by then anyway."""
 
     at_s: float
     cuttable: Callable[[], Sequence[Run]]
@@ -34,11 +34,11 @@ class Promise(NamedTuple):
 NO_PROMISE = Promise(UNLIMITED_S, tuple)
 
 
-def cut_order(world: World, backfilled: Mapping[str, Backfilled], allowed: int) -> list[Run]:
-    """The runs that may be cut for a head that may use these vnodes, in the order in which they go."""
-    directory = world.capacity.directory
-    runs = world.runs
-    managed = {queue.name for queue in world.queues.values() if queue.managed}
+def cut_order(cluster: ClusterIndex, backfilled: Mapping[str, Backfilled], allowed: int) -> list[Run]:
+    """The runs that may be cut for a head that may use these vnodes, in the order of cuts."""
+    directory = cluster.capacity.directory
+    runs = cluster.runs
+    managed = {queue.name for queue in cluster.queues.values() if queue.managed}
     found = [
         run
         for run_id, entry in backfilled.items()
@@ -48,45 +48,45 @@ def cut_order(world: World, backfilled: Mapping[str, Backfilled], allowed: int) 
         and not run.exiting
         and run.job.rerunable
         and run.job.queue in managed
-        and any(share.mask & allowed for share in run.placement.shares(directory))
+        and any(share.mask & allowed for share in run.allocation.shares(directory))
     ]
-    found.sort(key=lambda run: (-_nodes(run, world), -run.job.cores, run.job.submit_s, run.job.sequence, run.id))
+    found.sort(key=lambda run: (-_nodes(run, cluster), -run.job.cores, run.job.submit_s, run.job.sequence, run.id))
     return found
 
 
 def cut_for(
-    world: World,
+    cluster: ClusterIndex,
     head: Job,
     allowed: int,
     at_s: float,
     cuttable: Sequence[Run],
     pending: Sequence[Pending] = (),
     closed: Closed = NOTHING_CLOSED,
-) -> Room | None:
-    """The runs to cut so that the head fits at ``at_s`` what is not closed to it, and where; None where all of them
-    would not be enough, and where none is needed.
+) -> Slot | None:
+    """The runs to cut so that the head fits at ``at_s`` on what is not closed to it, and where.
 
-    Runs that end by then count as gone, by their full estimates: a run that is expected to end earlier could not be
-    asked in time if it did not. So do the victims of others, of whom their beneficiaries keep what they need.
+    None if all of them would not be enough, or if none is needed. Runs that end by then, by their full estimates, count
+    as gone; a shrunk estimate does not count, as a run that outlasts it could not be asked to save in time. Victims of
+    other jobs count as gone, and their beneficiaries keep what they need.
     """
-    future = future_of(world, world.ends, pending)
+    future = future_of(cluster, cluster.ends, pending)
     give_back(future.free, [release for release in future.releases if release.end_s <= at_s])
     if _fits_open(future.free, head, allowed, closed):
         return None
     offered = [run for run in cuttable if run.end_s > at_s and run.id not in future.gone]
-    return Search(world, head, allowed, None, closed, future.free).first_enough(offered)
+    return Search(cluster, head, allowed, None, closed, future.free).first_enough(offered)
 
 
 def _fits_open(free: Capacity, head: Job, allowed: int, closed: Closed) -> bool:
-    """Whether the head fits what is not closed to it without anybody being cut."""
+    """Whether the head fits what is not closed to it without any cut."""
     with closed.applied_to(free):
         return fits(free, head.request, allowed & ~closed.vnodes, allowed)
 
 
-def _nodes(run: Run, world: World) -> int:
-    capacity = world.capacity
+def _nodes(run: Run, cluster: ClusterIndex) -> int:
+    capacity = cluster.capacity
     mask = 0
-    for share in run.placement.shares(capacity.directory):
+    for share in run.allocation.shares(capacity.directory):
         mask |= share.mask
     if capacity.inventory.one_vnode_per_host:
         return count_vnodes(mask)
@@ -94,16 +94,22 @@ def _nodes(run: Run, world: World) -> int:
 
 
 def keep_by_count(
-    world: World, head: Job, allowed: int, now_s: float, idle: int, expected: Mapping[str, float], promise: Promise
+    cluster: ClusterIndex,
+    head: Job,
+    allowed: int,
+    now_s: float,
+    idle: int,
+    expected: Mapping[str, float],
+    promise: Promise,
 ) -> Reservation | None:
-    """The reservation at the promised time with the runs that are cut then; None where even all are not enough."""
-    directory = world.capacity.directory
+    """The reservation at the promised time, with the runs that are cut then; None if all of them are not enough."""
+    directory = cluster.capacity.directory
     cut: dict[str, int] = {}
     for run in promise.cuttable():
         if idle >= head.cores:
             break
         if expected.get(run.id, run.end_s) > promise.at_s:
-            cut[run.id] = run.placement.cores_on(allowed, directory)
+            cut[run.id] = run.allocation.cores_on(allowed, directory)
             idle += cut[run.id]
     if idle < head.cores:
         return None
@@ -124,7 +130,7 @@ def keep_by_fit(
     promise: Promise,
     windows: Windows | None,
 ) -> Reservation | None:
-    """The same on vnodes; None also where the head fits by the promised time without cutting anybody."""
+    """As :func:`keep_by_count`, but vnode by vnode. None also if the head fits by the promised time without a cut."""
     then, ever = future.free.copy(), allowed
     if windows is not None:
         closed = windows.closed_to(head, max(now_s, promise.at_s), windows.slack_s)
@@ -138,15 +144,15 @@ def keep_by_fit(
     for run in promise.cuttable():
         if run.id not in future.gone and expected.get(run.id, run.end_s) > promise.at_s:
             cut.append(run)
-            then.give(run.placement.shares(then.directory), run.job.request)
+            then.give(run.allocation.shares(then.directory), run.job.request)
             if fits(then, head.request, allowed, ever):
                 break
     else:
         return None
     for run in cut[::-1]:
-        then.take(run.placement.shares(then.directory), run.job.request)
+        then.take(run.allocation.shares(then.directory), run.job.request)
         if not fits(then, head.request, allowed, ever):
-            then.give(run.placement.shares(then.directory), run.job.request)
+            then.give(run.allocation.shares(then.directory), run.job.request)
         else:
             cut.remove(run)
     spare = max(0, then.idle(allowed) - head.cores)

@@ -1,7 +1,7 @@
-"""Regions: which queues have one head together (docs/policies.md, "First come, the head, and EASY backfilling").
+"""Regions: sets of queues with one head (docs/policies.md, "First come, the head, and EASY backfilling").
 
-Queues that share vnodes, directly or by a chain, are one region. So are those that only share hosts, as long as
-somebody may get such a host alone: what starts on one queue's vnodes then keeps another queue's job away.
+Queues that share vnodes, directly or by a chain, are one region. So are queues that only share hosts, as long as some
+job may get such a host alone: a start on one queue's vnodes then blocks another queue's job.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from policy.backfill.reservation import Reservation
 from policy.model.cluster import Job
 from policy.reasons.reason import Reason
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 
 class Region:
-    """What one set of queues that share vnodes has come to in this pass: its idle cores, its cores in all on vnodes
-    that take jobs, the reservation of its head, and why the head waits.
+    """The state of one region in a pass: idle cores, cores in total on vnodes that take jobs, the reservation of the
+    head, and why the head waits.
 
-    ``moved_for`` is the job to which the head gave way since it was reserved for; None where the reservation holds.
-    ``promised_s`` is the last time that was promised to a job of it, 0 where none was, or where no estimate is shrunk.
+    ``moved_for``: the job to which the head gave way since its reservation was made; None if the reservation holds.
+    ``promised_s``: the last time promised to a job of the region; 0 if none was, or if no estimate is shrunk.
     """
 
     __slots__ = ("head_waits", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")
@@ -35,19 +35,20 @@ class Region:
 
 
 Part = tuple[int, tuple[str, ...], int]
-"""The vnodes and the queues of a region, and how many cores it has on vnodes that take jobs."""
+"""A region's vnodes, its queues, and its cores on vnodes that take jobs."""
 
 
-def parts_with_one_head(world: World, promised: Iterable[str]) -> list[Part]:
+def parts_with_one_head(cluster: ClusterIndex, promised: Iterable[str]) -> list[Part]:
     """The regions of a pass.
 
-    Where jobs of both sides are ``promised`` a time already each keeps its own head, as that protects the promise.
+    Parts that only share hosts keep a head each if jobs of both are ``promised`` a time already: that protects the
+    promises.
     """
-    parts = sorted(world.partitions())
-    if len(parts) == 1 or not _hosts_go_whole(world):
+    parts = sorted(cluster.partitions())
+    if len(parts) == 1 or not _hosts_go_whole(cluster):
         return parts
-    hosts_of = world.capacity.inventory.hosts_of
-    heads = {world.jobs[job_id].queue for job_id in promised if job_id in world.jobs}
+    hosts_of = cluster.capacity.inventory.hosts_of
+    heads = {cluster.jobs[job_id].queue for job_id in promised if job_id in cluster.jobs}
     merged: list[Part] = []
     while parts:
         vnodes, queues, total = parts.pop(0)
@@ -62,8 +63,10 @@ def parts_with_one_head(world: World, promised: Iterable[str]) -> list[Part]:
     return merged
 
 
-def _hosts_go_whole(world: World) -> bool:
-    """Whether somebody who waits may get a host of several vnodes alone."""
-    if world.capacity.inventory.one_vnode_per_host:
+def _hosts_go_whole(cluster: ClusterIndex) -> bool:
+    """Whether a waiting job may get a host of several vnodes alone."""
+    if cluster.capacity.inventory.one_vnode_per_host:
         return False
-    return world.capacity.sharing.gives_hosts or any(job.request.sharing == "exclhost" for job in world.jobs.values())
+    return cluster.capacity.sharing.gives_hosts or any(
+        job.request.sharing == "exclhost" for job in cluster.jobs.values()
+    )

@@ -1,8 +1,8 @@
-"""How long a job is taken to run when it is tested for backfilling (docs/policies.md, P3).
+"""The run time that a job is tested with for backfilling (docs/policies.md, P3).
 
-A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or what
-its user's past runs predict. Any other is tested with all that is left, and so is one whose remaining estimate is at or
-below the threshold: those are never cut. The predictors: the mean of the user's last two run times (Tsafrir, Etsion,
+A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or a
+prediction from its user's past runs. Any other job, and one whose remaining estimate is at or below the threshold, is
+tested with all that is left and never cut. Predictors: the mean of the user's last two run times (Tsafrir, Etsion,
 Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), and the user's ratio of run times to
 estimates.
 """
@@ -17,11 +17,11 @@ from policy.model.ledger import History, Ledger
 from policy.settings.site_settings import Settings
 
 NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]
-"""What keeps a job from being cut, and so from being tested with less than all that is left of it."""
+"""Why a job could not be cut, and so must be tested with all that is left of it."""
 
 
 class Tested(NamedTuple):
-    """``estimate_s`` is what the job is tested with; ``cuttable`` whether it may be cut at the reserved time."""
+    """``estimate_s``: what the job is tested with; ``cuttable``: whether it may be cut at the reserved time."""
 
     estimate_s: float
     cuttable: bool
@@ -52,10 +52,10 @@ class Estimates:
         self.shrinks = backfill.kind == "checkpoint"
 
     def tested(self, job: Job, reserved_s: float, promised_s: float = 0.0) -> Tested:
-        """The estimate for a test against a head that is reserved for ``reserved_s``, and whether it may be cut then.
+        """The estimate for a test against a head reserved for ``reserved_s``, and whether the job may be cut then.
 
-        ``promised_s`` is the last time that is promised to a head there: a reserved time may move back to it. A job
-        without walltime has an infinite estimate; it can be cut as others can.
+        ``promised_s`` is the last time promised to a head there: a reserved time may move back to it. A job without a
+        walltime has an infinite estimate, and can be cut like others.
         """
         left_s, now_s = job.left_s, self._now_s
         if (
@@ -67,20 +67,20 @@ class Estimates:
         return Tested(self.expected_s(job, left_s), cuttable=True)
 
     def expected_s(self, job: Job, left_s: float) -> float:
-        """What is left of the job by prediction or by p; all of it where neither says less, or without a walltime."""
+        """What is left of the job by prediction, else by p; all of it if neither gives less, or without a walltime."""
         if left_s == UNLIMITED_S:
             return left_s
         predicted = self._predicted_s(job, left_s)
         if predicted is not None and predicted <= 0:
-            # It has outlived what was predicted of it.
+            # It has outlasted the prediction.
             return left_s
         if predicted is None:
             return left_s if self._factor is None else left_s * self._factor
         return min(left_s, max(1.0, predicted))
 
     def longest_expected(self, job: Job, within_s: float) -> float:
-        """How much may be left of the job, at most, to be expected to run no longer than that: infinite where the
-        prediction does not depend on it."""
+        """The most seconds left of the job with which it is expected to run no longer than ``within_s``; infinite if
+        the prediction does not depend on what is left."""
         most_s = within_s
         past = self._history.get(job.user) if self._predictor != "none" else None
         if past is not None and len(past.last) >= 2 and self._predictor == "last-two":
@@ -93,22 +93,23 @@ class Estimates:
         return most_s if most_s == UNLIMITED_S else max(within_s, float(int(most_s)))
 
     def short_s(self, job: Job) -> float:
-        """The same with the threshold, whatever else is asked of a job that may be cut: how short a waiting job is."""
+        """How short a waiting job is: :meth:`expected_s`, but all that is left at or below the threshold. Does not ask
+        whether the job may be cut."""
         left_s = job.left_s
         return left_s if left_s <= self._threshold_s else self.expected_s(job, left_s)
 
     def advised_s(self, job: Job) -> float:
-        """What PBS's own scheduler is to plan with in ``advise``: less than the walltime only for a job that can be
-        cut, where backfilling is by checkpoint.
+        """The run time that PBS's own scheduler is to plan with in ``advise``. It is less than the walltime only for a
+        job that can be cut, where backfilling is by checkpoint.
 
-        How long the window will be is not known yet, so only what never has more than that to do again is cheap to
-        repeat.
+        The length of the window is not known yet. So a job counts as cheap to repeat only if all that is left of it is.
         """
         cheap = self.may_save(job) or job.left_s <= self._cheap_s
         return self.short_s(job) if self.shrinks and job.rerunable and cheap else job.left_s
 
     def longest_that_is(self, short_s: float, user: str) -> float:
-        """No job of the user with more left to run than this is that short; infinite where only a look tells."""
+        """An upper bound: no job of the user with more left to run is as short as ``short_s``. Infinite if each job
+        must be tested."""
         past = self._history.get(user) if self._predictor != "none" else None
         if past is None or len(past.last) < 2:
             return short_s if self._factor is None else max(short_s, short_s / self._factor)
@@ -117,25 +118,27 @@ class Estimates:
         return max(short_s, short_s * past.estimate_s / past.run_s * (1 + 1e-9))
 
     def may_save(self, job: Job) -> bool:
-        """Whether the job's work outlives a preemption."""
+        """Whether the job's work survives a preemption."""
         return self._saves if job.saves is None else job.saves
 
     def below_cap(self, job_id: str) -> bool:
-        """Whether the job was preempted less often than is allowed."""
+        """Whether the job was preempted fewer times than the cap."""
         return self._counts.get(job_id, 0) < self._most_cuts
 
     def may_be_cut_at(self, run: Run, at_s: float) -> bool:
-        """Whether a run that was let in on that condition saves, or will have little to repeat at that promised time,
-        or now, where a pass comes late for it."""
+        """Whether a cuttable run saves, or will have little to repeat at that promised time, or now, if the pass for
+        that time comes late."""
         if self.may_save(run.job):
             return True
         late_s = self._now_s - self._slack_s
         return max(at_s, late_s) - run.start_s <= self._cheap_s
 
     def why_not_cut(self, job: Job, window_s: float, longest_s: float) -> NotCut | None:
-        """What keeps a job from being cut at the end of its window; None where nothing does. It is below the cap, has
-        run its exempt time by then, saves or has little to repeat even if the window is as long as it can become, and
-        starts before those are asked to save who are to be cut then."""
+        """Why the job cannot be cut at the end of its window; None if it can.
+
+        It can if it starts before runs are asked to save for that time, is rerunable, has run its exempt time by then,
+        is below the cap, and saves or has little to repeat even if the window becomes ``longest_s``.
+        """
         if window_s <= self._grace_s:
             return "grace"
         if not job.rerunable:
@@ -159,7 +162,7 @@ class Estimates:
 
 
 def remember(history: Mapping[str, History], finished: Sequence[Finished]) -> dict[str, History]:
-    """The users' histories with the runs that have ended; estimates without limit teach nothing about the ratio."""
+    """The users' histories with the ended runs added; runs without a walltime do not count for the ratio."""
     known = dict(history)
     for run in sorted(finished, key=lambda run: (run.end_s, run.start_s, run.id)):
         past = known.get(run.user, History((), 0.0, 0.0))

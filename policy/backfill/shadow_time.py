@@ -1,9 +1,9 @@
-"""When the first job that does not fit will: the time that is reserved for it.
+"""Shadow time: the time at which the head, which does not fit now, will.
 
-Runs are taken to end when their estimates say, backfilled ones when the shrunk estimates they were tested with say. The
-reserved time is the first at which the head fits what is free by then, and never later than its promise where runs can
-be cut for it; the time until it is the backfill window: EASY backfilling (Lifka, "The ANL/IBM SP scheduling system",
-JSSPP 1995), with vnodes instead of a count of processors.
+Runs are taken to end by their estimates, backfilled runs by the shrunk estimates that they were tested with. The shadow
+time is the first at which the head fits what is free by then, and no later than its promise if cuts can keep that. The
+time until it is the backfill window. This is EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995),
+with vnodes instead of a count of processors.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from policy.backfill.reservation import Reservation
 from policy.fit.fit import fits
 from policy.model.cluster import UNLIMITED_S, Job
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.state.windows import Closed, Windows
 
 
 def reserve(
-    world: World,
+    cluster: ClusterIndex,
     head: Job,
     allowed: int,
     now_s: float,
@@ -32,19 +32,19 @@ def reserve(
     promise: Promise = NO_PROMISE,
     windows: Windows | None = None,
 ) -> Reservation | None:
-    """The reservation of a job that does not fit now; None where it would not fit even when all runs have ended.
+    """The reservation of a job that does not fit now; None if it would not fit even after all runs have ended.
 
-    ``expected`` are the ends of runs that are expected before their estimates say. ``at_s`` is infinite where it
-    depends on a run without a walltime. With a promise it is the promised time at the latest, if cutting can keep it.
+    ``expected``: ends of runs that are expected before their estimates. ``at_s`` of the result is infinite if it
+    depends on a run without a walltime. With a promise it is the promised time at the latest, if cuts can keep that.
     From its time on the head is clear of the windows, also if it starts a pass later.
     """
-    capacity = world.capacity
-    ends = expected_ends(world, expected)
+    capacity = cluster.capacity
+    ends = expected_ends(cluster, expected)
     alone = capacity.exclusive or capacity.sharing.has_lone_vnodes
     plain = not (pending or alone or min(capacity.levels, default=0) < 0)
     if plain and head.request.only_cores and windows is None:
-        return _reserve_by_count(world, head, allowed & capacity.usable, now_s, ends, expected, promise)
-    future = future_of(world, ends, pending)
+        return _reserve_by_count(cluster, head, allowed & capacity.usable, now_s, ends, expected, promise)
+    future = future_of(cluster, ends, pending)
     if promise.at_s != UNLIMITED_S:
         kept = keep_by_fit(future, head, allowed, now_s, expected, promise, windows)
         if kept is not None:
@@ -55,7 +55,7 @@ def reserve(
 
 
 def _reserve_by_count(
-    world: World,
+    cluster: ClusterIndex,
     head: Job,
     allowed: int,
     now_s: float,
@@ -63,11 +63,11 @@ def _reserve_by_count(
     expected: Mapping[str, float],
     promise: Promise,
 ) -> Reservation | None:
-    idle = world.capacity.idle(allowed)
-    directory = world.capacity.directory
+    idle = cluster.capacity.idle(allowed)
+    directory = cluster.capacity.directory
     need = head.cores
     at_s = now_s
-    runs = world.runs
+    runs = cluster.runs
     promised_s = promise.at_s
     everywhere = allowed == (1 << len(directory.names)) - 1
     for end_s, run_id in ends:
@@ -75,13 +75,13 @@ def _reserve_by_count(
             if idle >= need:
                 break
             if end_s > promised_s:
-                kept = keep_by_count(world, head, allowed, now_s, idle, expected, promise)
+                kept = keep_by_count(cluster, head, allowed, now_s, idle, expected, promise)
                 if kept is not None:
                     return kept
                 promised_s = UNLIMITED_S
             at_s = end_s
-        placement = runs[run_id].placement
-        idle += placement.cores if everywhere else placement.cores_on(allowed, directory)
+        allocation = runs[run_id].allocation
+        idle += allocation.cores if everywhere else allocation.cores_on(allowed, directory)
     return Reservation(head, at_s, allowed, idle - need, None, directory, expected) if idle >= need else None
 
 
@@ -120,10 +120,10 @@ def _reserve_by_fit(
 def _reserve_between(
     future: Future, head: Job, allowed: int, now_s: float, expected: Mapping[str, float], windows: Windows
 ) -> Reservation | None:
-    """The first time at which the head fits vnodes that no window closes to it from then on.
+    """The first time from which the head fits vnodes that no window closes to it.
 
-    As long as the same windows are in its way, more is free the later it is: so the last time of such a span tells
-    whether the head fits in it at all, and the first is found by halving.
+    Between two changes of the windows in its way, later only means more free. So the last time of such a span decides
+    whether the head fits in it at all, and the first time is found by bisection.
     """
     free, releases = future.free, future.releases
     times = sorted({now_s, *windows.changes_s, *(release.end_s for release in releases if release.end_s > now_s)})
@@ -155,7 +155,7 @@ def _reserve_between(
 
 
 def _later(base: Capacity, releases: Sequence[Release], closed: Closed) -> Capacity:
-    """What is free once these have come free as well, without what is closed then."""
+    """What is free after these releases, without what is closed then."""
     then = base.copy()
     give_back(then, releases)
     then.take_amounts(closed.shares)

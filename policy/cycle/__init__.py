@@ -1,1 +1,1 @@
-"""One scheduling pass: which jobs are attempted in which order, and what an attempt comes to."""
+"""One scheduling pass: the order in which jobs are attempted, and the outcome of each attempt."""

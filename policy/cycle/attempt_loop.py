@@ -1,8 +1,8 @@
-"""Attempts to place waiting jobs, within the time that the pass has.
+"""Attempts to place waiting jobs within the time limit of the pass.
 
-A user whose jobs have taken their share of the time is passed over until all other users' jobs were tried. When the
-time is up, the jobs that are left share one reason; the next pass begins with the jobs that this one left out, so that
-no job is left out for ever.
+A user whose jobs have used up their share of the time is postponed until all other users' jobs were tried. When the
+time is up, the remaining jobs share one reason, and the next pass begins with them, so that no job is left out for
+ever.
 """
 
 from __future__ import annotations
@@ -12,86 +12,85 @@ from enum import Enum
 from typing import Callable
 
 from policy.backfill.regions import Region
-from policy.cycle.attempt import Turns
+from policy.cycle.attempt import JobAttempts
 from policy.model.cluster import Job
-from policy.plan.context import Scene
+from policy.plan.context import Context
 from policy.plan.deadline import Deadline, TimeIsUp
-from policy.plan.plan_builder import Draft
+from policy.plan.plan_builder import PlanBuilder
 from policy.reasons.reason import Reason
 
 _NOT_LOOKED_AT = Reason("not-looked-at")
 
 
 class _Outcome(Enum):
-    """What came of a job's attempt: it was made, perhaps until the deadline; :meth:`Attempts.finish` makes it; or
-    there was no time for it."""
+    """Outcome of an attempt: it was made (perhaps until the deadline ended it), it is postponed to
+    :meth:`AttemptLoop.finish`, or there was no time for it."""
 
     TRIED = "tried"
     POSTPONED = "postponed"
     LEFT_OUT = "left out"
 
 
-class Attempts:
-    """The attempts of a pass that has all the time it needs: each is the job's turn, and the next pass has nothing to
-    make up for."""
+class AttemptLoop:
+    """The attempts of a pass without a deadline: every job is attempted, and nothing is left for the next pass."""
 
     begins_elsewhere = False
     first_behind = 0
     tried_in_vain = 0
 
-    def __init__(self, turns: Turns) -> None:
-        self._turns = turns
+    def __init__(self, job_attempts: JobAttempts) -> None:
+        self._job_attempts = job_attempts
 
     def in_order(self, jobs: Sequence[Job]) -> Sequence[Job]:
-        """All jobs behind the heads in the order in which they are tried."""
+        """The jobs behind the heads in the order in which they are tried."""
         return jobs
 
-    def in_turn(self, job: Job, region: Region) -> None:
-        """Let the job have its turn where there is no head yet."""
-        self._turns.in_turn(job, region)
+    def attempt(self, job: Job, region: Region) -> None:
+        """Attempt the job in a region without a head."""
+        self._job_attempts.attempt(job, region)
 
-    def behind(self, job: Job, region: Region) -> None:
-        """Let the job have its turn behind the head."""
-        self._turns.behind(job, region)
+    def attempt_behind_head(self, job: Job, region: Region) -> None:
+        """Attempt the job behind the head."""
+        self._job_attempts.attempt_behind_head(job, region)
 
     def guard(self, attempt: Callable[[], None]) -> None:
-        """Make an attempt outside the order of turns."""
+        """Make an attempt that is not part of the queue order."""
         attempt()
 
     def finish(self) -> None:
-        """Try the jobs that were passed over."""
+        """Try the jobs that were postponed; there are none."""
 
 
-class TimedAttempts:
-    """The attempts of a pass with a deadline, and with which jobs the next one is to begin.
+class TimedAttemptLoop:
+    """The attempts of a pass with a deadline; notes with which jobs the next pass is to begin.
 
-    ``first_behind`` is which of the jobs behind a head the next pass tries first, counted in the order in which this
-    pass would try them: 0 where this one has tried them all. ``tried_in_vain`` is how many jobs, counted in queue order
-    and without those that have a promise, neither started nor became the head: the next pass tries that many after all
-    others. It is 0 where no job was left out.
+    ``first_behind``: which of the jobs behind the heads the next pass tries first, as an index into the argument of
+    :meth:`in_order`; 0 if this pass tried them all. ``tried_in_vain``: how many jobs, in queue order and without those
+    that hold a promise, neither started nor became the head; the next pass tries that many after all others. It is 0
+    if no job was left out.
     """
 
-    def __init__(self, scene: Scene, draft: Draft, turns: Turns, deadline: Deadline) -> None:
-        self._world = scene.world
-        self._draft = draft
-        self._turns = turns
+    def __init__(self, context: Context, builder: PlanBuilder, job_attempts: JobAttempts, deadline: Deadline) -> None:
+        self._cluster = context.cluster
+        self._builder = builder
+        self._job_attempts = job_attempts
         self._deadline = deadline
         self._shares = True
         self._postponed: list[Job] = []
-        self._promises = scene.ledger.promises
-        self._to_pass_over = scene.ledger.tried_in_vain
+        self._promises = context.ledger.promises
+        self._to_pass_over = context.ledger.tried_in_vain
         self._passed_over: list[Job] = []
         self._in_vain = 0
         self._left_out = False
         self._of_user: str | None = None
         self._under_way = False
-        scene.capacity.check_time = self._check_time
-        self._begun_with = scene.ledger.first_behind
+        context.capacity.check_time = self._check_time
+        self._begun_with = context.ledger.first_behind
         self._tried_behind = self._behind = 0
 
     @property
     def begins_elsewhere(self) -> bool:
-        """Whether the jobs behind the heads are not tried from the first one on."""
+        """Whether the walk over the jobs behind the heads does not begin with the first of them."""
         return self._begun_with > 0
 
     @property
@@ -107,14 +106,14 @@ class TimedAttempts:
         return self._in_vain if self._left_out else 0
 
     def in_order(self, jobs: Sequence[Job]) -> Sequence[Job]:
-        """All jobs behind the heads in the order in which they are tried: first those that the last pass left out."""
+        """The jobs behind the heads in the order in which they are tried: first those that the last pass left out."""
         if not self.begins_elsewhere or not jobs:
             return jobs
         first = self._begun_with % len(jobs)
         return [*jobs[first:], *jobs[:first]]
 
-    def in_turn(self, job: Job, region: Region) -> None:
-        """Let the job have its turn where there is no head yet."""
+    def attempt(self, job: Job, region: Region) -> None:
+        """Attempt the job in a region without a head."""
         if self._to_pass_over and job.id not in self._promises:
             self._to_pass_over -= 1
             self._passed_over.append(job)
@@ -122,44 +121,48 @@ class TimedAttempts:
         elif self._is_in_vain(job, region):
             self._in_vain += 1
 
-    def behind(self, job: Job, region: Region) -> None:
-        """Let the job have its turn behind the head."""
+    def attempt_behind_head(self, job: Job, region: Region) -> None:
+        """Attempt the job behind the head."""
         self._behind += 1
-        if self._try(self._turns.behind, job, region) is not _Outcome.LEFT_OUT:
+        if self._try(self._job_attempts.attempt_behind_head, job, region) is not _Outcome.LEFT_OUT:
             self._tried_behind += 1
 
     def guard(self, attempt: Callable[[], None]) -> None:
-        """Make an attempt outside the order of turns; nothing where the time is up."""
+        """Make an attempt that is not part of the queue order; does nothing if the time is up."""
         if not self._deadline.is_over():
             self._until_time_is_up(attempt)
 
     def finish(self) -> None:
-        """Try the jobs that were passed over: those that were tried in vain by an earlier pass, then those of users
-        whose share was spent."""
+        """Try the jobs that were postponed: first those that an earlier pass tried in vain, then those of users whose
+        share was spent."""
         self._to_pass_over = 0
         if self._passed_over and not self._deadline.is_over():
             self._in_vain = 0
         for job in self._passed_over:
-            if self._is_in_vain(job, self._draft.regions[job.queue]):
+            if self._is_in_vain(job, self._builder.regions[job.queue]):
                 self._in_vain += 1
         self._shares = False
         for job in self._postponed:
-            self._try_at_last(job, self._draft.regions[job.queue])
+            self._try_at_last(job, self._builder.regions[job.queue])
 
     def _is_in_vain(self, job: Job, region: Region) -> bool:
-        """Let the job have its turn. Whether that turn neither started it nor made it the head."""
+        """Attempt the job; True if it neither started nor became the head."""
         outcome = self._try_at_last(job, region)
-        return outcome is _Outcome.TRIED and region.reservation is None and job.id in self._world.jobs
+        return outcome is _Outcome.TRIED and region.reservation is None and job.id in self._cluster.jobs
 
     def _try_at_last(self, job: Job, region: Region) -> _Outcome:
-        """The job's turn, behind the head where there is one by now."""
-        return self._try(self._turns.in_turn if region.reservation is None else self._turns.behind, job, region)
+        """Attempt the job, behind the head if there is one by now."""
+        return self._try(
+            self._job_attempts.attempt if region.reservation is None else self._job_attempts.attempt_behind_head,
+            job,
+            region,
+        )
 
     def _try(self, turn: Callable[[Job, Region], None], job: Job, region: Region) -> _Outcome:
-        """What comes of the job's turn.
+        """Make the attempt and return its outcome.
 
-        An attempt that the deadline ends counts as made: the next pass begins with the job behind it, so that one that
-        takes all the time does not keep others out for ever.
+        An attempt that the deadline ends counts as made: the next pass begins with the job behind it, so that a job
+        that takes all the time does not keep others out for ever.
         """
         deadline = self._deadline
         if deadline.is_over():
@@ -174,8 +177,8 @@ class TimedAttempts:
         self._of_user = None
         deadline.end()
         if not ended:
-            # Of an array some subjobs may have started.
-            left = self._world.jobs.get(job.id, job)
+            # Some subjobs of an array may have started.
+            left = self._cluster.jobs.get(job.id, job)
             if self._shares and not deadline.is_over():
                 self._postponed.append(left)
                 return _Outcome.POSTPONED
@@ -183,12 +186,12 @@ class TimedAttempts:
         return _Outcome.TRIED
 
     def _leave_out(self, job: Job) -> None:
-        """Give the job the reason of those that the pass had no time for."""
+        """Leave the job, for the reason that the pass had no time for it."""
         self._left_out = True
-        self._draft.leave(job, _NOT_LOOKED_AT)
+        self._builder.leave(job, _NOT_LOOKED_AT)
 
     def _until_time_is_up(self, attempt: Callable[[], None]) -> bool:
-        """Whether the attempt came to its end."""
+        """Make the attempt; False if the deadline ended it."""
         self._under_way = True
         try:
             attempt()
@@ -199,7 +202,7 @@ class TimedAttempts:
         return True
 
     def _check_time(self) -> None:
-        """End the attempt under way where there is no time left for it."""
+        """End the current attempt if no time is left for it."""
         deadline, user = self._deadline, self._of_user
         if self._under_way and (
             deadline.is_over() or (self._shares and user is not None and deadline.is_share_spent(user))

@@ -1,7 +1,7 @@
 """Backfilling: a job behind a head starts beside it, or inside its window (docs/policies.md, P3).
 
-A job is tested with the estimate that :mod:`policy.backfill.runtime_estimates` gives it, and starts only where its
-region's head keeps its start. What is found out about one shape of jobs holds for the others until cores come free.
+A job is tested with the estimate of :mod:`policy.backfill.runtime_estimates`, and starts only if the head of its
+region keeps its start. What is found for one job holds for others of the same shape until cores come free.
 """
 
 from __future__ import annotations
@@ -13,151 +13,159 @@ from policy.backfill.regions import Region
 from policy.backfill.reservation import Reservation
 from policy.backfill.runtime_estimates import Tested
 from policy.cycle.start_places import StartPlaces
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Job
 from policy.model.ledger import Backfilled
-from policy.plan.context import Scene
-from policy.plan.plan_builder import Draft
-from policy.plan.rejections import Refusals, why_pinned
+from policy.plan.context import Context
+from policy.plan.plan_builder import PlanBuilder
+from policy.plan.rejections import Rejections, why_pinned
 from policy.reasons.reason import Reason
 from policy.state.windows import NOTHING_CLOSED, Closed
 
 
 class Placed(NamedTuple):
-    """A job has started; ``left`` is what is left of an array."""
+    """The job has started; ``left`` is the rest of an array."""
 
     left: Job | None
 
 
 class Left(NamedTuple):
-    """A job does not backfill for this reason; ``final`` where it is not to preempt either."""
+    """The job does not backfill, for this reason. ``final``: it must not preempt either."""
 
     reason: Reason
     final: bool = False
 
 
 class Backfilling:
-    """The jobs behind heads in one pass."""
+    """Tries the jobs behind heads in one pass."""
 
-    __slots__ = ("_draft", "_now_s", "_places", "_refusals", "_scene", "_settings", "_world")
+    __slots__ = ("_builder", "_cluster", "_context", "_now_s", "_places", "_rejections", "_settings")
 
-    def __init__(self, scene: Scene, draft: Draft, places: StartPlaces, refusals: Refusals) -> None:
-        self._scene = scene
-        self._draft = draft
+    def __init__(self, context: Context, builder: PlanBuilder, places: StartPlaces, rejections: Rejections) -> None:
+        self._context = context
+        self._builder = builder
         self._places = places
-        self._refusals = refusals
-        self._settings = scene.settings
-        self._now_s = scene.now_s
-        self._world = scene.world
+        self._rejections = rejections
+        self._settings = context.settings
+        self._now_s = context.now_s
+        self._cluster = context.cluster
 
     def start(self, job: Job, region: Region, reservation: Reservation) -> Placed | Left:
-        """Start the job beside the head or inside its window; else why not."""
-        allowed = self._world.vnodes_of(job.queue)
+        """Start the job beside the head or inside its window; else return why not."""
+        allowed = self._cluster.vnodes_of(job.queue)
         if self._settings.backfill.kind == "none":
-            if not self._refusals.fits_now(job, allowed, NOTHING_CLOSED, region):
-                return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
+            if not self._rejections.fits_now(job, allowed, NOTHING_CLOSED, region):
+                return Left(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
             return Left(Reason("behind-head", (("head", reservation.head.id),)), final=True)
         closed = self._places.closed_to(job)
-        if self._refusals.lacks_room(job, allowed):
-            return Left(why_pinned(job) if job.pinned else self._refusals.fragmented(region))
-        in_the_way = self._refusals.window_in_the_way(job, closed)
+        if self._rejections.lacks_room(job, allowed):
+            return Left(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
+        in_the_way = self._rejections.window_in_the_way(job, closed)
         if in_the_way is not None:
             return Left(in_the_way)
-        reason = self._scene.gates.shut(job)
+        reason = self._context.gates.shut(job)
         if reason is not None:
             return Left(reason, final=True)
         left_s, cuttable = job.left_s, False
-        if self._scene.shrinks:
-            left_s, cuttable = _tested(self._scene, job, region, reservation)
+        if self._context.shrinks:
+            left_s, cuttable = _tested(self._context, job, region, reservation)
         end_s = self._now_s + left_s
         passes = end_s > reservation.until_s
         if reservation.counts_out(job, end_s, allowed & ~closed.vnodes) or (
-            passes and self._refusals.delays_head(job, closed)
+            passes and self._rejections.delays_head(job, closed)
         ):
-            if not self._refusals.fits_now(job, allowed, closed, region):
+            if not self._rejections.fits_now(job, allowed, closed, region):
                 return Left(self._lacks(job, allowed, closed, region))
-            return Left(_not_beside(self._scene, reservation, self._draft))
-        # Asked with the full estimate: whoever is cut then still holds its limits and licences when the head is asked
-        # for its own.
-        reason = self._draft.shut_beside_heads(job, self._now_s + job.left_s)
+            return Left(_not_beside(self._context, reservation, self._builder))
+        # Tested with the full estimate: a job that is cut at the head's time still holds its limits and licences when
+        # the gates are checked for the head.
+        reason = self._builder.shut_beside_heads(job, self._now_s + job.left_s)
         if reason is not None:
             return Left(reason, final=True)
-        if len(self._draft.starts) >= self._settings.schedule.max_starts:
-            return Left(self._refusals.beyond_limit(), final=True)
-        placement = self._places.place(job, allowed, closed)
-        if placement is None:
+        if len(self._builder.starts) >= self._settings.schedule.max_starts:
+            return Left(self._rejections.beyond_limit(), final=True)
+        allocation = self._places.place(job, allowed, closed)
+        if allocation is None:
             return Left(self._lacks(job, allowed, closed, region))
-        if not isinstance(placement, Reason) and not reservation.admits(placement, end_s, job.request):
-            placement = self._places.place(job, allowed & ~reservation.head_vnodes(), closed)
-            if placement is None or (
-                isinstance(placement, Placement) and not reservation.admits(placement, end_s, job.request)
+        if not isinstance(allocation, Reason) and not reservation.admits(allocation, end_s, job.request):
+            allocation = self._places.place(job, allowed & ~reservation.head_vnodes(), closed)
+            if allocation is None or (
+                isinstance(allocation, Allocation) and not reservation.admits(allocation, end_s, job.request)
             ):
-                self._refusals.note_delay(job, closed)
-                return Left(_not_beside(self._scene, reservation, self._draft))
-        if isinstance(placement, Reason):
-            return Left(placement, final=True)
-        left = self._draft.start(job, placement, Backfilled(end_s, cuttable))
+                self._rejections.note_delay(job, closed)
+                return Left(_not_beside(self._context, reservation, self._builder))
+        if isinstance(allocation, Reason):
+            return Left(allocation, final=True)
+        left = self._builder.start(job, allocation, Backfilled(end_s, cuttable))
         if cuttable and not passes:
-            reservation.note_inside(self._draft.starts[-1].id)
+            reservation.note_inside(self._builder.starts[-1].id)
         return Placed(left)
 
     def _lacks(self, job: Job, allowed: int, closed: Closed, region: Region) -> Reason:
-        """Why a job finds no place now, and others of its shape neither: a window is in the way, or there is none."""
+        """Why the job finds no place now: a window is in the way, or there is no room. Noted for others of its
+        shape."""
         in_the_way = self._places.window_in_the_way(job, allowed, closed)
         if in_the_way is not None:
-            self._refusals.note_window(job, closed, in_the_way)
+            self._rejections.note_window(job, closed, in_the_way)
             return in_the_way
-        self._refusals.note_lack(job)
-        return why_pinned(job) if job.pinned else self._refusals.fragmented(region)
+        self._rejections.note_lack(job)
+        return why_pinned(job) if job.pinned else self._rejections.fragmented(region)
 
 
 def wait_behind(
-    scene: Scene, draft: Draft, jobs: Sequence[Job], region: Region, behind: Callable[[Job, Region], None]
+    context: Context,
+    builder: PlanBuilder,
+    jobs: Sequence[Job],
+    region: Region,
+    attempt_behind_head: Callable[[Job, Region], None],
 ) -> None:
-    """Jobs behind a head of which idle cores alone do not tell that they cannot start: most pass the window, and that
-    needs no more than a comparison. The others have their turns ``behind`` it."""
+    """Give each of these jobs behind a head a reason to wait, or attempt it.
+
+    They are no larger than what was idle before the walk. Most of them outlast the window, which is found by comparing
+    numbers; the others are passed to ``attempt_behind_head``.
+    """
     reservation = region.reservation
     assert reservation is not None  # noqa: S101 - they are behind a head
-    window_s = reservation.until_s - scene.now_s
-    shrinks = scene.shrinks
-    exact = idle_cores_tell(scene, region)
+    window_s = reservation.until_s - context.now_s
+    shrinks = context.shrinks
+    exact = idle_cores_tell(context, region)
     passing: list[Job] = []
     spare = -1
     for job in jobs:
         request = job.request
         cores = request.cores
         if not request.only_cores:
-            behind(job, region)
+            attempt_behind_head(job, region)
         elif cores > region.idle:
-            draft.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
+            builder.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
         elif (
             exact
             and cores > reservation.spare_cores
             and job.left_s > window_s
-            and not (shrinks and _tested(scene, job, region, reservation).estimate_s <= window_s)
+            and not (shrinks and _tested(context, job, region, reservation).estimate_s <= window_s)
         ):
             if spare != reservation.spare_cores:
                 spare = reservation.spare_cores
-                passing = draft.waiting_for(_not_beside(scene, reservation, draft))
+                passing = builder.waiting_for(_not_beside(context, reservation, builder))
             passing.append(job)
         else:
-            behind(job, region)
+            attempt_behind_head(job, region)
 
 
-def idle_cores_tell(scene: Scene, region: Region) -> bool:
-    """Whether every job of single cores fits now where so many are idle: all queues have all vnodes of the region, and
-    no vnode gives itself to one job alone."""
-    if scene.capacity.sharing.has_lone_vnodes:
+def idle_cores_tell(context: Context, region: Region) -> bool:
+    """Whether every job that asks for cores alone fits now if that many are idle: all queues have all vnodes of the
+    region, and no vnode gives itself to one job alone."""
+    if context.capacity.sharing.has_lone_vnodes:
         return False
-    return all(scene.world.vnodes_of(queue) == region.vnodes for queue in scene.world.queues)
+    return all(context.cluster.vnodes_of(queue) == region.vnodes for queue in context.cluster.queues)
 
 
-def _tested(scene: Scene, job: Job, region: Region, reservation: Reservation) -> Tested:
-    """What a job behind the head is tested with."""
-    return scene.estimates.tested(job, reservation.until_s, region.promised_s)
+def _tested(context: Context, job: Job, region: Region, reservation: Reservation) -> Tested:
+    """The estimate that a job behind the head is tested with."""
+    return context.estimates.tested(job, reservation.until_s, region.promised_s)
 
 
-def _not_beside(scene: Scene, reservation: Reservation, draft: Draft) -> Reason:
-    """Why a job that would fit now, but passes the window, does not start."""
-    may_start = len(draft.starts) < scene.settings.schedule.max_starts
-    return reservation.why_not_beside(only_head=scene.windows is None and scene.plain and may_start)
+def _not_beside(context: Context, reservation: Reservation, builder: PlanBuilder) -> Reason:
+    """Why a job that would fit now, but outlasts the window, does not start."""
+    may_start = len(builder.starts) < context.settings.schedule.max_starts
+    return reservation.why_not_beside(only_head=context.windows is None and context.plain and may_start)

@@ -1,8 +1,8 @@
-"""The heads of the regions: for when each is reserved, and when it gives way (docs/policies.md, "First come, the
-head, and EASY backfilling" and "A head has no veto").
+"""The heads of the regions: their reservations, and when they give way (docs/policies.md, "First come, the head, and
+EASY backfilling" and "A head has no veto").
 
 The first job of a region that does not fit is its head. A job with a better claim takes cores as if nothing were
-reserved; the head is then reserved for anew, and its promise moves only for such a job.
+reserved; the head then gets a new reservation. A promise moves only for such a job.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from policy.backfill.reservation import Reservation
 from policy.backfill.shadow_time import reserve
 from policy.cycle.preempt_backfilled import NOTHING_EXPECTED, PromisedCuts
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.plan.context import Scene
+from policy.plan.context import Context
 from policy.plan.plan import MovedPromise
-from policy.plan.plan_builder import Draft
+from policy.plan.plan_builder import PlanBuilder
 from policy.plan.rejections import why_pinned
 from policy.reasons.reason import Number, Reason
 
@@ -23,11 +23,11 @@ from policy.reasons.reason import Number, Reason
 class Heads:
     """The heads of one pass."""
 
-    __slots__ = ("_cuts", "_draft", "_scene")
+    __slots__ = ("_builder", "_context", "_cuts")
 
-    def __init__(self, scene: Scene, draft: Draft, cuts: PromisedCuts) -> None:
-        self._scene = scene
-        self._draft = draft
+    def __init__(self, context: Context, builder: PlanBuilder, cuts: PromisedCuts) -> None:
+        self._context = context
+        self._builder = builder
         self._cuts = cuts
 
     def reserve_for(
@@ -39,20 +39,20 @@ class Heads:
         in_the_way: Reason | None,
         from_s: float = 0.0,
     ) -> Reason:
-        """Reserve for the job, for ``from_s`` at the earliest; gives why it waits."""
-        scene, world, now_s = self._scene, self._scene.world, self._scene.now_s
+        """Reserve for the job, from ``from_s`` on; return the reason why it waits."""
+        context, cluster, now_s = self._context, self._context.cluster, self._context.now_s
         promise, expected = NO_PROMISE, NOTHING_EXPECTED
-        if scene.shrinks:
+        if context.shrinks:
             promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()
-        windows = scene.windows
-        from_s, pending = max(from_s, now_s), self._draft.pending
-        reservation = reserve(world, job, allowed, from_s, pending, expected, promise, windows)
+        windows = context.windows
+        from_s, pending = max(from_s, now_s), self._builder.pending
+        reservation = reserve(cluster, job, allowed, from_s, pending, expected, promise, windows)
         while reservation is not None and expected:
             too_dear = self._cuts.too_dear(expected, min(reservation.at_s, promise.at_s))
             if not too_dear:
                 break
             expected = {run_id: end_s for run_id, end_s in expected.items() if run_id not in too_dear}
-            reservation = reserve(world, job, allowed, from_s, pending, expected, promise, windows)
+            reservation = reserve(cluster, job, allowed, from_s, pending, expected, promise, windows)
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
@@ -60,9 +60,9 @@ class Heads:
         if reservation.at_s == UNLIMITED_S:
             self._count_beside(reservation)
         if pending and reservation.at_s == now_s:
-            # It waits for the victims of others, which have time to save.
-            reservation.at_s += scene.settings.checkpoint.grace_s
-        promised_s = scene.ledger.promises.get(job.id, UNLIMITED_S)
+            # It waits for the victims of other jobs, which have time to save.
+            reservation.at_s += context.settings.checkpoint.grace_s
+        promised_s = context.ledger.promises.get(job.id, UNLIMITED_S)
         if reservation.at_s > promised_s:
             moved_for = region.moved_for or self._started_before(job, region)
             if moved_for is not None:
@@ -83,79 +83,79 @@ class Heads:
     def gives_way(self, job: Job, region: Region) -> bool:
         """Whether the head of the region gives way to the job."""
         reservation = region.reservation
-        if self._scene.preemption is None or reservation is None:
+        if self._context.preemption is None or reservation is None:
             return False
-        return self._scene.claims.outranks(job, reservation.head)
+        return self._context.claims.outranks(job, reservation.head)
 
     def reserve_again(self, region: Region) -> Reservation | None:
-        """The reservation of the region, made anew where its head gave way since; None without a head."""
+        """The reservation of the region, made anew if its head gave way since; None without a head."""
         reservation, waits = region.reservation, region.head_waits
         if region.moved_for is None or reservation is None or waits is None:
             return reservation
         head = reservation.head
         tried = tuple(each for each in waits.tried if each.code not in ("promise-moved", "pinned"))
-        reason = self.reserve_for(head, self._scene.world.vnodes_of(head.queue), region, tried, None)
+        reason = self.reserve_for(head, self._context.cluster.vnodes_of(head.queue), region, tried, None)
         region.moved_for = None
         if reason.code == "reserved":
-            self._draft.leave_no_more(head, waits)
-            self._draft.leave(head, reason)
+            self._builder.leave_no_more(head, waits)
+            self._builder.leave(head, reason)
             region.head_waits = reason
         return region.reservation
 
     def settle(self) -> None:
-        """Where jobs preempt: reserve anew for the heads that gave way last, and withdraw the promises of the jobs that
-        wait behind a head of a higher class: they are promised anew once they are heads."""
-        for region in self._draft.each_region():
+        """Reserve anew for the heads that gave way last, and withdraw the promises of jobs that wait behind a head of a
+        higher class; such a job is promised a start again when it is the head. Only for passes in which jobs
+        preempt."""
+        for region in self._builder.each_region():
             self.reserve_again(region)
-        claims = self._scene.claims
-        for job_id, promised_s in self._scene.ledger.promises.items():
-            job = self._scene.world.jobs.get(job_id)
-            reservation = self._draft.regions[job.queue].reservation if job is not None else None
+        claims = self._context.claims
+        for job_id, promised_s in self._context.ledger.promises.items():
+            job = self._context.cluster.jobs.get(job_id)
+            reservation = self._builder.regions[job.queue].reservation if job is not None else None
             if job is None or reservation is None or not claims.outranks_by_class(reservation.head, job):
                 continue
-            reason = self._draft.leave_no_more(job)
+            reason = self._builder.leave_no_more(job)
             if reason is not None:
                 self._move_promise(job, promised_s, UNLIMITED_S, reservation.head)
-                self._draft.leave(job, reason._replace(tried=(*self._moved(job), *reason.tried)))
+                self._builder.leave(job, reason._replace(tried=(*self._moved(job), *reason.tried)))
 
     def _started_before(self, head: Job, region: Region) -> Job | None:
-        """A job of a higher class that took cores of the region in this pass before the head had its turn; None where
-        there is none."""
-        if self._scene.preemption is None:
+        """A job of a higher class that took cores of the region in this pass before the head was attempted, or None."""
+        if self._context.preemption is None:
             return None
-        held = {preempt.beneficiary for preempt in self._draft.preempts if not preempt.again}
-        jobs = [pending.job for pending in self._draft.pending if pending.job.id in held]
-        for job in (*jobs, *(start.job for start in self._draft.starts)):
-            if self._draft.regions[job.queue] is region and self._scene.claims.outranks_by_class(job, head):
+        held = {preempt.beneficiary for preempt in self._builder.preempts if not preempt.again}
+        jobs = [pending.job for pending in self._builder.pending if pending.job.id in held]
+        for job in (*jobs, *(start.job for start in self._builder.starts)):
+            if self._builder.regions[job.queue] is region and self._context.claims.outranks_by_class(job, head):
                 return job
         return None
 
     def _move_promise(self, head: Job, was_s: float, at_s: float, moved_for: Job) -> None:
-        """The head's promise is now a later one, or none, for a job with a better claim."""
+        """Move the head's promise to a later time, or withdraw it, for a job with a better claim."""
         now_s = None if at_s == UNLIMITED_S else at_s
-        self._draft.moved[head.id] = MovedPromise(head.id, was_s, now_s, moved_for.id)
+        self._builder.moved[head.id] = MovedPromise(head.id, was_s, now_s, moved_for.id)
         if now_s is not None:
-            self._draft.promised[head.id] = now_s
+            self._builder.promised[head.id] = now_s
 
     def _moved(self, head: Job) -> tuple[Reason, ...]:
-        """For which job the promise of the head moved last, if it did."""
-        if not self._draft.moved and not self._scene.ledger.moved:
+        """The job for which the head's promise moved last, as a reason; empty if it never moved."""
+        if not self._builder.moved and not self._context.ledger.moved:
             return ()
-        now, before = self._draft.moved.get(head.id), self._scene.ledger.moved.get(head.id)
+        now, before = self._builder.moved.get(head.id), self._context.ledger.moved.get(head.id)
         if now is not None:
             return (_moved_for(now.beneficiary, before.first_s if before is not None else now.was_s),)
         return (_moved_for(before.beneficiary, before.first_s),) if before is not None else ()
 
     def _count_beside(self, reservation: Reservation) -> None:
-        """Take off what is spare beside a head that waits for runs without a walltime what others of these hold that
-        were let in beside it: they do not end with those that it waits for."""
-        runs = self._scene.world.runs
-        for run_id, entry in sorted(self._draft.backfilled().items()):
+        """For a head that waits for runs without a walltime: subtract from what is spare beside it the cores of other
+        such runs that were backfilled beside it. They do not end with those that the head waits for."""
+        runs = self._context.cluster.runs
+        for run_id, entry in sorted(self._builder.backfilled().items()):
             run = runs.get(run_id)
             if entry.end_s == UNLIMITED_S and run is not None:
-                reservation.admits(run.placement, entry.end_s, run.job.request)
+                reservation.admits(run.allocation, entry.end_s, run.job.request)
 
 
 def _moved_for(beneficiary: str, first_s: float) -> Reason:
-    """For which job with a better claim a head's promise moved, and when it was to start at first."""
+    """The reason that names the job for which a promise moved, and the start promised at first."""
     return Reason("promise-moved", (("beneficiary", beneficiary), ("at_s", first_s)))

@@ -1,10 +1,9 @@
-"""P3's second step: a short job that has waited long for its length gets the cores of one long run (docs/policies.md,
-"The rescue of short jobs").
+"""P3's rescue: a short job that has waited long for its length gets the cores of one long run (docs/policies.md, "The
+rescue of short jobs").
 
-At most one run is cut in a pass, and none in a second in which others were preempted: the one with the fewest cores
-that suffice, of those without a better claim. What is left of the hole goes to further short waiting jobs. A promise is
-never broken for it: the rescued jobs count as backfilled, and whatever the end of the cut run was to give the head must
-still be there in time.
+At most one run is cut in a pass, and none in the second of another preemption: the run with the fewest cores that
+suffice, among those without a better claim. What is left over goes to further short jobs. No promise is broken: rescued
+jobs count as backfilled, and what the end of the cut run was to give the head must still be there in time.
 """
 
 from __future__ import annotations
@@ -14,29 +13,29 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from policy.backfill.release_profile import once_victims_end
 from policy.backfill.reservation import Reservation
 from policy.backfill.runtime_estimates import Estimates
-from policy.cycle.earmarks import Holds
+from policy.cycle.earmarks import Earmarks
 from policy.fit.fit import fit, fits
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.ledger import RESCUE, Cut, Ledger
 from policy.model.request import Request
-from policy.plan.context import Scene
-from policy.plan.plan_builder import Draft
+from policy.plan.context import Context
+from policy.plan.plan_builder import PlanBuilder
 from policy.preemption.precedence import Claims
 from policy.preemption.victim_search import Guard, Search, Size, size_of
 from policy.preemption.victim_selection import Victim
 from policy.settings.site_settings import RescueSettings
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.state.windows import NOTHING_CLOSED, Closed
 
 _APART_S = 1.0
-"""The least time from a moment in which runs were preempted to the next rescue."""
+"""Seconds from a preemption to the next pass that may rescue."""
 
 
 def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapping[str, Cut]) -> float:
-    """When a short job has waited long enough to be rescued, counted from when it last could run: since it came, since
-    its start time, or since it was preempted last, whichever was latest."""
+    """When a short job has waited long enough to be rescued. Waiting counts from the latest of its submission, its
+    start time (``qsub -a``) and its last preemption."""
     next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
     cut = cuts.get(next_id)
     since_s = max(job.submit_s, job.not_before_s or job.submit_s, job.submit_s if cut is None else cut.at_s)
@@ -44,29 +43,29 @@ def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapp
 
 
 def _next_id(job: Job) -> str:
-    """The identifier that the job, or the next subjob of an array, has once it runs."""
+    """The identifier that the job, or the next subjob of an array, will have when it runs."""
     return job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
 
 
 class Rescue:
-    """The rescue of one pass. ``next_s`` is when waiting alone will make another job eligible."""
+    """The rescue of one pass. ``next_s``: when waiting alone makes another job or run eligible."""
 
     def __init__(
         self,
-        world: World,
+        cluster: ClusterIndex,
         settings: RescueSettings,
         estimates: Estimates,
         ledger: Ledger,
         claims: Claims,
         now_s: float,
     ) -> None:
-        self._world = world
+        self._cluster = cluster
         self._settings = settings
         self._estimates = estimates
         self._ledger = ledger
         self._claims = claims
         self._now_s = now_s
-        self._managed = {queue.name for queue in world.queues.values() if queue.managed}
+        self._managed = {queue.name for queue in cluster.queues.values() if queue.managed}
         self.next_s = UNLIMITED_S
         self._idle: list[int] = []
         self._sizes: dict[str, Size] = {}
@@ -82,11 +81,11 @@ class Rescue:
                 most = most_s[job.user] = longest(short_s, job.user)
             if job.estimate_s - job.saved_s <= most:
                 candidates.append(job)
-        found = [(self._estimates.short_s(job), self._world.order_key(job), job) for job in candidates]
+        found = [(self._estimates.short_s(job), self._cluster.order_key(job), job) for job in candidates]
         return [job for short_s, _, job in sorted(found) if short_s <= self._settings.short_s]
 
     def has_waited(self, job: Job) -> bool:
-        """Whether the job has waited long enough; if not, when it will have is noted."""
+        """Whether the job has waited long enough; if not, ``next_s`` is set to when it will have."""
         until_s = waits_until_s(job, self._estimates.short_s(job), self._settings, self._ledger.cuts)
         if until_s <= self._now_s:
             return True
@@ -94,12 +93,13 @@ class Rescue:
         return False
 
     def victims(self, spared: Container[str]) -> list[Run]:
-        """The runs that may be cut, without those spared, those with the fewest cores first."""
+        """The runs that may be cut, except those spared; fewest cores first, ties by the latest end."""
         settings = self._settings
-        able = [run for run in self._world.runs.values() if run.id not in spared and self._may_cut(run, settings)]
+        able = [run for run in self._cluster.runs.values() if run.id not in spared and self._may_cut(run, settings)]
         found: list[Run] = []
         for run in able:
-            # The same sum in both: with fractions of seconds the next pass could be due at the moment of this one.
+            # The same sum for the test and for next_s: rounding must not make the next pass due at the moment of this
+            # one.
             until_s = run.start_s + settings.exempt_s
             if until_s <= self._now_s:
                 found.append(run)
@@ -127,31 +127,31 @@ class Rescue:
         guard: Guard | None,
         closed: Closed,
         free: Capacity,
-    ) -> tuple[tuple[Run, Placement] | None, bool]:
-        """The first of the runs whose cores, with those that will be free, hold the job, and where, or None; and
-        whether only the reserved job was in the way of some."""
-        search = Search(self._world, job, allowed, guard, closed, free)
+    ) -> tuple[tuple[Run, Allocation] | None, bool]:
+        """The first run whose cores, with those that will be free, hold the job, and where, or None; and whether the
+        head alone was in the way of some run."""
+        search = Search(self._cluster, job, allowed, guard, closed, free)
         for run in victims:
-            enough = run.placement.cores >= search.short and search.may_gain_enough(self._size_of(run, free))
+            enough = run.allocation.cores >= search.short and search.may_gain_enough(self._size_of(run, free))
             if enough and not self._is_spared_by(job, run):
                 room = search.alone(run)
                 if room is not None:
-                    return (run, room.placement), False
+                    return (run, room.allocation), False
         return None, search.blocked_by_head > 0
 
     def _size_of(self, run: Run, free: Capacity) -> Size:
-        """How much the run could free of the vnodes that are usable, looked up once in a pass."""
+        """How much the run could free of the usable vnodes, computed once in a pass."""
         size = self._sizes.get(run.id)
         if size is None:
             usable, directory = free.usable, free.directory
             self._idle = self._idle or free.idle_of_each(usable)
-            cores = run.placement.cores_on(usable, directory)
+            cores = run.allocation.cores_on(usable, directory)
             size = self._sizes[run.id] = size_of(run, cores, usable, directory, self._idle)
         return size
 
     def _is_spared_by(self, job: Job, run: Run) -> bool:
-        """Whether the run is not cut for this job, though perhaps for others: it is a subjob of the same array, it has
-        the better claim, or one of the two was preempted for the other the last time, so that they would take turns."""
+        """Whether the run may not be cut for this job, though perhaps for others: it is a subjob of the same array, it
+        has the better claim, or the last preemption of one of the two was for the other (they would alternate)."""
         if run.job.id == job.id or self._claims.protects(run, job):
             return True
         cuts = self._ledger.cuts
@@ -159,87 +159,88 @@ class Rescue:
 
 
 def _beneficiary(cut: Cut | None) -> str | None:
-    """The job for which another was preempted."""
+    """The job for which the cut was made."""
     return None if cut is None else next((str(value) for name, value in cut.numbers if name == "beneficiary"), None)
 
 
-def rescue(scene: Scene, draft: Draft, holds: Holds) -> None:
-    """Cut one run for the shortest job that may have it, and give what is left of its cores to further short ones."""
-    world, estimates, now_s = scene.world, scene.estimates, scene.now_s
-    chance = Rescue(world, scene.settings.rescue, estimates, scene.ledger, scene.claims, now_s)
-    open_to = [job for job in chance.short(world.jobs.values()) if job.id not in draft.holds]
-    short = [job for job in open_to if scene.gates.shut(job) is None]
+def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
+    """Cut one run for the shortest job that may have it, and give the rest of its cores to further short jobs."""
+    cluster, estimates, now_s = context.cluster, context.estimates, context.now_s
+    chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context.claims, now_s)
+    open_to = [job for job in chance.short(cluster.jobs.values()) if job.id not in builder.earmarks]
+    short = [job for job in open_to if context.gates.shut(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
-    if eligible and any(cut.at_s == now_s for cut in scene.ledger.cuts.values()):
-        # Passes follow one another in a second in which runs let go. Beside a second cut the first was for nothing: its
-        # victim would start again on what is left over.
-        draft.next_s = min(draft.next_s, chance.next_s, now_s + _APART_S)
+    if eligible and any(cut.at_s == now_s for cut in context.ledger.cuts.values()):
+        # Passes follow one another within a second while victims end. Beside a second cut the first would be for
+        # nothing: its victim would start again on what is left over.
+        builder.next_s = min(builder.next_s, chance.next_s, now_s + _APART_S)
         return
-    # What others are to let go, and what is kept for their beneficiaries of what still runs, is decided already; and a
-    # run that starts in this pass is not cut in it.
-    free = once_victims_end(world, draft.pending) if draft.pending else world.capacity
-    spared = {*(preempt.id for preempt in draft.preempts), *(start.id for start in draft.starts)}
+    # Cores that victims of other jobs free are earmarked already. A run that starts in this pass is not cut in it.
+    free = once_victims_end(cluster, builder.pending) if builder.pending else cluster.capacity
+    spared = {*(preempt.id for preempt in builder.preempts), *(start.id for start in builder.starts)}
     victims = chance.victims(spared) if eligible else []
-    draft.next_s = min(draft.next_s, chance.next_s)
+    builder.next_s = min(builder.next_s, chance.next_s)
     hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
     for job in eligible if victims else ():
-        closed = _closed_to(job, scene)
+        closed = _closed_to(job, context)
         if (job.request, job.queue, closed.key) in hopeless:
             continue
-        region = draft.regions[job.queue]
+        region = builder.regions[job.queue]
         head = region.reservation
-        allowed = world.vnodes_of(job.queue)
+        allowed = cluster.vnodes_of(job.queue)
         end_s = _tested_end_s(job, head, estimates, now_s)
         guards = head is not None and head.head.id != job.id
-        if draft.shut_beside_heads(job, now_s + job.left_s) is not None:
+        if builder.shut_beside_heads(job, now_s + job.left_s) is not None:
             continue
         guard = head.guard(end_s, job.request) if head is not None and guards else None
-        if draft.pending and _fits(free, job, allowed, closed):
+        if builder.pending and _fits(free, job, allowed, closed):
             continue
         found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed, free)
         if found is None and not blocked_by_head and job.subjobs is None:
             hopeless.add((job.request, job.queue, closed.key))
         if found is not None:
-            victim, placement = found
+            victim, allocation = found
             if head is not None and guards:
-                head.replace(placement, end_s, job.request, [victim])
+                head.replace(allocation, end_s, job.request, [victim])
             else:
                 region.reservation = None
-            draft.leave_no_more(job)
-            holds.begin(job, placement, [Victim(victim, None)], RESCUE)
-            _fill_the_hole(scene, draft, holds, short, victim)
+            builder.leave_no_more(job)
+            earmarks.begin(job, allocation, [Victim(victim, None)], RESCUE)
+            _fill_the_hole(context, builder, earmarks, short, victim)
             return
 
 
-def _fill_the_hole(scene: Scene, draft: Draft, holds: Holds, short: Sequence[Job], victim: Run) -> None:
-    """Give what the victim lets go beyond what the rescued job takes to further short jobs, shortest first."""
-    world, estimates = scene.world, scene.estimates
-    free = world.capacity.copy()
-    free.give(victim.placement.shares(free.directory), victim.job.request)
-    for pending in draft.pending:
+def _fill_the_hole(
+    context: Context, builder: PlanBuilder, earmarks: Earmarks, short: Sequence[Job], victim: Run
+) -> None:
+    """Give what the victim frees beyond what the rescued job takes to further short jobs, shortest first."""
+    cluster, estimates = context.cluster, context.estimates
+    free = cluster.capacity.copy()
+    free.give(victim.allocation.shares(free.directory), victim.job.request)
+    for pending in builder.pending:
         free.take_amounts(pending.missing)
-        # A vnode that the victim had alone is open now, but not where the rescued job wants it alone in turn.
-        free.close(pending.placement.shares(free.directory), pending.job.request)
+        # A vnode that the victim had alone is open now, unless the rescued job has it alone in turn.
+        free.close(pending.allocation.shares(free.directory), pending.job.request)
     for job in short:
-        region = draft.regions[job.queue]
+        region = builder.regions[job.queue]
         head = region.reservation
-        if job.id in draft.holds or job.id not in world.jobs or (head is not None and head.head.id == job.id):
+        if job.id in builder.earmarks or job.id not in cluster.jobs or (head is not None and head.head.id == job.id):
             continue
-        shut = scene.gates.shut(job) or draft.shut_beside_heads(job, draft.now_s + job.left_s)
+        shut = context.gates.shut(job) or builder.shut_beside_heads(job, builder.now_s + job.left_s)
         if shut is not None:
             continue
-        closed, ever = _closed_to(job, scene), world.vnodes_of(job.queue)
+        closed, ever = _closed_to(job, context), cluster.vnodes_of(job.queue)
         with closed.applied_to(free):
-            placement = fit(free, job.request, ever & ~closed.vnodes, ever)
-        if placement is None:
+            allocation = fit(free, job.request, ever & ~closed.vnodes, ever)
+        if allocation is None:
             continue
         if head is not None and not head.admits(
-            placement, _tested_end_s(job, head, estimates, draft.now_s), job.request
+            allocation, _tested_end_s(job, head, estimates, builder.now_s), job.request
         ):
             continue
-        free.take(placement.shares(free.directory), job.request)
-        draft.leave_no_more(job)
-        holds.also(job, placement, victim, RESCUE)
+        free.take(allocation.shares(free.directory), job.request)
+        builder.leave_no_more(job)
+        earmarks.also(job, allocation, victim, RESCUE)
 
 
 def _fits(free: Capacity, job: Job, allowed: int, closed: Closed) -> bool:
@@ -248,10 +249,10 @@ def _fits(free: Capacity, job: Job, allowed: int, closed: Closed) -> bool:
         return fits(free, job.request, allowed & ~closed.vnodes, allowed)
 
 
-def _closed_to(job: Job, scene: Scene) -> Closed:
-    """What windows close to a job that starts once somebody has made room."""
-    windows = scene.windows
-    return NOTHING_CLOSED if windows is None else windows.closed_to(job, scene.now_s, windows.slack_s)
+def _closed_to(job: Job, context: Context) -> Closed:
+    """What windows close to a job that starts once victims have made room."""
+    windows = context.windows
+    return NOTHING_CLOSED if windows is None else windows.closed_to(job, context.now_s, windows.slack_s)
 
 
 def _tested_end_s(job: Job, head: Reservation | None, estimates: Estimates, now_s: float) -> float:

@@ -1,74 +1,75 @@
-"""Where a job can start now, and what keeps it from there (docs/policies.md, P4 and P5).
+"""Where a job can start now, and what prevents it there (docs/policies.md, P4 and P5).
 
-Vnodes that a window closes to the job are left out. Where the job has a better claim than the head of its region, a
-place at which the head keeps its start is looked for first.
+Vnodes that a window closes to the job are left out. For a job with a better claim than the head of its region, a place
+at which the head keeps its start is preferred.
 """
 
 from __future__ import annotations
 
 from policy.backfill.regions import Region
 from policy.fit.fit import fit
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Job
-from policy.plan.context import Scene
+from policy.plan.context import Context
 from policy.reasons.reason import Reason
 from policy.state.windows import NOTHING_CLOSED, Closed
 
 
 class StartPlaces:
-    """The places for starts in one pass, as the world stands when they are asked for."""
+    """Finds places for starts in one pass, on the cluster index as it is at the time of the call."""
 
-    __slots__ = ("_scene",)
+    __slots__ = ("_context",)
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def closed_to(self, job: Job, *, late: bool = False) -> Closed:
-        """What windows close to the job if it starts now, or, where others have to make room first, somewhat late."""
-        windows = self._scene.windows
+        """What windows close to the job if it starts now; with ``late``, if it starts after others have made room."""
+        windows = self._context.windows
         if windows is None:
             return NOTHING_CLOSED
-        return windows.closed_to(job, self._scene.now_s, windows.slack_s if late else 0.0)
+        return windows.closed_to(job, self._context.now_s, windows.slack_s if late else 0.0)
 
     def window_in_the_way(self, job: Job, allowed: int, closed: Closed) -> Reason | None:
-        """The window but for which the job would fit now; None where there is none."""
-        windows = self._scene.windows
+        """The window without which the job would fit now, as a reason; None if there is none."""
+        windows = self._context.windows
         if windows is None or not closed.key:
             return None
-        placement = fit(self._scene.capacity, job.request, allowed)
-        return None if placement is None else windows.why(job, self._scene.now_s, placement)
+        allocation = fit(self._context.capacity, job.request, allowed)
+        return None if allocation is None else windows.why(job, self._context.now_s, allocation)
 
-    def place(self, job: Job, allowed: int, closed: Closed) -> Placement | Reason | None:
-        """Where the job can start now; a reason where it would fit but is not to start (P4, P5)."""
+    def place(self, job: Job, allowed: int, closed: Closed) -> Allocation | Reason | None:
+        """Where the job can start now; a reason if it would fit but must not start (P4, P5, unpreemptible over quota);
+        None if it does not fit."""
         if closed is NOTHING_CLOSED:
-            placement = self._place_on(job, allowed)
+            allocation = self._place_on(job, allowed)
         else:
-            with closed.applied_to(self._scene.capacity):
-                placement = self._place_on(job, allowed & ~closed.vnodes)
-        confined = self._scene.confined
-        if confined is not None and isinstance(placement, Placement):
-            # Only where it is does an exclusive job show what it keeps.
-            return confined.why(job, placement) or placement
-        return placement
+            with closed.applied_to(self._context.capacity):
+                allocation = self._place_on(job, allowed & ~closed.vnodes)
+        confined = self._context.confined
+        if confined is not None and isinstance(allocation, Allocation):
+            # An exclusive job's use of its quota is known only once it has an allocation.
+            return confined.why(job, allocation) or allocation
+        return allocation
 
-    def place_beside(self, job: Job, allowed: int, closed: Closed, region: Region) -> Placement | Reason | None:
-        """Where a job with a better claim than the head can start now: where the head loses nothing by it, if there is
-        such a place, else anywhere, and the head gives way."""
-        placement = self.place(job, allowed, closed)
+    def place_beside(self, job: Job, allowed: int, closed: Closed, region: Region) -> Allocation | Reason | None:
+        """Where a job with a better claim than the head can start now: a place where the head loses nothing, if there
+        is one, else any, and the head gives way."""
+        allocation = self.place(job, allowed, closed)
         reservation = region.reservation
-        if region.moved_for is not None or reservation is None or not isinstance(placement, Placement):
-            return placement
-        end_s = self._scene.now_s + job.left_s
-        if reservation.admits(placement, end_s, job.request):
-            return placement
+        if region.moved_for is not None or reservation is None or not isinstance(allocation, Allocation):
+            return allocation
+        end_s = self._context.now_s + job.left_s
+        if reservation.admits(allocation, end_s, job.request):
+            return allocation
         elsewhere = self.place(job, allowed & ~reservation.head_vnodes(), closed)
-        if isinstance(elsewhere, Placement) and reservation.admits(elsewhere, end_s, job.request):
+        if isinstance(elsewhere, Allocation) and reservation.admits(elsewhere, end_s, job.request):
             return elsewhere
         region.moved_for = job
-        return placement
+        return allocation
 
-    def _place_on(self, job: Job, vnodes: int) -> Placement | Reason | None:
-        scene = self._scene
-        if job.pinned or (scene.plain and job.layout is None and job.rank is None):
-            return fit(scene.capacity, job.request, vnodes, self._scene.world.vnodes_of(job.queue))
-        return scene.placer.place(job, vnodes)
+    def _place_on(self, job: Job, vnodes: int) -> Allocation | Reason | None:
+        context = self._context
+        if job.pinned or (context.plain and job.layout is None and job.rank is None):
+            return fit(context.capacity, job.request, vnodes, self._context.cluster.vnodes_of(job.queue))
+        return context.placer.place(job, vnodes)

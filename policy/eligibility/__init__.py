@@ -1,1 +1,2 @@
-"""Which jobs may start at all: gates, soft quotas (P1), priority classes (P2) and users' own priorities."""
+"""Which jobs may start at all, and in which order: gates, soft quotas (P1), priority classes (P2), users' own
+priorities."""

@@ -1,7 +1,7 @@
-"""What keeps a job from starting whatever is free: holds, times, stopped or closed queues, limits, used-up licences,
-and a quota where the job could not be preempted.
+"""Gates: conditions that keep a job from starting whatever is free (holds, start times, stopped or closed queues, PBS's
+hard limits, used-up licences, a quota for jobs that could not be preempted).
 
-A gate is asked before anything is placed; a job behind one neither heads the line nor blocks those behind it. Hard
+Gates are checked before anything is placed. A job behind a gate does not become head and blocks no other job. Hard
 limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "Managing Resource Usage").
 """
 
@@ -15,29 +15,29 @@ from policy.model.cluster import ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.limits import ALL, EntityKey, Limits, show_entity
 from policy.model.request import Amounts, Request
 from policy.reasons.reason import Reason
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 _Need = Union[int, Request, tuple[Request, Amounts]]
-"""What tells two jobs of one owner apart, as far as limits go."""
+"""What distinguishes two jobs of one owner for the limits."""
 
 
 class Gates:
-    """The gates of one pass; ``left`` counts the server's consumables down as jobs start."""
+    """The gates of one pass. The server's consumables are counted down as jobs start."""
 
-    def __init__(self, world: World, now_s: float, confined: Confined | None = None) -> None:
-        self._world = world
+    def __init__(self, cluster: ClusterIndex, now_s: float, confined: Confined | None = None) -> None:
+        self._cluster = cluster
         self._confined = confined
         self._now_s = now_s
-        self._left: dict[str, int] = dict(world.server.left)
-        self._plain = world.plain_queues()
+        self._left: dict[str, int] = dict(cluster.server.left)
+        self._plain = cluster.plain_queues()
         self._queues: dict[str, Reason | None] = {}
-        # Use only grows within a pass, so an entity that is over a limit stays over it.
+        # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
     def shut(self, job: Job) -> Reason | None:
-        """Why the job may not start now; None where nothing keeps it."""
+        """The reason why the job may not start now; None where no gate blocks it."""
         if job.queue in self._plain and not job.blocked and job.not_before_s is None:
             return None if self._confined is None else self._confined.why(job)
         if job.queue not in self._queues:
@@ -67,16 +67,16 @@ class Gates:
         return reason
 
     def open_for(self, job: Job) -> None:
-        """The job starts: what it takes of the server's consumables is no longer left."""
+        """The job starts: take its consumables off what the server has left."""
         self._shift_left(job, -1)
 
     def take_back(self, job: Job) -> None:
-        """The job does not start after all."""
+        """The job does not start after all: give its consumables back."""
         self._known.clear()
         self._shift_left(job, 1)
 
     def expect(self, job: Job, sign: int = 1) -> None:
-        """Count a job that will start without being asked again (or, with -1, no longer do)."""
+        """Count a job that will start without passing the gates again; with ``sign`` -1, stop counting it."""
         if job.queue in self._plain:
             return
         if job.queue not in self._queues:
@@ -88,21 +88,25 @@ class Gates:
                 self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
 
     def shut_beside(self, job: Job, head: Job) -> Reason | None:
-        """Why the job may not start if it is to leave the head its limits and licences as well."""
+        """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
+        well."""
         self.expect(head)
         reason = self.shut(job)
         self.expect(head, -1)
         return reason
 
     def opens_s(self, job: Job, coming: Sequence[tuple[float, Job]]) -> float:
-        """When hard limits and licences let the job start, as the runs that fill them end by their estimates; infinite
-        where they never do. ``coming`` are jobs that will start without being asked again, each with its end."""
+        """The time from which hard limits and licences let the job start, as runs end by their estimates; infinite
+        where they never do.
+
+        ``coming`` are jobs that will start without passing the gates again, each with its end.
+        """
         at_s = self._now_s
         for scope, _, limits in self._limits[job.queue]:
             resource = scope[1]
             need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._world.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
                 if not need or used + need <= limit:
                     continue
                 given = [
@@ -120,9 +124,9 @@ class Gates:
         return at_s
 
     def _ends(self, coming: Sequence[tuple[float, Job]]) -> list[tuple[float, Job]]:
-        """What runs give back, and when, in order of time."""
-        runs = self._world.runs
-        ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._world.ends), *coming]
+        """The ends of runs and of ``coming``, each with its job, in order of time."""
+        runs = self._cluster.runs
+        ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._cluster.ends), *coming]
         return sorted(ends, key=lambda end: end[0])
 
     def _shift_left(self, job: Job, sign: int) -> None:
@@ -131,7 +135,7 @@ class Gates:
                 self._left[resource] += sign * amount
 
     def _look_at(self, name: str) -> None:
-        queue = self._world.queues.get(name)
+        queue = self._cluster.queues.get(name)
         reason = None
         if queue is None or not queue.managed:
             reason = Reason("queue-unknown", (("queue", name),))
@@ -140,14 +144,14 @@ class Gates:
         else:
             reason = self._closed(queue)
         self._queues[name] = reason
-        limits = [(("", res), "the server", lim) for res, lim in self._world.server.hard.by_resource().items()]
+        limits = [(("", res), "the server", lim) for res, lim in self._cluster.server.hard.by_resource().items()]
         if queue is not None:
             limits += [((name, res), f"queue {name}", lim) for res, lim in queue.hard.by_resource().items()]
         self._limits[name] = tuple(limits)
 
     def _closed(self, queue: Queue) -> Reason | None:
-        """Why the queue starts no job at this moment, whoever's, by its windows; windows that follow on each other are
-        one."""
+        """The reason why the queue starts no job at this moment, by its windows. Windows that adjoin or overlap count
+        as one."""
         until_s, name = self._now_s, ""
         for window in sorted(queue.closed, key=lambda window: window[:3]):
             if window.start_s <= until_s < window.end_s:
@@ -159,7 +163,7 @@ class Gates:
             resource = scope[1]
             need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._world.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
                 if need and used + need > limit:
                     who = "all jobs together" if entity == ALL else show_entity(entity)
                     numbers = (("scope", where), ("entity", who), ("limit", limit), ("used", used), ("need", need))
@@ -179,7 +183,7 @@ class Gates:
 
 
 def _when(given: Sequence[tuple[float, int]], short: int) -> float:
-    """When so much has been given back; infinite where it never is."""
+    """The time at which ``short`` or more has been given back; infinite where it never is."""
     for end_s, amount in given:
         short -= amount
         if short <= 0:

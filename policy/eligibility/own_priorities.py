@@ -1,28 +1,28 @@
-"""A user's own priorities: they order that user's jobs of one queue, and put none before another user's.
+"""Users' own priorities (``qsub -p``): they order one user's jobs of one queue, and put no job before another user's.
 
-A job waits behind its owner's jobs of a higher own priority, wherever these stand by their age; no job comes earlier
-than by its age. So whoever raises a job's priority pays with the owner's other jobs, never with other users'.
+A job waits behind its owner's jobs of higher own priority, also younger ones; no job comes earlier than by its age. So
+a user who raises one job pays with that user's other jobs only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.state.cluster_index import Entry, World
+from policy.state.cluster_index import ClusterIndex, Entry
 
 _Place = tuple[float, int, str]
-"""Where a job stands among those of one level: when it came, its number, its id."""
+"""Where a job stands among those of one level: when it entered its queue, its number, its id."""
 
 
-def queue_order(world: World, now_s: float) -> Sequence[Entry]:
-    """The waiting jobs in the order of their turns, classes and promises apart."""
-    return in_own_order(world.order, now_s) if world.has_own_priorities else world.order
+def queue_order(cluster: ClusterIndex, now_s: float) -> Sequence[Entry]:
+    """The waiting jobs in queue order, before classes and promises are applied."""
+    return in_own_order(cluster.order, now_s) if cluster.has_own_priorities else cluster.order
 
 
 def in_own_order(entries: Sequence[Entry], now_s: float) -> list[Entry]:
-    """The entries with each user's jobs of one queue and level in the order of their own priorities.
+    """The entries, with each user's jobs of one queue and level in the order of their own priorities.
 
-    A job that could not start, held or before its time, keeps none of its owner's waiting.
+    A job that could not start (held, or before its start time) delays none of its owner's jobs.
     """
     groups: dict[tuple[int, str, str], list[Entry]] = {}
     for entry in entries:

@@ -1,7 +1,7 @@
-"""What everybody may still use of the quotas at one moment.
+"""How much each user, group and project may still use within quota, at one moment and in one queue.
 
-For the many jobs of which only the first entry that they would exceed matters: where cores alone are counted, a look-up
-or two tell it.
+Finds the first entry that a job would exceed. Where only cores are counted that costs a few look-ups, which is enough
+for the many jobs that share a reason.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 _NO_LIMIT = float("inf")
 
 NO_ENTRY: EntityKey = ("", "")
-"""Stands for the entry that a job without any would exceed."""
+"""The key for a job that no entry counts."""
 
 
-class Lefts:
-    """What everybody in one queue may still use, until something changes."""
+class QuotaHeadroom:
+    """What each user, group and project of one queue may still use. Valid until a count changes.
+
+    ``simple``: no vnode gives itself to one job alone, so a job's request tells what it needs.
+    """
 
     __slots__ = ("_entries", "_known", "_left", "_lone", "_of_all", "_of_users", "_queue", "_quotas", "_wide")
 
@@ -32,7 +35,7 @@ class Lefts:
         self._lone = not simple
         self._known: dict[tuple[object, Request], object] = {}
         tables = quotas.tables(queue)
-        # Where one table of cores is all there is, two look-ups tell.
+        # With no table but one of cores on this queue, look-ups per entity are enough.
         only = tables[0] if simple and len(tables) == 1 and tables[0][:2] == (queue, "ncpus") else None
         self._entries = None if only is None and tables else (only.limits.entries if only else {})
         kinds = only.limits.kinds if only is not None else frozenset()
@@ -43,8 +46,8 @@ class Lefts:
         self._of_all = self._entries[ALL] - quotas.used(queue, ALL) if self._entries and has_all else _NO_LIMIT
 
     def first_exceeded(self, job: Job) -> object:
-        """What tells the first entry that the job would exceed from others, :data:`NO_ENTRY` where none counts it; None
-        where it stays within all."""
+        """A key for the first entry that the job would exceed, equal for jobs that exceed the same one;
+        :data:`NO_ENTRY` where no entry counts the job, None where it stays within all."""
         request = job.request
         need = request.cores
         if self._entries is None or not need or request.exclusive:
@@ -68,7 +71,8 @@ class Lefts:
         return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
 
     def _look_at_all(self, job: Job) -> object:
-        """The same of any entries: the reason tells of one entry, and of what an exclusive job would keep of it."""
+        """The same for any tables and requests. Where the request does not show what the job needs, the key holds that
+        as well."""
         if job.job_wide:
             return self._exceeded(job)
         key = (self._quotas.owner(job), job.request)
@@ -82,7 +86,7 @@ class Lefts:
         over = self._quotas.exceeded_by(job)
         if over is None:
             return None
-        # Where the request does not tell what it needs, the numbers of the reason do.
+        # The reason names a need that the request does not show, so different needs get different keys.
         kept, varies = 0, False
         if self._lone or job.request.exclusive or job.job_wide:
             kept, varies = self._quotas.needs(job)[over.resource], self._quotas.varies(job, over.resource)

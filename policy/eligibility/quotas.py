@@ -1,12 +1,9 @@
-"""P1's arithmetic: who is within quota, who is over, and what may be taken from whom (docs/policies.md, P1).
+"""P1's arithmetic: which jobs are within quota, which users are over, and which runs may be preempted
+(docs/policies.md, P1).
 
-Entries stand on a job's queue and on the server, for cores and for other resources. An entry counts the jobs that take
-some of its resource, and every entry that counts a job binds: the user's own (or the generic one), the group's, the
-project's. A job is within quota if all of them are after it starts.
-
-A run may be taken if one of these is over and stays at or above its limit without it. What protects a user, a group or
-a project is the entry that it exceeds most: without the run some entry of the user's own is still at or above its
-limit, and where some entry of the group or the project was, some entry of it still is.
+Quota entries stand on a job's queue and on the server, for cores and for other resources. An entry counts the jobs that
+take some of its resource, and every entry that counts a job binds: the user's own (or the generic one), the group's,
+the project's and that of all.
 """
 
 from __future__ import annotations
@@ -14,27 +11,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Union
 
-from policy.eligibility.quota_headroom import Lefts
+from policy.eligibility.quota_headroom import QuotaHeadroom
 from policy.fit.fit import fit
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Job
 from policy.model.limits import EntityKey, Limits, show_entity
 from policy.model.request import Request
 from policy.reasons.reason import Number
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 Owner = tuple[str, str, str, str, tuple[str, ...]]
-"""Whose entries count a job: queue, user, group and project, the latter two empty where no entry asks for them; and the
-resources with entries that it takes some of."""
+"""Whose entries count a job: queue, user, group, project, and the resources with entries that the job takes some of.
+Group and project are empty where no quota or priority of the queue is a group's or a project's."""
 
 Needs = Mapping[str, int]
-"""How much a job keeps of each resource that has entries; what it takes nothing of is left out."""
+"""How much a job keeps of each resource that has entries, without those that it takes nothing of."""
 
 _PLENTY = 1 << 60
 
 
 class QuotaTable(NamedTuple):
-    """The soft quotas of one queue, or of the whole cluster where ``scope`` is "", on one resource."""
+    """The soft quotas on one resource: of a queue, or of the whole cluster where ``scope`` is ""."""
 
     scope: str
     resource: str
@@ -42,7 +39,7 @@ class QuotaTable(NamedTuple):
 
 
 class QuotaEntry(NamedTuple):
-    """One entry as it counts a job."""
+    """One entry that counts a job."""
 
     scope: str
     resource: str
@@ -51,7 +48,7 @@ class QuotaEntry(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """How entries count a job: whose they are, what it keeps of their resources, and the entries themselves."""
+    """How entries count a job: its owner, what it keeps of their resources, and the entries themselves."""
 
     owner: Owner
     needs: Needs
@@ -59,18 +56,18 @@ class _Counted(NamedTuple):
 
 
 _Kind = tuple[Union[Request, int], str, str, str, str]
-"""The request (its cores where only these count), the user, the queue, the group and the project of a job: all that its
-entries depend on."""
+"""All that a job's entries depend on: the request (its cores where only these count), user, queue, group and
+project."""
 
 _MOST_KEPT = 1 << 16
-"""Of so many kinds of jobs it is known how entries count them."""
+"""Results are remembered for at most this many kinds of jobs."""
 
 
 class _ByLimits:
-    """What follows from limits, quotas and priorities alone: pass after pass finds it here until one of these changes.
+    """What follows from limits, quotas and priorities alone. It is kept from pass to pass until one of these changes.
 
-    ``of_shared`` is how entries count jobs that share their vnodes; what the others keep depends on the vnodes.
-    ``only_cores`` tells that no entry counts anything else.
+    ``of_shared`` has how entries count jobs that share their vnodes; what other jobs keep depends on the vnodes.
+    ``only_cores`` is true where all entries are for cores.
     """
 
     __slots__ = ("bounds", "of_shared", "only_cores", "resources", "tables", "wide")
@@ -85,8 +82,7 @@ class _ByLimits:
 
 
 class Standing(NamedTuple):
-    """An entry that decides: whose, its limit, what is used of it, of which resource, and in which queue ("" for the
-    whole cluster)."""
+    """An entry that decides: its entity, limit, use, resource and queue ("" for the whole cluster)."""
 
     entity: EntityKey
     limit: int
@@ -96,17 +92,17 @@ class Standing(NamedTuple):
 
 
 class Quotas:
-    """Use beside quota in one pass. ``shift`` books what the pass has decided but the runs do not show yet.
+    """Use and soft quotas in one pass. ``shift`` books what the pass has decided and the runs do not show yet.
 
-    Where ``counted`` names resources, only entries for these count. ``where`` is where a job runs, or is to run: one
-    that keeps vnodes to itself is counted by what these have.
+    Where ``counted`` names resources, only entries for these count. ``where``, in all methods, is the allocation that a
+    job has or is to get: a job with vnodes to itself counts with all that these vnodes have.
     """
 
-    def __init__(self, world: World, counted: Sequence[str] = ()) -> None:
-        self._world = world
+    def __init__(self, cluster: ClusterIndex, counted: Sequence[str] = ()) -> None:
+        self._cluster = cluster
         self._counted = counted
         self._shifts: dict[tuple[str, str, EntityKey], int] = {}
-        kept = world.usage.by_limits
+        kept = cluster.usage.by_limits
         key = tuple(counted)
         by_limits: _ByLimits | None = kept.get(key)
         if by_limits is None:
@@ -115,20 +111,20 @@ class Quotas:
         self._resources, self._wide = by_limits.resources, by_limits.wide
         self._of_shared, self._only_cores = by_limits.of_shared, by_limits.only_cores
         self._of_alone: dict[_Kind, _Counted] = {}
-        self._lone = world.capacity.sharing.has_lone_vnodes
+        self._lone = cluster.capacity.sharing.has_lone_vnodes
         self._bookings = 0
-        self._lefts: dict[str, Lefts] = {}
-        self._lefts_at = -1
+        self._headroom: dict[str, QuotaHeadroom] = {}
+        self._headroom_at = -1
 
     def tables(self, queue: str) -> tuple[QuotaTable, ...]:
-        """What binds the jobs of a queue: its own quotas, then those of the server; cores first."""
+        """The quotas that bind the jobs of a queue: its own, then the server's; cores first."""
         tables = self._tables.get(queue)
         if tables is None:
-            there = self._world.queues.get(queue)
+            there = self._cluster.queues.get(queue)
             of_queue = there.quotas_by_resource() if there is not None else {}
             tables = tuple(
                 QuotaTable(scope, resource, limits[resource])
-                for scope, limits in ((queue, of_queue), ("", self._world.server.quotas))
+                for scope, limits in ((queue, of_queue), ("", self._cluster.server.quotas))
                 for resource in sorted(limits, key=lambda name: (name != "ncpus", name))
                 if limits[resource] and (not self._counted or resource in self._counted)
             )
@@ -136,21 +132,21 @@ class Quotas:
             self._resources[queue] = tuple(dict.fromkeys(table.resource for table in tables))
         return tables
 
-    def needs(self, job: Job, where: Placement | None = None) -> Needs:
-        """What the job keeps of each resource with entries. Without a ``where``, one that is to have vnodes to itself
-        counts those that it would have if all were idle."""
+    def needs(self, job: Job, where: Allocation | None = None) -> Needs:
+        """What the job keeps of each resource with entries. Without ``where``, a job that gets vnodes to itself counts
+        with those that it would get if all were idle."""
         return self._counted_as(job, where).needs
 
-    def owner(self, job: Job, where: Placement | None = None) -> Owner:
-        """Whose entries count the job: jobs of one owner differ in what they need only."""
+    def owner(self, job: Job, where: Allocation | None = None) -> Owner:
+        """Whose entries count the job: jobs with one owner differ only in how much they need."""
         return self._counted_as(job, where).owner
 
-    def bounds(self, job: Job, where: Placement | None = None) -> tuple[QuotaEntry, ...]:
-        """The entries that count the job: all of the user's, then of the group's, the project's and of all."""
+    def bounds(self, job: Job, where: Allocation | None = None) -> tuple[QuotaEntry, ...]:
+        """The entries that count the job: the user's, then the group's, the project's and those of all."""
         return self._counted_as(job, where).bounds
 
-    def _counted_as(self, job: Job, where: Placement | None) -> _Counted:
-        """How entries count the job: looked up where its request and its owner tell it."""
+    def _counted_as(self, job: Job, where: Allocation | None) -> _Counted:
+        """How entries count the job; remembered where request and owner determine it."""
         request = job.request
         alone = self._lone or request.exclusive
         if job.job_wide or (alone and where is not None):
@@ -165,15 +161,15 @@ class Quotas:
             known = kept[key] = self._count(job, self._needs(job, None, alone=alone))
         return known
 
-    def _needs(self, job: Job, where: Placement | None, *, alone: bool) -> Needs:
+    def _needs(self, job: Job, where: Allocation | None, *, alone: bool) -> Needs:
         self.tables(job.queue)
         resources = self._resources[job.queue]
         needs = {resource: job.amount(resource) for resource in resources}
         if alone and resources:
             there = where or self._where_if_idle(job)
             if there is not None:
-                kept = self._world.usage.kept_amount
-                needs = {name: kept(self._world, there, job.request, needs[name], name) for name in resources}
+                kept = self._cluster.usage.kept_amount
+                needs = {name: kept(self._cluster, there, job.request, needs[name], name) for name in resources}
         return {resource: need for resource, need in needs.items() if need}
 
     def _count(self, job: Job, needs: Needs) -> _Counted:
@@ -195,19 +191,19 @@ class Quotas:
             bounds = self._bounds[owner] = tuple(found)
         return _Counted(owner, needs, bounds)
 
-    def _where_if_idle(self, job: Job) -> Placement | None:
-        return fit(self._world.idle_capacity, job.request, self._world.vnodes_of(job.queue))
+    def _where_if_idle(self, job: Job) -> Allocation | None:
+        return fit(self._cluster.idle_capacity, job.request, self._cluster.vnodes_of(job.queue))
 
-    def lefts(self, queue: str) -> Lefts:
-        """What everybody in the queue may still use now: the same as before, until something changes."""
-        at = self._world.usage.changes + self._bookings
-        if at != self._lefts_at:
-            self._lefts_at = at
-            self._lefts.clear()
-        lefts = self._lefts.get(queue)
-        if lefts is None:
-            lefts = self._lefts[queue] = Lefts(self, queue, simple=not self._lone)
-        return lefts
+    def headroom(self, queue: str) -> QuotaHeadroom:
+        """What users, groups and projects may still use in the queue now; the same object until something changes."""
+        at = self._cluster.usage.changes + self._bookings
+        if at != self._headroom_at:
+            self._headroom_at = at
+            self._headroom.clear()
+        headroom = self._headroom.get(queue)
+        if headroom is None:
+            headroom = self._headroom[queue] = QuotaHeadroom(self, queue, simple=not self._lone)
+        return headroom
 
     def entries_of(self, job: Job, entity: EntityKey) -> tuple[QuotaEntry, ...]:
         """The entries of the job's user or group, of all resources, whatever the job takes."""
@@ -219,29 +215,29 @@ class Quotas:
         )
 
     def used(self, scope: str, entity: EntityKey, resource: str = "ncpus") -> int:
-        """What an entity holds in a queue, or in the whole cluster where it is "", with what this pass has booked."""
-        held = self._world.usage.kept(self._world, (scope, resource)).get(entity, 0)
+        """What an entity holds of a resource in a queue ("" for the whole cluster), with what this pass has booked."""
+        held = self._cluster.usage.kept(self._cluster, (scope, resource)).get(entity, 0)
         return held + self._shifts.get((scope, resource, entity), 0)
 
     def booked(self) -> Mapping[object, object]:
-        """All that :meth:`used` depends on, as it is now, for :meth:`is_booked_like`."""
-        return {"": dict(self._shifts), **{scope: dict(self._world.use_in(*scope)) for scope in self._scopes()}}
+        """A copy of all that :meth:`used` depends on, for :meth:`is_booked_like`."""
+        return {"": dict(self._shifts), **{scope: dict(self._cluster.use_in(*scope)) for scope in self._scopes()}}
 
     def is_booked_like(self, before: Mapping[object, object]) -> bool:
-        """Whether nothing of it has changed since."""
+        """Whether nothing has changed since :meth:`booked` returned ``before``."""
         return before.get("") == self._shifts and all(
-            before.get(scope) == self._world.use_in(*scope) for scope in self._scopes()
+            before.get(scope) == self._cluster.use_in(*scope) for scope in self._scopes()
         )
 
     def _has_only_cores(self) -> bool:
-        """Whether all entries, of whatever queue, are for cores."""
-        there = [self._world.server.quotas, *(queue.quotas_by_resource() for queue in self._world.queues.values())]
+        """Whether all entries, of every queue and of the server, are for cores."""
+        there = [self._cluster.server.quotas, *(queue.quotas_by_resource() for queue in self._cluster.queues.values())]
         return all(resource == "ncpus" for of_one in there for resource, limits in of_one.items() if limits)
 
     def _scopes(self) -> set[tuple[str, str]]:
-        return {(table.scope, table.resource) for queue in self._world.queues for table in self.tables(queue)}
+        return {(table.scope, table.resource) for queue in self._cluster.queues for table in self.tables(queue)}
 
-    def shift(self, job: Job, sign: int, where: Placement | None = None) -> None:
+    def shift(self, job: Job, sign: int, where: Allocation | None = None) -> None:
         """Book a job in (1) or out (-1)."""
         self._bookings += 1
         _, needs, bounds = self._counted_as(job, where)
@@ -253,7 +249,7 @@ class Quotas:
             else:
                 del self._shifts[key]
 
-    def exceeded_by(self, job: Job, where: Placement | None = None) -> Standing | None:
+    def exceeded_by(self, job: Job, where: Allocation | None = None) -> Standing | None:
         """The first entry that the job would exceed if it started; None where it stays within all."""
         _, needs, bounds = self._counted_as(job, where)
         for scope, resource, entity, limit in bounds:
@@ -266,8 +262,9 @@ class Quotas:
         """Whether some entry that counts the job is over its limit."""
         return any(self.used(scope, entity, resource) > limit for scope, resource, entity, limit in self.bounds(job))
 
-    def spare(self, job: Job, where: Placement | None = None) -> int:
-        """The most cores that may be taken now from whoever the job belongs to, by P1; negative where none may."""
+    def spare(self, job: Job, where: Allocation | None = None) -> int:
+        """The most cores that rule A may take now from the user, group and project that the job belongs to; negative
+        where it may take none (docs/policies.md, P1, 10)."""
         spares: dict[EntityKey, tuple[int, bool]] = {}
         for scope, resource, entity, limit in self.bounds(job, where):
             used = self.used(scope, entity, resource)
@@ -276,8 +273,13 @@ class Quotas:
             spares[entity] = (max(most, above), protected or used >= limit)
         return min((most for most, protected in spares.values() if protected), default=-1)
 
-    def surplus(self, job: Job, where: Placement | None = None) -> Standing | None:
-        """The entry by which a run of this job may be taken now; None where it may not."""
+    def surplus(self, job: Job, where: Allocation | None = None) -> Standing | None:
+        """The entry by which rule A may preempt a run of this job now; None where it may not (docs/policies.md, P1,
+        10).
+
+        The entry stays at or above its limit without the run. And no entity that is protected falls below all of its
+        limits: the user always is, a group, a project or all where some entry of theirs is at or above its limit.
+        """
         _, needs, bounds = self._counted_as(job, where)
         for scope, resource, entity, limit in bounds:
             used = self.used(scope, entity, resource)
@@ -287,7 +289,8 @@ class Quotas:
         return None
 
     def _none_falls_below(self, needs: Needs, bounds: Sequence[QuotaEntry]) -> bool:
-        """Whether some entry of everybody who is protected stays at or above its limit with so much less used."""
+        """Whether each protected entity has an entry that stays at or above its limit when the needs are taken off its
+        use."""
         stays: set[EntityKey] = set()
         protected: set[EntityKey] = set()
         for scope, resource, entity, limit in bounds:
@@ -299,14 +302,17 @@ class Quotas:
         return protected <= stays
 
     def standing(self, job: Job) -> Standing:
-        """How the first entry that counts the job stands; an entry-less job stands for its user, without a limit."""
+        """The first entry that counts the job; for a job that no entry counts, its user with a limit of 0."""
         for scope, resource, entity, limit in self.bounds(job):
             return Standing(entity, limit, self.used(scope, entity, resource), resource, scope)
         return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)), "ncpus", job.queue)
 
-    def numbers_of(self, over: Standing, job: Job, where: Placement | None = None) -> tuple[tuple[str, Number], ...]:
-        """The numbers of a reason that a job exceeds this entry; what it needs of it where its request does not tell,
-        and that this ``varies`` where it depends on the vnodes that it has to itself."""
+    def numbers_of(self, over: Standing, job: Job, where: Allocation | None = None) -> tuple[tuple[str, Number], ...]:
+        """The numbers of the reason that a job exceeds this entry.
+
+        ``need`` is among them where the request does not show what the job needs, and ``varies`` where that depends on
+        the vnodes that it gets to itself.
+        """
         numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
         need = self.needs(job, where)[over.resource]
         kept: tuple[tuple[str, Number], ...] = ()
@@ -317,16 +323,16 @@ class Quotas:
         return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
 
     def varies(self, job: Job, resource: str) -> bool:
-        """Whether it depends on where a job runs how much of a resource it keeps others from."""
-        world = self._world
-        return not world.usage.keeps_alike(world, world.vnodes_of(job.queue), job.request, resource)
+        """Whether the amount of a resource that the job keeps depends on which vnodes it gets."""
+        cluster = self._cluster
+        return not cluster.usage.keeps_alike(cluster, cluster.vnodes_of(job.queue), job.request, resource)
 
     def _wide_kinds(self, queue: str) -> tuple[bool, bool]:
         """Whether some quota or priority that binds the queue is a group's, and whether some is a project's."""
         kinds: set[str] = set()
         for table in self.tables(queue):
             kinds |= table.limits.kinds
-        there = self._world.queues.get(queue)
+        there = self._cluster.queues.get(queue)
         if there is not None:
             kinds |= there.priorities.kinds
         return "g" in kinds, "p" in kinds

@@ -1,8 +1,8 @@
-"""How long and how varied a ``select`` may be, and how long all else that a job asks for: judged from the texts alone,
+"""Bounds on a ``select`` (length, kinds of chunks) and on the length of the rest of a request, checked on the texts
 before anything parses them.
 
-Parsing, placing and showing a select costs time for each kind of chunk in it, in PBS as in a pass, so that one job can
-cost as much as ten thousand others. Equal neighbouring chunks are one kind, as they are in :mod:`policy.model.request`.
+Parsing, placing and showing a select costs time for each kind of chunk, in PBS as in a pass: one job can cost as much
+as ten thousand others. Equal neighbouring chunks are one kind, as in :mod:`policy.model.request`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from policy.settings.site_settings import SubmissionSettings
 
 
 def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
-    """Why what a job asks for beside its chunks, so many characters together, is beyond the bound; empty where it is
-    within it. Each pass reads all of it anew, for as long as the job is there."""
+    """The message where the texts of a request beside its chunks, ``length`` characters together, are beyond the bound;
+    empty where they are within it. Each pass reads all of this anew for as long as the job exists."""
     most = bounds.text_length
     if most and length > most:
         allowed = f"allowed are {most:,} (submission.text_length)"
@@ -23,12 +23,13 @@ def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
 
 
 def find_excess(select: str, bounds: SubmissionSettings) -> str:
-    """Why a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 is none."""
+    """The message where a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 means no
+    bound."""
     most = bounds.select_length
     if most and len(select) > most:
         return f"its select has {len(select):,} characters; allowed are {most:,} (submission.select_length)"
     most = bounds.select_kinds
-    # Each separator begins one kind more at most.
+    # Each separator begins at most one more kind.
     if most and select.count("+") >= most:
         try:
             kinds = count_kinds(select)

@@ -1,7 +1,7 @@
-"""Jobs that may not be preempted start only within quota, or by their own priority (docs/policies.md, P1, 17).
+"""Jobs that may not be preempted start only within quota, or in a class above base (docs/policies.md, P1, 17).
 
-On idle cores beyond the quota such a job would keep others from theirs until it ends: a user of ``qsub -r n`` could
-hold the whole cluster. A job that no quota counts stands outside, as it does everywhere in P1.
+On idle cores beyond the quota such a job would keep other users from theirs until it ends: with ``qsub -r n`` a user
+could hold the whole cluster. The rule does not apply to a job that no quota counts, like the rest of P1.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Quotas
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Job
 from policy.model.ledger import Ledger
 from policy.reasons.reason import Number, Reason
@@ -20,7 +20,7 @@ _INDEX = re.compile(r"\[[0-9]+\]")
 
 
 class Confined:
-    """The jobs of one pass that could not be preempted once they run."""
+    """Checks the jobs of one pass that could not be preempted once they run."""
 
     def __init__(self, ledger: Ledger, quotas: Quotas, classes: Classes | None, settings: QuotaSettings) -> None:
         self._counts = ledger.preemptions
@@ -29,11 +29,11 @@ class Confined:
         self._cap = settings.cap
         capped = [run for run, count in ledger.preemptions.items() if count >= self._cap]
         self.capped = frozenset((*capped, *(_INDEX.sub("[]", run, count=1) for run in capped)))
-        """The ids of jobs, and of arrays with subjobs, that were preempted as often as is allowed."""
+        """The ids of jobs, and of arrays with subjobs, that were preempted as often as the cap allows."""
 
-    def why(self, job: Job, where: Placement | None = None) -> Reason | None:
-        """Why the job may not start, there if it is said where; None where it may be preempted, or is within quota, or
-        above the base class."""
+    def why(self, job: Job, where: Allocation | None = None) -> Reason | None:
+        """The reason why the job may not start (on the vnodes of ``where``, if given); None where it may be preempted,
+        is within quota, or is above the base class."""
         told = self._why_not_preempted(job)
         if not told or (self._classes is not None and self._classes.of(job) != BASE):
             return None

@@ -1,7 +1,7 @@
-"""One job, told whole: where it stands, what it waits for, what was tried, and what would change it.
+"""The explanation of one job: where it stands, what it waits for, what was tried, and what would change that.
 
-Everything told is taken from the plan of a pass and from what it was decided on; nothing is guessed afterwards. The
-lines beside the reason are made in :mod:`policy.explain.job_facts`.
+All of it is taken from the plan of a pass and its input; nothing is inferred afterwards. The lines beside the reason
+come from :mod:`policy.explain.job_facts`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from policy.explain.job_facts import Facts, Line
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.units import show_duration, show_job
 from policy.plan.plan import Plan
@@ -50,7 +50,7 @@ _TRIED = {
 
 
 class Explanation(NamedTuple):
-    """``state`` is waiting, starting, preempting (its victims let go), running, preempted or unknown."""
+    """``state``: waiting, starting, preempting (its victims have not ended yet), running, preempted or unknown."""
 
     job_id: str
     state: str
@@ -61,7 +61,7 @@ class Explanation(NamedTuple):
     more: Mapping[str, Number] = {}
 
     def as_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The explanation as plain data."""
         reason = None
         if self.reason is not None and self.job is not None:
             reason = self.reason.as_json(self.job, self.time_s, self.more)
@@ -70,10 +70,10 @@ class Explanation(NamedTuple):
 
 
 def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings, undone: str = "") -> Explanation:
-    """Explain a job by a plan of this snapshot; ``job_id`` may leave out the server's name.
+    """Explain a job by a plan of this snapshot; ``job_id`` may omit the server's name.
 
-    A subjob that waits is explained as its array. ``undone`` says why no start of the plan is carried out in the job's
-    queue, where that is so: a job that the plan starts then waits for that."""
+    A waiting subjob is explained as its array. ``undone``: why the starts of the plan are not carried out in the job's
+    queue, if they are not; a job that the plan starts then waits for that reason."""
     found = _find(snapshot, job_id)
     if found is None:
         text = "no waiting or running job of that id is known to this pass"
@@ -84,16 +84,16 @@ def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings, und
 
 
 def _find(snapshot: Snapshot, job_id: str) -> Any | None:
-    world = snapshot.world()
-    if job_id in world.runs or job_id in world.jobs:
-        return world.runs.get(job_id) or world.jobs.get(job_id)
+    cluster = snapshot.cluster()
+    if job_id in cluster.runs or job_id in cluster.jobs:
+        return cluster.runs.get(job_id) or cluster.jobs.get(job_id)
     short = job_id.split(".", maxsplit=1)[0]
     names = (short, re.sub(r"\[[0-9]+\]", "[]", short))
     return next(
         (
             table[key]
             for name in names
-            for table in (world.runs, world.jobs)
+            for table in (cluster.runs, cluster.jobs)
             for key in table
             if key.split(".")[0] == name
         ),
@@ -108,7 +108,7 @@ def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings, undone
     starts = [start for start in plan.starts if job.id in (start.job.id, start.id)]
     for start in starts[:_STARTS]:
         how = " by backfilling" if start.backfilled else ""
-        where = f"on {_vnodes(start.placement)}{how}"
+        where = f"on {_vnodes(start.allocation)}{how}"
         told = Line("would start", f"{show_job(start.id)} {where}") if undone else None
         lines.append(told or Line("starts", f"{show_job(start.id)} in this pass {where}"))
         lines += facts.why_starts_there(start)
@@ -144,7 +144,7 @@ def _of_run(snapshot: Snapshot, plan: Plan, run: Run, settings: Settings) -> Exp
     lines = [
         *facts.about(run.job),
         *facts.class_of(run.job, run.id),
-        Line("runs", f"for {show_duration(now_s - run.start_s)} on {_vnodes(run.placement)}"),
+        Line("runs", f"for {show_duration(now_s - run.start_s)} on {_vnodes(run.allocation)}"),
         *facts.why_runs_there(run),
     ]
     if run.end_s != UNLIMITED_S:
@@ -159,9 +159,9 @@ def _of_run(snapshot: Snapshot, plan: Plan, run: Run, settings: Settings) -> Exp
 
 
 def _facts(snapshot: Snapshot, plan: Plan, settings: Settings) -> Facts:
-    return Facts(snapshot.world(), plan, settings)
+    return Facts(snapshot.cluster(), plan, settings)
 
 
-def _vnodes(placement: Placement) -> str:
+def _vnodes(allocation: Allocation) -> str:
     """The first vnodes by name."""
-    return ", ".join(placement.vnodes[:_VNODES]) + (" ..." if len(placement.vnodes) > _VNODES else "")
+    return ", ".join(allocation.vnodes[:_VNODES]) + (" ..." if len(allocation.vnodes) > _VNODES else "")

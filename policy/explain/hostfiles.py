@@ -1,8 +1,8 @@
-"""Where a job runs, written out in the forms that parallel programs read.
+"""The vnodes of a job in the formats that parallel programs read (docs/policies.md, P4).
 
-The ranked list names the job's vnodes, best first, with the sockets and cores where they are known. From it come a PBS
-node file, a hostfile for Open MPI or MPICH, and OpenMP places (docs/policies.md, P4). :func:`lists_of` has them all,
-of what a plan starts and of what runs already.
+The ranked list has the job's vnodes, best first, with sockets and cores if known. A PBS node file, hostfiles for Open
+MPI and MPICH, and OpenMP places are made from it. :func:`lists_of` returns all of them, for starts of a plan and for
+runs.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from policy.fit.core_binding import sockets_of
-from policy.model.allocation import NO_CORES, Cores, Placement, Spot
+from policy.model.allocation import NO_CORES, Allocation, Cores, Spot
 from policy.model.cluster import Vnode
 from policy.model.request import Chunk, Request
 from policy.plan.plan import Plan
 
 
 class Entry(NamedTuple):
-    """What a job has on one vnode: MPI processes, and the cores on which of its sockets (empty where nobody asked or
-    knows)."""
+    """What a job has on one vnode: the number of MPI processes, and its sockets and cores (empty if not requested or
+    not known)."""
 
     vnode: str
     host: str
@@ -29,18 +29,18 @@ class Entry(NamedTuple):
     cores: tuple[int, ...] = ()
 
     def show(self) -> str:
-        """As a line of the ranked list: ``v3 sockets 0,1 cores 0-7,12``, as far down as it is known."""
+        """A line of the ranked list: ``v3 sockets 0,1 cores 0-7,12``, in as much detail as is known."""
         parts = (("sockets", self.sockets), ("cores", self.cores))
         return " ".join([self.vnode, *(f"{what} {_ranges(numbers)}" for what, numbers in parts if numbers)])
 
     def places(self) -> str:
-        """Its cores as OpenMP places, one for each process where they divide evenly, else one for each core."""
+        """Its cores as OpenMP places: one for each process if they divide evenly, else one for each core."""
         each, rest = divmod(len(self.cores), self.processes or 1)
         return openmp_places(self.cores, 1 if rest else each)
 
 
 class Lists(NamedTuple):
-    """Where one run is, in each of the forms: lines that end with a line feed."""
+    """The allocation of one run in each format; every line ends with a line feed."""
 
     ranked: str
     nodes: str
@@ -51,22 +51,22 @@ class Lists(NamedTuple):
 
 def lists_of(plan: Plan, job_id: str) -> Mapping[str, Lists]:
     """The lists of a job that runs or is started by this plan, by id: several for the subjobs of an array, none for a
-    job that waits. The cores are those that the plan's ledger knows of; a job that asked for sockets sees no cores.
+    waiting job. Cores are those in the plan's ledger; they are left out for a job that wished for sockets only.
 
     Raises ValueError for a vnode or host whose name would break a line.
     """
-    world = plan.started.world()
+    cluster = plan.started.cluster()
     found = {}
-    for run in world.runs.values():
+    for run in cluster.runs.values():
         if job_id in (run.id, run.job.id):
             detail = "vnode" if run.job.rank is None else run.job.rank.detail
-            placement, request, vnodes = run.placement, run.job.request, world.vnodes
-            entries = ranked_list(placement, request, vnodes, plan.ledger.cores.get(run.id, NO_CORES))
+            allocation, request, vnodes = run.allocation, run.job.request, cluster.vnodes
+            entries = ranked_list(allocation, request, vnodes, plan.ledger.cores.get(run.id, NO_CORES))
             if detail != "core":
                 entries = tuple(entry._replace(cores=()) for entry in entries)
             found[run.id] = Lists(
                 "".join(f"{entry.show()}\n" for entry in entries),
-                node_file(placement, request, vnodes),
+                node_file(allocation, request, vnodes),
                 open_mpi_hostfile(entries),
                 mpich_hostfile(entries),
                 "".join(f"{entry.vnode} {entry.places()}\n" for entry in entries if entry.cores),
@@ -75,14 +75,14 @@ def lists_of(plan: Plan, job_id: str) -> Mapping[str, Lists]:
 
 
 def ranked_list(
-    placement: Placement, request: Request, vnodes: Mapping[str, Vnode], cores: Cores = MappingProxyType({})
+    allocation: Allocation, request: Request, vnodes: Mapping[str, Vnode], cores: Cores = MappingProxyType({})
 ) -> tuple[Entry, ...]:
-    """The vnodes of a placement, each once, in the order of the job's chunks: for a ranked job the best first.
+    """The vnodes of an allocation, each once, in the order of the job's chunks: for a ranked job best first.
 
     Raises ValueError for a vnode or host whose name would break a line.
     """
     processes: dict[str, int] = {}
-    for name, count in _processes(placement, request):
+    for name, count in _processes(allocation, request):
         processes[name] = processes.get(name, 0) + count
     entries = []
     for name, count in processes.items():
@@ -91,9 +91,9 @@ def ranked_list(
     return tuple(entries)
 
 
-def node_file(placement: Placement, request: Request, vnodes: Mapping[str, Vnode]) -> str:
-    """As PBS writes ``$PBS_NODEFILE``: the host of each MPI process on a line, chunk by chunk."""
-    return "".join(f"{_host(name, vnodes)}\n" * count for name, count in _processes(placement, request))
+def node_file(allocation: Allocation, request: Request, vnodes: Mapping[str, Vnode]) -> str:
+    """The format of ``$PBS_NODEFILE``: a line with the host for each MPI process, chunk by chunk."""
+    return "".join(f"{_host(name, vnodes)}\n" * count for name, count in _processes(allocation, request))
 
 
 def open_mpi_hostfile(entries: Iterable[Entry]) -> str:
@@ -102,13 +102,13 @@ def open_mpi_hostfile(entries: Iterable[Entry]) -> str:
 
 
 def mpich_hostfile(entries: Iterable[Entry]) -> str:
-    """For ``mpiexec -f`` of MPICH and what is made of it: ``host:N``, each host once."""
+    """For ``mpiexec -f`` of MPICH and its derivatives: ``host:N``, each host once."""
     return "".join(f"{host}:{count}\n" for host, count in _by_host(entries).items())
 
 
 def openmp_places(cores: Sequence[int], cores_per_place: int = 1) -> str:
-    """For ``OMP_PLACES``: a place for each core, ``{0},{1}``, or for so many together, ``{0:4},{4:4}``; cores that do
-    not follow each other are named one by one, ``{0,1,8}`` (OpenMP API 5.2, section 21.1.6)."""
+    """For ``OMP_PLACES``: a place for each core, ``{0},{1}``, or for several together, ``{0:4},{4:4}``; cores that are
+    not consecutive are listed, ``{0,1,8}`` (OpenMP API 5.2, section 21.1.6)."""
     places = [tuple(cores[at : at + cores_per_place]) for at in range(0, len(cores), cores_per_place)]
     return ",".join("{" + _place(place) + "}" for place in places)
 
@@ -121,7 +121,7 @@ def _place(cores: tuple[int, ...]) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers in ascending order, those that follow each other as one range: ``0-3,8``."""
+    """Numbers in ascending order, consecutive ones as a range: ``0-3,8``."""
     pieces: list[list[int]] = []
     for number in sorted(numbers):
         if pieces and pieces[-1][-1] == number - 1:
@@ -149,13 +149,16 @@ def _checked(name: str) -> str:
     return name
 
 
-def _processes(placement: Placement, request: Request) -> list[tuple[str, int]]:
-    """Each spot's vnode and its MPI processes: its chunk's ``mpiprocs``, by default 1 where that has cores (PBS
-    Professional Reference Guide, "mpiprocs"). Where a chunk is on several vnodes, each gets the part of its processes
-    that its cores are of the chunk's; where it is none as asked for (a stripe's share), of all of them."""
+def _processes(allocation: Allocation, request: Request) -> list[tuple[str, int]]:
+    """The vnode of each spot and its MPI processes.
+
+    These are its chunk's ``mpiprocs``, by default 1 for a chunk with cores (PBS Professional Reference Guide,
+    "mpiprocs"). A chunk on several vnodes has its processes divided in proportion to its cores there. If a spot matches
+    no requested chunk (a stripe's share), all processes are divided in that way.
+    """
     left = [chunk.pieces for chunk in request.chunks]
     found: list[tuple[str, int]] = []
-    for spots in _by_chunk(placement):
+    for spots in _by_chunk(allocation):
         amounts = spots[0].amounts
         if len(spots) > 1:
             names = {name for spot in spots for name, _ in spot.amounts}
@@ -168,15 +171,15 @@ def _processes(placement: Placement, request: Request) -> list[tuple[str, int]]:
                 missing -= here
                 processes += here * _ranks(chunk)
         if missing:
-            return _in_proportion(placement.spots, sum(chunk.pieces * _ranks(chunk) for chunk in request.chunks))
+            return _in_proportion(allocation.spots, sum(chunk.pieces * _ranks(chunk) for chunk in request.chunks))
         found += _in_proportion(spots, processes) if len(spots) > 1 else [(spots[0].vnode, processes)]
     return found
 
 
-def _by_chunk(placement: Placement) -> list[list[Spot]]:
-    """The spots, those together that are parts of one chunk."""
+def _by_chunk(allocation: Allocation) -> list[list[Spot]]:
+    """The spots, grouped if they are parts of one chunk."""
     groups: list[list[Spot]] = []
-    for spot in placement.spots:
+    for spot in allocation.spots:
         if spot.joined:
             groups[-1].append(spot)
         else:
@@ -185,7 +188,7 @@ def _by_chunk(placement: Placement) -> list[list[Spot]]:
 
 
 def _in_proportion(spots: Sequence[Spot], processes: int) -> list[tuple[str, int]]:
-    """So many processes dealt out along the cores of the spots, so that they add up."""
+    """The processes divided in proportion to the cores of the spots; the sum is kept."""
     cores, passed, dealt = sum(spot.chunks * dict(spot.amounts).get("ncpus", 0) for spot in spots), 0, 0
     found: list[tuple[str, int]] = []
     for spot in spots:

@@ -1,7 +1,7 @@
-"""What is told of one job beside its reason: its quota and class, how it is tested, how it may be cut, why it is there.
+"""Lines about one job beside its reason: quota and class, how it is tested, whether it may be cut, why it is there.
 
-Each line follows from the snapshot, the settings and the ledger that the plan leaves; where a decision depended on
-more than that, nothing is said (docs/policies.md, "Reasons").
+Each line follows from the snapshot, the settings and the ledger that the plan leaves. If a decision depended on more
+than these, there is no line (docs/policies.md, "Reasons").
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.explain.longest_walltime import Longest
 from policy.explain.queue_position import InLine
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.ledger import Ledger
 from policy.model.limits import show_entity
@@ -26,38 +26,38 @@ from policy.plan.plan import Plan, Start
 from policy.ranking.ranking import Ranking, Standing
 from policy.reasons.reason import CODES, Number, Reason, show_quota
 from policy.settings.site_settings import Settings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 _VNODES = 3
 
 
 class Line(NamedTuple):
-    """A label and what is said under it."""
+    """A label and its text."""
 
     label: str
     text: str
 
 
 class Facts:
-    """The facts of one pass that lines are made of."""
+    """The facts of one pass from which lines are made."""
 
-    def __init__(self, world: World, plan: Plan, settings: Settings) -> None:
-        self._world = world
+    def __init__(self, cluster: ClusterIndex, plan: Plan, settings: Settings) -> None:
+        self._cluster = cluster
         self._plan = plan
         self._settings = settings
         self._now_s = plan.time_s
         self._in_line = InLine(plan, settings)
-        self._longest = Longest(world, plan, settings)
-        self._quotas = Quotas(world, settings.quota.counted)
+        self._longest = Longest(cluster, plan, settings)
+        self._quotas = Quotas(cluster, settings.quota.counted)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
-        self._classes = Classes(world, _before(plan), self._quotas, plan.time_s) if world.has_priorities else None
+        self._classes = Classes(cluster, _before(plan), self._quotas, plan.time_s) if cluster.has_priorities else None
         if self._classes is not None:
-            self._classes.order(queue_order(world, plan.time_s))
+            self._classes.order(queue_order(cluster, plan.time_s))
 
-    # Who
+    # The job
 
     def about(self, job: Job) -> list[Line]:
-        """Whose job it is, its size, its user's quotas and its class."""
+        """The job's owner, queue and size, and the quotas that count it."""
         quotas = self._quotas
         standing = [
             f"{show_entity(entity)} holds {quotas.used(scope, entity, resource)} of"
@@ -68,7 +68,7 @@ class Facts:
         return [Line("job", f"{job.user} · {job.queue} · {size} · {'; '.join(standing) or 'no quota'}")]
 
     def class_of(self, job: Job, run_id: str | None = None) -> list[Line]:
-        """The job's class, and what is left of the priority quota; the one it started in for a run (P2)."""
+        """The job's class, and what is left of the priority quota; for a run the class it started in (P2)."""
         classes = self._classes
         if classes is None:
             return []
@@ -84,19 +84,19 @@ class Facts:
         return [Line("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 
     def more_of(self, job: Job, reason: Reason) -> Mapping[str, Number]:
-        """What no shared reason has: the job's place in line, the longest walltime with which it would start where
-        estimates are shrunk, and what would lift it out of the base class whatever the jobs of the same quota that
-        come before it take."""
+        """Numbers of the job itself, which a shared reason does not have: its place in line; the longest walltime with
+        which it would start, if estimates are shrunk; and what would lift it out of the base class, whatever earlier
+        jobs of the same quota take."""
         numbers = {**self._in_line.numbers(job.id), **self._longest.numbers(job, reason)}
         lifted = None if self._classes is None else self._classes.lifted_by(job)
         if lifted is not None:
             numbers["lifts_at"], numbers["held"] = lifted
         return numbers
 
-    # How a waiting job is tested, and may be helped
+    # A waiting job: its test for backfilling, the rescue
 
     def tested(self, job: Job, reason: Reason) -> list[Line]:
-        """With what estimate a job was tested that passes a reservation, and why with all of it (P3)."""
+        """The estimate that a job which outlasts the window was tested with, and why if it was the full one (P3)."""
         at_s, head = float(reason.number("before_s")), show_job(str(reason.number("head")))
         if not self._estimates.shrinks:
             return []
@@ -108,7 +108,7 @@ class Facts:
         return [Line("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s, promised_s)}")]
 
     def _why_in_full(self, job: Job, at_s: float, promised_s: float) -> str:
-        """The same condition as decided, in words."""
+        """The condition of the decision, in words."""
         settings, window_s = self._settings, at_s - self._now_s
         if job.left_s <= settings.backfill.shrink_threshold_s:
             return f"up to {show_duration(settings.backfill.shrink_threshold_s)} are not shrunk"
@@ -125,7 +125,7 @@ class Facts:
         return "it cannot save its work, and would have too much to repeat"
 
     def rescue(self, job: Job) -> list[Line]:
-        """Whether the job is short enough to be rescued, and since when it may be (P3's second step)."""
+        """Whether the job is short enough for the rescue, and from when on one run may be cut for it (P3)."""
         settings = self._settings.rescue
         short_s = self._estimates.short_s(job)
         if not settings.enabled or short_s > settings.short_s:
@@ -136,10 +136,10 @@ class Facts:
             return [Line("rescue", f"{short}: one run may be cut for it in {show_duration(until_s - self._now_s)}")]
         return [Line("rescue", f"{short} and has waited long enough: one run may be cut for it, if one is there")]
 
-    # What became of it before
+    # Earlier preemptions
 
     def history(self, job: Job) -> list[Line]:
-        """How often it was preempted, who gets its cores, and what is left of its work."""
+        """How often it was preempted, which job gets its cores, and what is left of its work."""
         ledger = self._plan.ledger
         count = ledger.preemptions.get(job.id, 0)
         if not count:
@@ -152,9 +152,9 @@ class Facts:
         most = self._settings.quota.max_preemptions
         if most is not None and count >= most:
             lines.append(Line("history", f"it will not be again: quota.max_preemptions is {most}"))
-        for beneficiary, hold in sorted(ledger.holds.items()):
-            if job.id in hold.victims:
-                rule = _RULES.get(hold.rule, hold.rule)
+        for beneficiary, earmark in sorted(ledger.earmarks.items()):
+            if job.id in earmark.victims:
+                rule = _RULES.get(earmark.rule, earmark.rule)
                 lines.append(Line("history", f"its cores are kept for {show_job(beneficiary)}, {rule}"))
         lines.append(Line("work", self._work(job)))
         return lines
@@ -171,7 +171,7 @@ class Facts:
     # A run
 
     def of_run(self, run: Run) -> list[Line]:
-        """How it got in, whether it may be cut, and whether it may be preempted."""
+        """Whether the run is backfilled and may be cut, and whether it may be preempted."""
         lines: list[Line] = []
         entry = self._plan.ledger.backfilled.get(run.id)
         if entry is not None:
@@ -182,7 +182,7 @@ class Facts:
             else:
                 told = "has outlived the estimate it was tested with; may be cut at the time promised to a head"
             lines.append(Line("backfilled", told))
-        standing = self._quotas.surplus(run.job, run.placement) if self._settings.quota.preempt else None
+        standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
         if standing is not None:
             who = show_entity(standing.entity)
             quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
@@ -194,38 +194,38 @@ class Facts:
             lines.append(Line("history", f"preempted {_times(count)} before"))
         return lines
 
-    # Why there
+    # The allocation
 
     def why_starts_there(self, start: Start) -> list[Line]:
-        """Why a start goes to these vnodes: what decided its layout and what was tried before, then as for a run."""
+        """Why a start goes to these vnodes: the reason of its layout and what was tried before, then as for a run."""
         tried = () if start.why is None else (start.why, *start.why.tried)
         lines = [Line("why there", reason.sentence(start.job, self._now_s)) for reason in tried]
-        return lines + self._by_rank(start.job, start.placement) or [Line("why there", _packed(start.job))]
+        return lines + self._by_rank(start.job, start.allocation) or [Line("why there", _packed(start.job))]
 
     def why_runs_there(self, run: Run) -> list[Line]:
-        """Why a run is where it is: its rank, the stripe it started as, or packed (P4, P5)."""
-        stripes, vnodes = self._plan.ledger.stripes, run.placement.vnodes
-        lines = self._by_rank(run.job, run.placement)
+        """Why a run is where it is: its rank, the stripe it started as, or its place alone (P4, P5)."""
+        stripes, vnodes = self._plan.ledger.stripes, run.allocation.vnodes
+        lines = self._by_rank(run.job, run.allocation)
         if any(stripes.get(vnode) == run.start_s for vnode in vnodes):
             lines.append(Line("why there", f"a stripe over {len(vnodes)} vnodes started there with it"))
         return lines or [Line("why there", _as_asked(run.job))]
 
-    def _by_rank(self, job: Job, placement: Placement) -> list[Line]:
-        """The first of these vnodes with their places in the list that is ranked by the job's wish."""
-        ranking = Ranking(self._world, self._settings.ranking, self._now_s)
+    def _by_rank(self, job: Job, allocation: Allocation) -> list[Line]:
+        """The first of these vnodes with their positions in the list ranked by the job's wish."""
+        ranking = Ranking(self._cluster, self._settings.ranking, self._now_s)
         wish = ranking.wish_of(job)
         if wish is None:
             return []
-        ranks = _ranks(ranking, wish, placement, self._world.vnodes_of(job.queue), self._world)
+        ranks = _ranks(ranking, wish, allocation, self._cluster.vnodes_of(job.queue), self._cluster)
         return [
             Line("why there", f"{vnode}: {_score(ranking.standing(wish, vnode), wish)}{_rank(ranks.get(vnode))}")
-            for vnode in placement.vnodes[:_VNODES]
-            if vnode in self._world.vnodes
+            for vnode in allocation.vnodes[:_VNODES]
+            if vnode in self._cluster.vnodes
         ]
 
 
 def _as_asked(job: Job) -> str:
-    """What is known of a run that neither a rank nor a stripe put where it is: whoever started it kept to its place."""
+    """All that is known of a run that neither a rank nor a stripe placed: it was started as its ``place`` asks."""
     place = f"place={job.request.place}" if job.request.place != "free" else "any vnodes"
     return f"nothing but what it asks for decided: {place}"
 
@@ -239,10 +239,12 @@ def _packed(job: Job) -> str:
     return "the fewest vnodes that hold it: the fullest one that holds all of it, else the emptiest"
 
 
-def _ranks(ranking: Ranking, wish: RankWish, placement: Placement, vnodes: int, world: World) -> dict[str, int]:
-    """The place of each of the first vnodes of a placement in the ranked list of those open to the job."""
-    bits = world.capacity.directory.bits
-    wanted = {bits[vnode]: vnode for vnode in placement.vnodes[:_VNODES] if vnode in bits}
+def _ranks(
+    ranking: Ranking, wish: RankWish, allocation: Allocation, vnodes: int, cluster: ClusterIndex
+) -> dict[str, int]:
+    """The position of each of the first vnodes of an allocation in the ranked list of those open to the job."""
+    bits = cluster.capacity.directory.bits
+    wanted = {bits[vnode]: vnode for vnode in allocation.vnodes[:_VNODES] if vnode in bits}
     ranks: dict[str, int] = {}
     for number, bit in enumerate(ranking.ordered(wish, vnodes), start=1):
         if bit in wanted:
@@ -253,7 +255,7 @@ def _ranks(ranking: Ranking, wish: RankWish, placement: Placement, vnodes: int, 
 
 
 def _score(standing: Standing, wish: RankWish) -> str:
-    """The vnode's priority by the mode, its compliance, and their product, as the readings are now."""
+    """The vnode's priority by the mode, its compliance, and their product, by the readings of now."""
     by = f"by {wish.mode}"
     if standing.compliance is None or standing.priority is None:
         return f"{by}, without a recent reading"
@@ -267,9 +269,9 @@ def _rank(number: int | None) -> str:
 
 
 def _before(plan: Plan) -> Ledger:
-    """What the pass knew of holds: those that it made itself came after the classes."""
-    holds = {job: hold for job, hold in plan.ledger.holds.items() if hold.since_s < plan.time_s}
-    return plan.ledger._replace(holds=holds)
+    """The ledger with the earmarks that the pass began with; it made its own after the classes."""
+    earmarks = {job: earmark for job, earmark in plan.ledger.earmarks.items() if earmark.since_s < plan.time_s}
+    return plan.ledger._replace(earmarks=earmarks)
 
 
 _RULES = {

@@ -1,8 +1,7 @@
-"""The longest walltime with which a job that passes a reservation would be let in, where estimates are shrunk (P3).
+"""The longest walltime with which a job that outlasts the window would be backfilled, where estimates are shrunk (P3).
 
-Without shrinking it is the window itself. With it a job that can be cut is tested with less than its walltime, so that
-longer ones are let in as well; those up to the threshold are not shrunk, and may be too long although longer ones are
-not.
+Without shrinking that is the window itself. With it, a job that can be cut is tested with less than its walltime, so
+longer walltimes pass. Walltimes up to the threshold are not shrunk, so some may be too long although longer ones pass.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from policy.model.ledger import Ledger
 from policy.plan.plan import Plan
 from policy.reasons.reason import Number, Reason
 from policy.settings.site_settings import Settings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 
 class Longest:
-    """For the jobs of one plan."""
+    """The longest walltimes for the jobs of one plan."""
 
-    def __init__(self, world: World, plan: Plan, settings: Settings) -> None:
+    def __init__(self, cluster: ClusterIndex, plan: Plan, settings: Settings) -> None:
         self._now_s = plan.time_s
         self._threshold_s = settings.backfill.shrink_threshold_s
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
-        self._promised_s = _last_promises(world, plan.ledger) if self._estimates.shrinks else {}
+        self._promised_s = _last_promises(cluster, plan.ledger) if self._estimates.shrinks else {}
 
     def promised_s(self, job: Job) -> float:
-        """The last time that is promised to a head where the job waits; 0 where none is."""
+        """The last time promised to a job of the region in which this job waits; 0 if none is."""
         return self._promised_s.get(job.queue, 0.0)
 
     def numbers(self, job: Job, reason: Reason) -> Mapping[str, Number]:
-        """What :meth:`policy.reasons.reason.Reason.sentence` takes of it, where it is more than the window:
-        ``most_left_s``, infinite where any will do, and ``above_s`` where shorter ones that pass the window would
-        not."""
+        """The numbers for :meth:`policy.reasons.reason.Reason.sentence`, if the walltime may be longer than the window:
+        ``most_left_s`` (infinite if any will do), and ``above_s`` if walltimes up to it that outlast the window would
+        not do."""
         before_s = dict(reason.numbers).get("before_s", 0.0)
         if reason.code != "backfill-window" or not self._estimates.shrinks or not isinstance(before_s, (int, float)):
             return {}
@@ -50,15 +49,15 @@ class Longest:
         return {"most_left_s": most_s, **above}
 
 
-def _last_promises(world: World, ledger: Ledger) -> dict[str, float]:
-    """The last promise to a waiting job among the queues that share a head, by queue."""
+def _last_promises(cluster: ClusterIndex, ledger: Ledger) -> dict[str, float]:
+    """By queue, the last promise to a waiting job of the queues that share a head."""
     last: dict[str, float] = {}
-    for _, queues, _ in parts_with_one_head(world, ledger.promises):
-        promised = [at_s for job_id, at_s in ledger.promises.items() if _queue_of(world, job_id) in queues]
+    for _, queues, _ in parts_with_one_head(cluster, ledger.promises):
+        promised = [at_s for job_id, at_s in ledger.promises.items() if _queue_of(cluster, job_id) in queues]
         last.update(dict.fromkeys(queues, max(promised, default=0.0)))
     return last
 
 
-def _queue_of(world: World, job_id: str) -> str:
-    job = world.jobs.get(job_id)
+def _queue_of(cluster: ClusterIndex, job_id: str) -> str:
+    job = cluster.jobs.get(job_id)
     return "" if job is None else job.queue

@@ -1,7 +1,7 @@
-"""What a change would do to the jobs that run and wait now: the same decision on both sides of it, compared.
+"""What a change would do to the current runs and jobs: the same pass decided without and with it, and compared.
 
-Nothing is estimated here. The pass is decided on the snapshot as it is and on the snapshot with the change, and what
-differs is told job by job; beside the next pass it is told how many runs become open to preemption or safe from it.
+Nothing is estimated. The pass is decided on the snapshot as it is and on the snapshot with the change, and the
+differences are listed job by job, with the number of runs that become open to preemption or safe from it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from policy.model.units import show_job
 from policy.plan.plan import Plan
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.state.snapshot import Changes, Snapshot
 
 
 class Effect(NamedTuple):
-    """One thing that the change does. ``kind``: starts, stays-queued, preempted, spared, gets-cores, loses-cores,
-    reserved, unreserved, safe or open; ``job`` is the job's id, or the user's name for the last two. ``would`` is the
-    sentence where the plan is not carried out, as in a queue that is only observed."""
+    """One effect of the change. ``kind``: starts, stays-queued, preempted, spared, gets-cores, loses-cores, reserved,
+    unreserved, safe or open. ``job``: the job's id, or the user's name for the last two. ``would``: the sentence to use
+    if the plan is not carried out, as in a queue that is only observed."""
 
     kind: str
     job: str
@@ -34,7 +34,7 @@ class Effect(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """The pass without and with the change, and what differs: ``effects`` in the next pass, ``later`` from then on."""
+    """The pass without and with the change, and the differences: ``effects`` in the next pass, ``later`` after it."""
 
     before: Plan
     after: Plan
@@ -57,7 +57,7 @@ def compare(now: Snapshot, changed: Snapshot, ledger: Ledger, settings: Settings
     open_after = _open_to_preemption(changed, ledger, settings)
     before = decide(now, ledger, settings)
     open_before = _open_to_preemption(now, ledger, settings)
-    effects = _compare(_outcomes(before), _outcomes(after), Longest(changed.world(), after, settings), now.time_s)
+    effects = _compare(_outcomes(before), _outcomes(after), Longest(changed.cluster(), after, settings), now.time_s)
     return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after)))
 
 
@@ -122,25 +122,25 @@ def _weight(before: dict[str, _Outcome], after: dict[str, _Outcome], job_id: str
 
 
 def _open_to_preemption(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> dict[str, set[str]]:
-    """The runs that rule A or B would let go, by user, whoever asked for their cores."""
-    world = snapshot.world()
-    quotas = Quotas(world, settings.quota.counted)
-    by_class = settings.priority.preempt and world.has_priorities
-    classes = Classes(world, ledger, quotas, snapshot.time_s) if by_class else None
-    highest = _highest_priorities(world) if classes is not None else {}
+    """By user, the runs that rule A or B would offer to some job."""
+    cluster = snapshot.cluster()
+    quotas = Quotas(cluster, settings.quota.counted)
+    by_class = settings.priority.preempt and cluster.has_priorities
+    classes = Classes(cluster, ledger, quotas, snapshot.time_s) if by_class else None
+    highest = _highest_priorities(cluster) if classes is not None else {}
     found: dict[str, set[str]] = {}
-    for run in world.runs.values():
-        by_quota = settings.quota.preempt and quotas.surplus(run.job, run.placement) is not None
+    for run in cluster.runs.values():
+        by_quota = settings.quota.preempt and quotas.surplus(run.job, run.allocation) is not None
         by_class = classes is not None and classes.of_run(run) < highest.get(run.job.queue, BASE)
         if run.job.rerunable and (by_quota or by_class):
             found.setdefault(run.job.user, set()).add(run.id)
     return found
 
 
-def _highest_priorities(world: World) -> dict[str, int]:
-    """For each managed queue the highest priority of anybody in a queue that shares vnodes with it."""
-    regions = world.regions()
-    managed = {queue.name: queue for queue in world.queues.values() if queue.managed}
+def _highest_priorities(cluster: ClusterIndex) -> dict[str, int]:
+    """For each managed queue, the highest priority in any managed queue that shares vnodes with it."""
+    regions = cluster.regions()
+    managed = {queue.name: queue for queue in cluster.queues.values() if queue.managed}
     highest: dict[int, int] = {}
     for name, queue in managed.items():
         for priority in queue.priorities.entries.values():

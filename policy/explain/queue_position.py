@@ -1,9 +1,9 @@
-"""A job's place in line, counted on demand: how many jobs that wait for room have their turn before it, and which
-reservations keep vnodes from all of them.
+"""A job's place in line: how many jobs that wait for room come before it, and which reservations keep vnodes from all
+of them.
 
-A pass keeps one reason for many jobs, so neither is part of the reason: they are found from the plan, once for all
-of its jobs. Jobs that may not start whatever is free (held, at a limit, too large) and jobs for which cores are kept
-already are ahead of none.
+A pass has one reason for many jobs, so neither number is in the reason. They are computed on demand from the plan, once
+for all of its jobs. Jobs that may not start whatever is free (held, at a limit, too large), and jobs with an earmark,
+are not counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policy.eligibility.priority_classes import BASE
 from policy.plan.plan import Plan
 from policy.reasons.reason import Number
 from policy.settings.site_settings import Settings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.state.windows import windows_of
 
 IN_LINE = frozenset(
@@ -25,7 +25,7 @@ IN_LINE = frozenset(
         "limit-of-pass", "passed-over", "staggered", "not-good-enough",
     }
 )  # fmt: skip
-"""The reasons of jobs that take room as soon as there is some for them."""
+"""The reasons of jobs that start when there is room for them."""
 
 
 class InLine:
@@ -38,21 +38,21 @@ class InLine:
         self._numbers: dict[str, dict[str, Number]] | None = None
 
     def numbers(self, job_id: str) -> Mapping[str, Number]:
-        """What :meth:`policy.reasons.reason.Reason.sentence` takes of it: nothing where the job is in no line."""
+        """The numbers for :meth:`policy.reasons.reason.Reason.sentence`; empty if the job is in no line."""
         if self._numbers is None:
             self._numbers = self._count()
         return self._numbers.get(job_id, {})
 
     def _count(self) -> dict[str, dict[str, Number]]:
         plan = self._plan
-        world, promises, classes = plan.started.world(), plan.ledger.promises, plan.classes or {}
+        cluster, promises, classes = plan.started.cluster(), plan.ledger.promises, plan.classes or {}
         heads = {estimate.id for estimate in plan.estimates}
         waiting = {job.id for wait in plan.waits if wait.reason.code in IN_LINE for job in wait.jobs}
-        line = [entry[5] for entry in queue_order(world, plan.time_s) if entry[3] in waiting]
+        line = [entry[5] for entry in queue_order(cluster, plan.time_s) if entry[3] in waiting]
         shortest_first, rule_b = self._shortest_first, self._rule_b
         line.sort(
             key=lambda job: (
-                # A higher class goes before a promise only where it may preempt.
+                # A higher class comes before a promise only if rule B is on.
                 -classes.get(job.id, BASE) if rule_b else 0,
                 job.id not in promises,
                 job.id not in heads,
@@ -60,9 +60,9 @@ class InLine:
                 job.left_s if shortest_first else 0,
             )
         )
-        parts = parts_with_one_head(world, promises)
+        parts = parts_with_one_head(cluster, promises)
         part_of = {queue: index for index, (_, queues, _) in enumerate(parts) for queue in queues}
-        kept = [_kept_of(world, vnodes, plan.time_s) for vnodes, _, _ in parts]
+        kept = [_kept_of(cluster, vnodes, plan.time_s) for vnodes, _, _ in parts]
         counts = [0] * len(parts)
         numbers: dict[str, dict[str, Number]] = {}
         for job in line:
@@ -72,9 +72,10 @@ class InLine:
         return numbers
 
 
-def _kept_of(world: World, vnodes: int, now_s: float) -> dict[str, Number]:
-    """Which of the windows that keep some of these vnodes now ends first, when, and how many more there are."""
-    windows = windows_of(world, now_s, 0.0)
+def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> dict[str, Number]:
+    """Of the windows that keep some of these vnodes now: the one that ends first, its end, and how many more there
+    are."""
+    windows = windows_of(cluster, now_s, 0.0)
     begun = windows.begun_on(vnodes, now_s) if windows is not None else []
     if not begun:
         return {}

@@ -1,8 +1,8 @@
-"""Which sockets and cores of its vnodes a run gets.
+"""Which sockets and cores of its vnodes a run gets: the emptiest socket first, all of it before a part of the next, and
+never a core on another run's list.
 
-The emptiest socket first, all of it before a part of the next, and never a core that is on another run's list. The
-lists of the runs under way are given, not guessed from their placements: a list made anew from what still runs would
-move runs that have not moved (docs/policies.md, P4).
+The lists of present runs are given, not derived from their allocations: a list derived anew from the runs that are left
+would move runs that have not moved (docs/policies.md, P4).
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from policy.model.allocation import Cores, Placement
+from policy.model.allocation import Allocation, Cores
 from policy.model.cluster import Vnode
 
 
 class CoreBook:
-    """The core lists of all runs, by run: those under way, and those that it gives to starts, one after the other."""
+    """The core lists of all runs, by run: those of present runs, and those of starts as they are chosen one after the
+    other."""
 
     def __init__(self, vnodes: Mapping[str, Vnode], lists: Mapping[str, Cores] = MappingProxyType({})) -> None:
         self._vnodes = vnodes
@@ -24,13 +25,13 @@ class CoreBook:
         for run, cores in lists.items():
             self._note(run, cores)
 
-    def give(self, run: str, placement: Placement) -> Cores:
-        """Choose the cores of a start, vnode by vnode in the order of its chunks, and remember them.
+    def give(self, run: str, allocation: Allocation) -> Cores:
+        """Choose and remember the cores of a start, vnode by vnode in the order of its chunks.
 
-        A vnode without so many cores off all lists is left out: nobody can say which cores are free there.
+        A vnode with too few cores off all lists is left out: which of its cores are free is unknown.
         """
         held: dict[str, int] = {}
-        for spot in placement.spots:
+        for spot in allocation.spots:
             held[spot.vnode] = held.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
         chosen = {
             name: choose_cores(self._vnodes[name], self._taken.get(name, ()), count)
@@ -42,7 +43,7 @@ class CoreBook:
         return cores
 
     def take_back(self, run: str) -> None:
-        """Forget a run, as it has ended or does not start after all."""
+        """Forget a run that has ended or does not start after all."""
         for name, cores in self.lists.pop(run, {}).items():
             self._taken[name].difference_update(cores)
 
@@ -62,8 +63,8 @@ def choose_cores(vnode: Vnode, taken: Collection[int], count: int) -> tuple[int,
 
 
 def sockets(vnode: Vnode) -> list[range]:
-    """The cores of each socket, by the vnode's ``sockets`` and ``cores_per_socket`` (one of them is enough); one socket
-    with all of them where it has neither, or they make no sense."""
+    """The cores of each socket, by the vnode's ``sockets`` or ``cores_per_socket`` (the latter decides where both are
+    set). One socket with all cores where it has neither, or they make no sense."""
     cores = vnode.available.get("ncpus", 0)
     each = _positive(vnode, "cores_per_socket") or -(-cores // (_positive(vnode, "sockets") or 1))
     return [range(first, min(first + each, cores)) for first in range(0, cores, each)] if each else []

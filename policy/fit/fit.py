@@ -1,8 +1,8 @@
-"""Where a request fits in what is free: the first placement in a fixed order, or none.
+"""Where a request fits in what is free: the first allocation in a fixed order, or none.
 
-Pieces go to the fewest vnodes: one vnode that holds all of them, the tightest such; else the emptiest vnodes first and
-the tightest for what is left over. Ties go by name, so that the same capacity always gives the same placement. Only
-where single vnodes do not hold them all are pieces parted over the vnodes of a host (:mod:`policy.fit.host_chunks`).
+Pieces of a chunk go to the fewest vnodes: the tightest vnode that holds all of them, else the emptiest vnodes first and
+the tightest for the rest. Ties go by name, so equal capacities give equal allocations. Pieces are split over the vnodes
+of a host only where single vnodes do not hold them all (:mod:`policy.fit.host_chunks`).
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.fit.host_chunks import count_pieces, may_span, span
-from policy.model.allocation import Placement, Share
+from policy.model.allocation import Allocation, Share
 from policy.model.bitsets import count_vnodes, each_bit, lowest
 from policy.model.request import Chunk, Request
 from policy.state.capacity import Capacity
 
 
-def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> Placement | None:
-    """A placement of the request on the open ones of these vnodes, or None where it does not fit now.
+def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> Allocation | None:
+    """An allocation for the request on the open ones of these vnodes; None where it does not fit now.
 
-    ``ever`` are the vnodes that it may use sooner or later, where some of them are closed to it for a while: by these
-    it is judged whether a group could hold it, so that it waits for the group and is not spread over several.
+    ``ever`` are all vnodes that it may use, where some of them are closed to it for a while (otherwise: ``vnodes``). By
+    these is judged which groups could hold it, so that it waits for a group instead of being spread over several.
     """
     allowed = vnodes & capacity.open_to(request)
     if request.only_cores:
         shares = _single_cores(capacity, request.chunks[0], allowed)
-        return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
+        return None if shares is None else Allocation(shares=tuple(shares), directory=capacity.directory)
     groups = capacity.groups.able(request, vnodes if ever is None else ever)
     if groups:
         open_now = (allowed & group for group in groups)
@@ -35,7 +35,7 @@ def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = No
 
 
 def fits(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> bool:
-    """Whether :func:`fit` finds a placement: for equal pieces anywhere counting them tells, without one being made."""
+    """Whether :func:`fit` finds an allocation. Equal pieces on any vnodes are only counted, without making one."""
     if len(request.chunks) != 1 or request.place != "free" or request.group is not None:
         return fit(capacity, request, vnodes, ever) is not None
     chunk = request.chunks[0]
@@ -43,16 +43,16 @@ def fits(capacity: Capacity, request: Request, vnodes: int, ever: int | None = N
     return count_pieces(capacity, chunk, here, chunk.pieces) >= chunk.pieces
 
 
-def _arranged(capacity: Capacity, request: Request, allowed: int) -> Placement | None:
+def _arranged(capacity: Capacity, request: Request, allowed: int) -> Allocation | None:
     if request.place == "pack":
         shares = _packed(capacity, request, allowed)
     else:
         shares = _spread(capacity, request, allowed)
-    return None if shares is None else Placement(shares=tuple(shares), directory=capacity.directory)
+    return None if shares is None else Allocation(shares=tuple(shares), directory=capacity.directory)
 
 
 def _spread(capacity: Capacity, request: Request, allowed: int) -> list[Share] | None:
-    """All chunks, each set on what the sets before it left."""
+    """All chunks, each placed on what the chunks before it left."""
     if len(request.chunks) == 1 and request.place == "free":
         return _pieces(capacity, request.chunks[0], allowed)
     hardest = request.hardest
@@ -67,7 +67,8 @@ def _spread(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
 
 
 def _all_chunks(capacity: Capacity, request: Request, allowed: int, found: list[Share]) -> bool:
-    """Take what each chunk needs, one after the other, and note it in ``found``; False as soon as one does not fit."""
+    """Take what each chunk needs, one after the other, and append it to ``found``; False as soon as one does not
+    fit."""
     for chunk in request.chunks:
         if capacity.check_time is not None:
             capacity.check_time()
@@ -89,7 +90,7 @@ _SHARED = Request((), sharing="shared")
 
 
 def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
-    """``chunk.pieces`` pieces anywhere, each on one vnode where that will do."""
+    """``chunk.pieces`` pieces on any vnodes, split only where whole pieces do not fit."""
     shares = _whole_pieces(capacity, chunk, allowed)
     if shares is None and may_span(capacity, chunk):
         return span(capacity, chunk, allowed)
@@ -97,7 +98,7 @@ def _pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | Non
 
 
 def _whole_pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
-    """The same on one vnode if one holds all, else the emptiest first; none of them is parted."""
+    """The same without splitting a piece: on one vnode if one holds all, else on the emptiest first."""
     others = len(chunk.amounts) > 1 or not chunk.cores
     if chunk.wants:
         allowed &= capacity.inventory.matching(chunk)
@@ -138,7 +139,7 @@ def _whole_pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share]
 
 
 def _single_cores(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
-    """:func:`_pieces` for pieces of one core without any wish, the most frequent request of all."""
+    """:func:`_pieces` for pieces of one core without wishes, the most frequent request."""
     levels = capacity.levels
     left, amounts = chunk.pieces, chunk.amounts
     order = sorted(levels)
@@ -169,7 +170,7 @@ def _single_cores(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share]
 
 
 def _tightest(capacity: Capacity, chunk: Chunk, count: int, allowed: int, levels: list[int], others: bool) -> int:
-    """The one vnode with the fewest idle cores that still holds ``count`` pieces; 0 if none does."""
+    """The vnode with the fewest idle cores that still holds ``count`` pieces; 0 if none does."""
     need = chunk.cores * count
     for level in levels:
         if level >= need:
@@ -183,7 +184,8 @@ def _tightest(capacity: Capacity, chunk: Chunk, count: int, allowed: int, levels
 
 
 def _pieces_by_kind(capacity: Capacity, chunk: Chunk, allowed: int, levels: list[int]) -> list[Share] | None:
-    """The same where other consumables bind too: of equally empty vnodes those that hold most pieces first."""
+    """:func:`_whole_pieces` where other consumables bind too: of equally empty vnodes, those that hold most pieces
+    first."""
     left = chunk.pieces
     held: list[int] = []
     room = 0
@@ -216,7 +218,7 @@ def _pieces_by_kind(capacity: Capacity, chunk: Chunk, allowed: int, levels: list
 
 
 def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> list[Share] | None:
-    """Each piece on a vnode (or host) of its own; on a host of its own it may be parted."""
+    """Each piece on a vnode (or host) of its own; on a host of its own it may be split."""
     shares = _whole_each(capacity, chunk, allowed, by_host)
     if shares is None and by_host and may_span(capacity, chunk):
         return span(capacity, chunk, allowed, one_a_host=True)
@@ -224,7 +226,7 @@ def _one_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> 
 
 
 def _whole_each(capacity: Capacity, chunk: Chunk, allowed: int, by_host: bool) -> list[Share] | None:
-    """The same on single vnodes, the tightest first."""
+    """The same without splitting a piece, the tightest vnodes first."""
     allowed &= capacity.inventory.matching(chunk)
     shares: list[Share] = []
     left = chunk.pieces

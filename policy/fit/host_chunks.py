@@ -1,9 +1,9 @@
 """Chunks that no single vnode holds, over several vnodes of one host.
 
-PBS keeps a chunk on one host, but not on one vnode: where a host shows its NUMA domains as vnodes they hold a chunk
-together, each any part of each consumable, and each of them is what the chunk wants (PBS Professional User's Guide,
-"Chunks"; the scheduler's ``eval_placement``). Only ``place=vscatter`` keeps a chunk on one vnode. So a host has room
-for as many equal pieces as what is free on all its vnodes together holds, however the pieces before were laid out.
+PBS keeps a chunk on one host, but not on one vnode: where a host has several vnodes (its NUMA domains), each may hold
+any part of each consumable of a chunk, if it matches what the chunk wants (PBS Professional User's Guide, "Chunks"; the
+scheduler's ``eval_placement``). Only ``place=vscatter`` keeps a chunk on one vnode. So the free amounts summed over its
+vnodes tell how many equal pieces a host holds, however the pieces before were placed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _UNPARTED: tuple[Amounts, ...] = ((), (("ncpus", 1),))
 
 
 class _Room(NamedTuple):
-    """A host: how many pieces those of its vnodes hold together that may be used, the idle cores on them where the
-    chunk asks for any, and these vnodes by index in the order in which they are taken, where there is one."""
+    """A host with room: how many pieces its usable vnodes hold together; the idle cores on these, if the chunk asks for
+    cores; its number; and, where an order is given, these vnodes by index in that order."""
 
     pieces: int
     idle: int
@@ -32,13 +32,15 @@ class _Room(NamedTuple):
 
 
 def may_span(capacity: Capacity, chunk: Chunk, place: str = "free") -> bool:
-    """Whether such a chunk may be on several vnodes at all, as some host has several and it can be parted."""
+    """Whether such a chunk may be on several vnodes: some host has several vnodes, and the chunk can be split."""
     return place != "vscatter" and not capacity.inventory.one_vnode_per_host and chunk.amounts not in _UNPARTED
 
 
 def count_pieces(capacity: Capacity, chunk: Chunk, vnodes: int, enough: int) -> int:
-    """How many such pieces fit these vnodes now, parted or not; counted up to ``enough``, and not exactly where even
-    the idle cores of all vnodes tell that these are fewer."""
+    """How many pieces of the chunk fit these vnodes now, split or not; counted up to ``enough``.
+
+    Where the idle cores of all hosts show that fewer than ``enough`` fit, the result is only an upper bound.
+    """
     count = capacity.pieces(chunk, vnodes, enough)
     if count >= enough or not may_span(capacity, chunk):
         return count
@@ -49,7 +51,7 @@ def count_pieces(capacity: Capacity, chunk: Chunk, vnodes: int, enough: int) -> 
 
 
 def ever_holds(capacity: Capacity, chunk: Chunk, vnodes: int, place: str) -> int:
-    """How many such pieces these vnodes hold with nothing else on them, by what each has in all."""
+    """How many pieces of the chunk these vnodes hold with nothing else on them, by what each has in all."""
     if not may_span(capacity, chunk, place):
         return capacity.inventory.ever_holds(chunk, vnodes)
     here = vnodes & capacity.inventory.matching(chunk)
@@ -68,11 +70,11 @@ def span(
     one_a_host: bool = False,
     order: Callable[[int], Iterable[int]] | None = None,
 ) -> list[Share] | None:
-    """All pieces of the chunk on these vnodes, parted where no single vnode of a host holds one; None without room.
+    """All pieces of the chunk on these vnodes, split where no single vnode of a host holds one; None without room.
 
-    They go to the fewest hosts: the tightest that holds all, else the roomiest first and the tightest for what is left
-    over; ``one_a_host`` gives each a host of its own, those where a single vnode will do first. With an ``order``,
-    which gives a set of vnodes one by one, best first, the hosts and their vnodes are taken as it has them.
+    They go to the fewest hosts: the tightest that holds all, else the roomiest first and the tightest for the rest.
+    ``one_a_host`` gives each piece a host of its own, preferring hosts where a single vnode holds it. ``order`` gives a
+    set of vnodes one by one, best first; hosts and their vnodes are then taken in that order.
     """
     if _most(capacity, chunk, one_a_host) < chunk.pieces:
         return None
@@ -105,7 +107,8 @@ def span(
 
 
 def _most(capacity: Capacity, chunk: Chunk, one_a_host: bool = False) -> int:
-    """More pieces do not fit, as far as cores tell: the same for all shapes, so that most of them cost no walk."""
+    """An upper bound on the pieces that fit, by cores alone. One table of idle cores serves all chunks, so that most of
+    them cost no walk over the hosts."""
     if one_a_host and len(capacity.inventory.host_indices()) < chunk.pieces:
         return 0
     if not chunk.cores:
@@ -117,12 +120,12 @@ def _most(capacity: Capacity, chunk: Chunk, one_a_host: bool = False) -> int:
 
 
 def _rooms(capacity: Capacity, chunk: Chunk, vnodes: int) -> list[_Room]:
-    """The hosts that hold a piece at least, in their order."""
+    """The hosts that hold at least one piece, in the order of the hosts."""
     here = vnodes & capacity.inventory.matching(chunk)
     free = [(capacity.by_host(resource).of(here), amount) for resource, amount in chunk.amounts]
     idle = capacity.by_host("ncpus").of(here) if chunk.cores else None
     most, hosts = most_on_vnode(chunk), capacity.inventory.host_indices()
-    # On a busy cluster few hosts have enough of what is scarcest, which is cores as a rule.
+    # On a busy cluster few hosts have enough of the scarcest consumable, usually cores: test that one first.
     scarce, least = free[0] if idle is None else (idle, chunk.cores)
     return [
         _Room(
@@ -147,14 +150,14 @@ def _in_order(capacity: Capacity, rooms: Sequence[_Room], best_first: Iterable[i
 
 
 def _hosts_of_whole(capacity: Capacity, chunk: Chunk, vnodes: int) -> frozenset[int]:
-    """The hosts of which a single vnode holds a piece."""
+    """The hosts where a single vnode holds a piece."""
     host_of = capacity.inventory.host_of()
     whole = next(capacity.held_at_least(chunk, vnodes & capacity.inventory.matching(chunk)), 0)
     return frozenset(host_of[index] for index in indices_of(whole & capacity.inventory.everywhere))
 
 
 def _free_on(capacity: Capacity, chunk: Chunk, vnodes: int, room: _Room) -> dict[int, dict[str, int]]:
-    """What is free on each vnode of a host that may be used, of what the chunk asks for."""
+    """The free amounts of what the chunk asks for, on each usable vnode of a host."""
     here = vnodes & capacity.inventory.matching(chunk)
     each = {resource: capacity.by_host(resource).each for resource, _ in chunk.amounts}
     indices = room.best_first or [n for n in capacity.inventory.host_indices()[room.host] if here >> n & 1]
@@ -162,8 +165,8 @@ def _free_on(capacity: Capacity, chunk: Chunk, vnodes: int, room: _Room) -> dict
 
 
 def _on_host(chunk: Chunk, count: int, free: dict[int, dict[str, int]], ranked: bool) -> list[Share]:
-    """So many pieces on one host, of which the free amounts are kept in step: all on one vnode if that holds them,
-    whole ones next, and what is left in parts."""
+    """``count`` pieces on one host: all on one vnode if that holds them, else whole pieces first and the rest split.
+    ``free`` is kept in step."""
     whole = [bit for bit, has in free.items() if all(has[name] >= amount * count for name, amount in chunk.amounts)]
     if whole:
         bit = whole[0] if ranked else min(whole, key=lambda one: free[one].get("ncpus", 0))
@@ -183,8 +186,8 @@ def _on_host(chunk: Chunk, count: int, free: dict[int, dict[str, int]], ranked: 
 
 
 def _parted(chunk: Chunk, free: dict[int, dict[str, int]]) -> list[Share]:
-    """One piece over several vnodes, which have room for it together: each time the vnode that holds most of what is
-    still missing, and of several that hold all of it the tightest. What is free is kept in step."""
+    """One piece over several vnodes that have room for it together. Each step takes the vnode that holds most of what
+    is still missing; of several that hold all of it, the tightest. ``free`` is kept in step."""
     asked, missing = dict(chunk.amounts), dict(chunk.amounts)
     shares: list[Share] = []
     while missing:
@@ -200,7 +203,8 @@ def _parted(chunk: Chunk, free: dict[int, dict[str, int]]) -> list[Share]:
 
 
 def _usefulness(has: dict[str, int], missing: dict[str, int], asked: dict[str, int]) -> tuple[bool, float, int]:
-    """Whether a vnode holds all that is missing, how much of it in parts of a piece, and how tight it is."""
+    """The sort key of a vnode: whether it holds all that is missing, how much of it (as shares of a piece), and how
+    tight it is."""
     whole, held = True, 0.0
     for name, amount in missing.items():
         there = has[name]

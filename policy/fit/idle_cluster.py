@@ -1,7 +1,7 @@
-"""Whether a request could ever be placed: on the same vnodes with no job on them.
+"""Whether a request could ever be placed: on the same vnodes without any run on them.
 
-For equal chunks on any vnodes, counting them is enough. Chunks that share a host, need a host each, or share a
-placement group have to be placed, once for each kind of request: the answer holds until a vnode changes.
+Requests that pack, need a host each, or share a placement group have to be placed once for each kind of request; for
+equal chunks on any vnodes counting is enough. The answer holds until a vnode changes.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from typing import Callable
 
 from policy.fit.fit import fits
 from policy.model.request import Request
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 MOST_REMEMBERED = 1 << 14
-"""At most this many answers are kept."""
+"""At most this many answers are remembered."""
 
 
 def fits_idle_cluster(
-    world: World, request: Request, vnodes: int, check_time: Callable[[], None] | None = None
+    cluster: ClusterIndex, request: Request, vnodes: int, check_time: Callable[[], None] | None = None
 ) -> bool:
-    """Whether the request fits those of these vnodes that take jobs, in the arrangement that it asks for, where only
-    what PBS itself reports as used is taken. The search calls ``check_time``, as other searches of a pass do."""
-    answers, key = world.arrangements, (request, vnodes)
+    """Whether the request fits, as arranged by its ``place``, those of these vnodes that take jobs, with only what PBS
+    reports as used outside of runs taken.
+
+    The search calls ``check_time``, as other searches of a pass do.
+    """
+    answers, key = cluster.arrangements, (request, vnodes)
     known = answers.get(key)
     if known is None:
         if len(answers) >= MOST_REMEMBERED:
             answers.clear()
-        capacity = world.idle_capacity
+        capacity = cluster.idle_capacity
         capacity.check_time = check_time
         try:
             known = answers[key] = fits(capacity, request, vnodes)

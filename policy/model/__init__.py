@@ -1,3 +1,4 @@
-"""The values that a decision is made from and made of: jobs, vnodes, requests, placements, limits, the ledger.
+"""The values that a decision is made from and made of: jobs, vnodes, requests, allocations, limits, the ledger.
 
-They are plain and immutable, and import nothing above them."""
+They are plain and immutable, and import nothing from the packages above them.
+"""

@@ -1,7 +1,7 @@
-"""Where a job's chunks are: vnodes, what each chunk holds there, and how many chunks.
+"""An allocation: where a job's chunks are, and what each holds there. It is PBS's ``exec_vnode`` as a value.
 
-A placement is PBS's ``exec_vnode`` as a value. The engine makes placements as sets of vnodes (bit masks over one
-:class:`Directory` of names), so that a job over a thousand vnodes costs no thousand steps until somebody wants names.
+The engine makes allocations as sets of vnodes (bit masks over a :class:`Directory` of names): a job over a thousand
+vnodes costs a thousand steps only once the names are needed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from policy.model.units import SIZES, parse_resource, show_resource
 _PIECE = re.compile(r"\(([^()]*)\)")
 
 
-class PlacementError(ValueError):
+class AllocationError(ValueError):
     """An ``exec_vnode`` that cannot be read."""
 
 
 class Directory:
-    """The vnodes' names in order, and the bit of each; one per set of names, shared by all placements over it."""
+    """The names of vnodes in order, and the bit of each. There is one per set of names, shared by all allocations over
+    it."""
 
     __slots__ = ("bits", "names")
 
@@ -42,8 +43,8 @@ class Directory:
 
 
 class Spot(NamedTuple):
-    """``chunks`` equal chunks on one vnode, each holding ``amounts``; if ``joined``, a further part of the chunk that
-    the spot before belongs to, on another vnode of its host."""
+    """``chunks`` equal chunks on one vnode, each holding ``amounts``. If ``joined``, the spot is a further part of the
+    chunk of the spot before, on another vnode of its host."""
 
     vnode: str
     amounts: Amounts
@@ -52,7 +53,8 @@ class Spot(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The same on a set of vnodes: ``chunks`` equal chunks on each vnode of ``mask``, a single one where ``joined``."""
+    """The same on a set of vnodes: ``chunks`` equal chunks on each vnode of ``mask``; a single vnode where
+    ``joined``."""
 
     mask: int
     amounts: Amounts
@@ -60,8 +62,8 @@ class Share(NamedTuple):
     joined: bool = False
 
 
-class Placement:
-    """Spots in the order of the job's chunks. Equal when they name the same spots."""
+class Allocation:
+    """Spots in the order of the job's chunks. Allocations are equal when their spots are."""
 
     __slots__ = ("_cores", "_directory", "_shares", "_spots")
 
@@ -90,7 +92,7 @@ class Placement:
         return self._spots
 
     def shares(self, directory: Directory) -> tuple[Share, ...]:
-        """What is held, as sets of vnodes of a directory, in no order; spots on vnodes that it does not know are left
+        """What is held, as sets of vnodes of a directory, in no order. Spots on vnodes outside the directory are left
         out."""
         if self._directory is directory:
             return self._shares
@@ -110,7 +112,7 @@ class Placement:
 
     @property
     def cores(self) -> int:
-        """The cores held in all, on whatever vnodes."""
+        """All cores held, on whatever vnodes."""
         if self._cores is None:
             if self._directory is None:
                 self._cores = self.total("ncpus")
@@ -148,7 +150,7 @@ class Placement:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are, one over several vnodes of a host counted once."""
+        """The number of chunks; a chunk over several vnodes of a host counts once."""
         return sum(spot.chunks for spot in self.spots if not spot.joined)
 
     def total(self, resource: str) -> int:
@@ -156,8 +158,9 @@ class Placement:
         return sum(spot.chunks * dict(spot.amounts).get(resource, 0) for spot in self.spots)
 
     def exec_vnode(self, sizes: Collection[str] = SIZES) -> str:
-        """As PBS writes it: ``(v1:ncpus=2)+(h[0]:ncpus=8+h[1]:ncpus=4)``, a pair of parentheses for each chunk. What is
-        a size, of a site's own resources too, has to be told for PBS to read it."""
+        """The allocation in PBS's syntax, a pair of parentheses for each chunk:
+        ``(v1:ncpus=2)+(h[0]:ncpus=8+h[1]:ncpus=4)``. ``sizes`` names all resources that are sizes, a site's own
+        included, as PBS reads a size without a unit as bytes."""
         chunks: list[str] = []
         for spot in self.spots:
             text = ":".join([spot.vnode, *(show_resource(name, amount, sizes) for name, amount in spot.amounts)])
@@ -168,25 +171,25 @@ class Placement:
         return "+".join(f"({chunk})" for chunk in chunks)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Placement) and self.spots == other.spots
+        return isinstance(other, Allocation) and self.spots == other.spots
 
     def __hash__(self) -> int:
         return hash(self.spots)
 
     def __repr__(self) -> str:
-        return f"Placement({self.exec_vnode()!r})"
+        return f"Allocation({self.exec_vnode()!r})"
 
 
-def parse_exec_vnode(text: str) -> Placement:
-    """Read PBS's ``exec_vnode``. Raises :class:`PlacementError`.
+def parse_exec_vnode(text: str) -> Allocation:
+    """Read PBS's ``exec_vnode``. Raises :class:`AllocationError`.
 
-    The parts of one chunk that is spread over several vnodes of a host, ``(h[0]:ncpus=2+h[1]:ncpus=1)``, become spots
-    that are joined; what is no whole amount (a string resource) holds nothing and is left out.
+    The parts of a chunk that is spread over several vnodes of a host, ``(h[0]:ncpus=2+h[1]:ncpus=1)``, become joined
+    spots. A value that is no amount (a string resource) is left out, as it holds nothing.
     """
     spots: list[Spot] = []
     pieces: Sequence[str] = _PIECE.findall(text) or ([text] if text and "(" not in text else [])
     if text and not pieces:
-        raise PlacementError(f"cannot read exec_vnode {text[:80]!r}")
+        raise AllocationError(f"cannot read exec_vnode {text[:80]!r}")
     for piece in pieces:
         parts = piece.split("+")
         for number, part in enumerate(parts):
@@ -202,12 +205,12 @@ def parse_exec_vnode(text: str) -> Placement:
                 spots[-1] = Spot(vnode, held, spots[-1].chunks + 1)
             else:
                 spots.append(Spot(vnode, held, 1, joined=number > 0))
-    return Placement(tuple(spots))
+    return Allocation(tuple(spots))
 
 
 Cores = Mapping[str, tuple[int, ...]]
-"""The cores of one run by vnode; they are numbered from 0, socket by socket."""
+"""The cores of one run by vnode, numbered from 0, socket by socket."""
 
 
 NO_CORES: Cores = MappingProxyType({})
-"""The list of a run that has none."""
+"""The core list of a run that has none."""

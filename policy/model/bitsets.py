@@ -1,7 +1,7 @@
-"""Sets of vnodes as integers, taken apart and put together at once.
+"""Sets of vnodes as integers: counting, splitting and building them.
 
-Walking a set bit by bit, or joining it vnode by vnode, costs the length of the whole integer for each vnode: right for
-a handful, wrong for thousands. The others pass over it once, or in as many steps as its length has digits.
+:func:`each_bit` costs the length of the whole integer for each vnode: right for a handful, wrong for thousands. The
+other functions pass over the integer once, or in as many steps as its length has binary digits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ def _count_bits_39(mask: int) -> int:
 
 
 count_vnodes: Callable[[int], int] = _bit_count or _count_bits_39
-"""How many vnodes a set has (``int.bit_count`` is there from Python 3.10 on)."""
+"""The number of vnodes in a set (``int.bit_count`` exists from Python 3.10 on)."""
 
 
 def lowest(mask: int, count: int) -> int:
-    """The ``count`` first vnodes of a set, which has at least so many."""
+    """The first ``count`` vnodes of a set, which must have at least that many."""
     if count == 1:
         return mask & -mask
     low, high = 0, mask.bit_length()
@@ -35,7 +35,7 @@ def lowest(mask: int, count: int) -> int:
 
 
 def each_bit(mask: int) -> Iterable[int]:
-    """The vnodes of a set one by one, in order, as sets of one."""
+    """The vnodes of a set one by one, in order, each as a set of one."""
     while mask:
         low = mask & -mask
         yield low
@@ -56,7 +56,7 @@ def indices_of(mask: int) -> list[int]:
 
 
 def mask_of(indices: Iterable[int]) -> int:
-    """The set of some vnodes, given as indices in any order."""
+    """The set of the vnodes with these indices, given in any order."""
     listed = list(indices)
     held = bytearray(max(listed, default=0) // 8 + 1)
     for index in listed:

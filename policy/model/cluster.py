@@ -1,7 +1,7 @@
-"""The facts a decision is made from: vnodes, queues, waiting jobs and runs.
+"""The facts that a decision is made from: vnodes, queues, waiting jobs and runs.
 
-Plain frozen values without behaviour beyond what follows from their own fields. A job that waits is a :class:`Job`; one
-that runs is a :class:`Run` around the same job, so that a requeue gives back exactly what was asked for, with its age.
+They are frozen values whose methods use only their own fields. A waiting job is a :class:`Job`; a running one is a
+:class:`Run` around the same job, so a requeue gives back exactly what was submitted, with its age.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.limits import Limits
 from policy.model.preferences import Layout, RankWish
 from policy.model.request import Amounts, Request
 
 UNLIMITED_S = float("inf")
 ONE_OF = "one of "
-"""What the names of job-wide consumables begin with that are no licences, but let one of several jobs start."""
+"""Prefix of the names of job-wide consumables that are not licences, but let only one of several jobs start."""
 
 
 class Window(NamedTuple):
-    """A time in which something is not for ordinary jobs, from ``start_s`` until before ``end_s`` (seconds of the
-    snapshot's clock, infinite where it never ends), and what sentences call it, such as ``reservation R12``.
+    """A time in which something is closed to ordinary jobs, from ``start_s`` until before ``end_s`` (seconds of the
+    snapshot's clock, infinite where it never ends).
 
-    ``amounts`` are what it keeps of a vnode (sizes in KiB); None for all of it.
+    ``name`` is its name in sentences, such as ``reservation R12``. ``amounts`` are what it keeps of a vnode (sizes in
+    KiB); None for all of it.
     """
 
     start_s: float
@@ -33,19 +34,19 @@ class Window(NamedTuple):
     amounts: Amounts | None = None
 
     def meets(self, start_s: float, end_s: float) -> bool:
-        """Whether the window and a run from ``start_s`` until before ``end_s`` have a moment in common."""
+        """Whether the window overlaps a run from ``start_s`` until before ``end_s``."""
         return self.start_s < end_s and start_s < self.end_s
 
 
 @dataclass(frozen=True)
 class Vnode:
-    """A vnode: what it has, what others than the snapshot's runs hold of it, and whether it takes jobs.
+    """A vnode: what it has, what is used outside of the snapshot's runs, and whether it takes jobs.
 
-    ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB); ``attributes`` are its other
-    ``resources_available`` as texts (a list of strings is comma separated), and ``measures`` those of them that are
-    numbers, of which a job asks for at least so much (sizes in bytes); ``state`` is PBS's, ``""`` unknown;
-    ``usable`` is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set.
-    ``closed`` are the windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
+    ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB). ``attributes`` are its other
+    ``resources_available`` as texts (a list of strings is comma separated); ``measures`` are those of them that are
+    numbers, of which a job asks for a least value (sizes in bytes). ``state`` is PBS's, ``""`` if unknown. ``usable``
+    is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set. ``closed`` are the
+    windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
     """
 
     name: str
@@ -70,14 +71,14 @@ class HardLimits:
     max_run_res: Mapping[str, Limits] = field(default_factory=dict)
 
     def by_resource(self) -> Mapping[str, Limits]:
-        """All of them, by resource; the number of running jobs under the empty name."""
+        """All of them, by resource; the number of running jobs is under the empty name."""
         limits = {resource: limits for resource, limits in self.max_run_res.items() if limits}
         return {"": self.max_run, **limits} if self.max_run else limits
 
 
 class Kept(NamedTuple):
-    """What a user's reservation keeps while it runs. It counts as what the user's jobs hold, of the server's quotas and
-    of those of ``queue``, "" for none."""
+    """What a user's reservation keeps while it runs. It counts like the user's running jobs, towards the quotas of the
+    server and of ``queue`` ("" for none)."""
 
     user: str
     group: str
@@ -88,7 +89,7 @@ class Kept(NamedTuple):
 @dataclass(frozen=True)
 class Server:
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
-    together, and job-wide consumables such as licences (what is left). ``kept`` is what reservations of users keep."""
+    together, and what is left of job-wide consumables such as licences. ``kept`` is what reservations of users keep."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
@@ -102,10 +103,10 @@ class Queue:
     """An execution queue: whether it starts jobs, its soft quotas, hard limits, and the partition it belongs to.
 
     ``quotas`` are the soft limits on cores (P1), ``other_quotas`` those on other resources, ``priorities`` those of
-    users and groups (P2). ``priority`` is the queue's own: jobs of the higher one come first.
-    ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such.
-    ``closed`` are the windows in which none of its jobs may run, wherever: dedicated time, or for a queue that has its
-    jobs run in dedicated time alone, any other time.
+    users and groups (P2). ``priority`` is the queue's own: jobs of the queue with the higher one come first.
+    ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such. ``closed``
+    are the windows in which none of its jobs may run on any vnode: dedicated time or, for a queue whose jobs run in
+    dedicated time only, any other time.
     """
 
     name: str
@@ -128,17 +129,17 @@ class Queue:
 
 
 class Job(NamedTuple):
-    """A job as it was asked for.
+    """A job as it was submitted.
 
-    ``submit_s`` is when it entered the queue and survives requeues; ``estimate_s`` the walltime, infinite without one.
-    ``blocked`` is empty, or says why it may not start whatever is free (``held``, ``waits for other jobs``, ...), with
-    ``not_before_s`` for a start time set by the user. A job array is one entry: ``subjobs`` are the indices still
+    ``submit_s`` is when it entered the queue, and survives requeues. ``estimate_s`` is the walltime, infinite without
+    one. ``blocked`` is empty, or says why it may not start whatever is free (``held``, ``waits for other jobs``, ...);
+    ``not_before_s`` is a start time set by the user. A job array is one entry: ``subjobs`` are the indices still
     waiting. ``urgent`` lets it preempt without delay. ``job_wide`` are consumables that no vnode holds, such as
-    licences. ``saves`` tells whether it can save its work when it is preempted (None: as the settings say); ``saved_s``
-    is how much of its run earlier runs have saved, less what saving and restarting cost (it may be negative).
-    ``deferrable`` jobs are preempted first among equals (P2). ``application`` is what striping learns by (P5). A job
-    with ``pinned`` vnodes goes back to these, exactly as its request has it: PBS's own checkpoint keeps it there.
-    ``priority`` orders it among everybody's jobs, ``own_priority`` among its owner's in the queue.
+    licences. ``saves``: whether it can save its work when it is preempted (None: as the settings say). ``saved_s`` is
+    how much of its run earlier runs have saved, less the cost of saving and restarting (it may be negative).
+    ``deferrable`` jobs are preempted first among equals (P2). ``application`` is the key that striping learns by (P5).
+    A job with ``pinned`` vnodes goes back to exactly these, as its request says: PBS's own checkpoint keeps it there.
+    ``priority`` orders it among all users' jobs, ``own_priority`` among its owner's in the queue.
     """
 
     id: str
@@ -174,11 +175,11 @@ class Job(NamedTuple):
 
     @property
     def cores(self) -> int:
-        """Cores the job (one subjob of an array) asks for."""
+        """The cores that the job (one subjob of an array) asks for."""
         return self.request.cores
 
     def amount(self, resource: str) -> int:
-        """How much of a resource the job (one subjob of an array) asks for, in its chunks or as a whole."""
+        """How much of a resource the job (one subjob of an array) asks for, in its chunks and job-wide."""
         amount = self.request.amount(resource)
         return amount + sum(asked for name, asked in self.job_wide if name == resource) if self.job_wide else amount
 
@@ -188,20 +189,21 @@ class Job(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A job that holds resources: since when, where, until when it is expected to; ``subjob`` for one of an array."""
+    """A job that holds resources: since when, in which allocation, and its expected end. ``subjob`` is the index of a
+    subjob."""
 
     id: str
     job: Job
     start_s: float
-    placement: Placement
+    allocation: Allocation
     end_s: float
     exiting: bool = False
     subjob: int | None = None
 
 
 class Reading(NamedTuple):
-    """What a vnode reported at ``at_s``: what is left of compute, memory and network bandwidth, what it has in all, its
-    temperature and the highest it tolerates (P4). None where it has no such sensor."""
+    """What a vnode reported at ``at_s``: what is left of compute, memory and network bandwidth, the totals, its
+    temperature and the highest that it tolerates (P4). None where it has no such sensor."""
 
     at_s: float
     compute: float | None = None
@@ -215,10 +217,10 @@ class Reading(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """A run that has ended by itself: what is learned from (P3's predictor, P5).
+    """A run that has ended by itself: the input of P3's predictor and of P5's learning.
 
-    ``vnodes`` is how many it was on and ``fewest`` how few would have done; ``cpu_s`` its CPU time over all cores, None
-    where nobody counted. ``wished``: its job wished for a layout of its own.
+    ``vnodes`` is how many it was on, ``fewest`` how few would have held it. ``cpu_s`` is its CPU time over all cores,
+    None where it was not measured. ``wished``: its job asked for a layout.
     """
 
     id: str

@@ -1,7 +1,7 @@
-"""The little that must be remembered between passes: promises, holds, preemption counts, classes, what was learned.
+"""The ledger: what is remembered between passes (promises, earmarks, preemption counts, classes, what was learned).
 
-A ledger is a value; a pass makes the next one. It is written to disk as plain data with a version: an older one is
-read, and one that is newer than this code is refused rather than guessed at.
+A ledger is a value; each pass makes the next one. On disk it is plain data with a version: older versions are read, a
+newer one is refused.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, TypeVar
 
-from policy.model.allocation import Cores, Placement, parse_exec_vnode
+from policy.model.allocation import Allocation, Cores, parse_exec_vnode
 from policy.model.request_record import Asked
 
 VERSION = 3
@@ -26,30 +26,31 @@ QUOTA, CLASS, PROMISE, RESCUE = "quota", "class", "promise", "rescue"
 
 
 class LedgerError(ValueError):
-    """Data that is no ledger of this version; the message says what is wrong with it."""
+    """Data that is no ledger of a known version; the message says what is wrong."""
 
 
-class Hold(NamedTuple):
-    """Resources kept for a beneficiary while its victims let go: where it will run, whom it waits for, since when.
+class Earmark(NamedTuple):
+    """Resources kept for a beneficiary until its victims have released theirs: its allocation, the victims, and since
+    when.
 
     ``rule`` is the one that chose the victims: quota, class, promise or rescue.
     """
 
-    placement: Placement
+    allocation: Allocation
     victims: tuple[str, ...]
     since_s: float
     rule: str = QUOTA
 
 
 class Backfilled(NamedTuple):
-    """A run that started by backfilling: when it ends by the estimate it was tested with, and whether it may be cut."""
+    """A run that started by backfilling: its end by the estimate that it was tested with, and whether it may be cut."""
 
     end_s: float
     cuttable: bool = False
 
 
 class History(NamedTuple):
-    """What a user's runs were like: the last two run times, and the sums of run times and of estimates."""
+    """A user's past runs: the last two run times, and the sums of run times and of estimates."""
 
     last: tuple[float, ...]
     run_s: float
@@ -57,20 +58,21 @@ class History(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many runs were seen, and what was measured on the last ones of them."""
+    """How many runs were seen, and what was measured on the last of them."""
 
     runs: int
     last: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """The median of what was measured; 0 without runs. Half of the runs may say anything and do not move it far."""
+        """The median of what was measured; 0 without runs. Outliers among fewer than half of the runs do not move it
+        far."""
         ordered, middle = sorted(self.last), len(self.last) // 2
         return (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else 0.0
 
 
 class Cut(NamedTuple):
-    """Why a job was preempted last, and when: the reason's code and numbers."""
+    """The last preemption of a job: when, and the reason's code and numbers."""
 
     at_s: float
     code: str
@@ -86,22 +88,22 @@ class Moved(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """What is remembered, each by id or name.
+    """What is remembered, each part by id or name.
 
-    ``promises``: head job to its first reserved time. ``holds``: beneficiary to its hold. ``preemptions``: job to how
-    often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
+    ``promises``: head job to its first reserved time. ``earmarks``: beneficiary to its earmark. ``preemptions``: job to
+    how often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
     started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
-    what was measured. ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended runs
-    were learned from. ``cuts``: preempted job to why it was, the last time. ``cores``: run to its list of cores (P4).
-    ``asked``: what each of those with a promise or a hold asked for when it was given.
-    ``first_behind``: which of the jobs behind the heads is tried first, as the last pass had no time left for it.
-    ``tried_in_vain``: how many of the other jobs are tried last, as the last pass tried them in vain before its time
-    was up.
-    ``moved``: waiting job to how its promise moved for jobs with a better claim.
+    what was measured (P5). ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended
+    runs were learned from. ``cuts``: preempted job to its last preemption. ``cores``: run to its list of cores (P4).
+    ``asked``: job with a promise or an earmark to what it requested when it got that. ``moved``: waiting job to how its
+    promise moved for jobs with a better claim.
+
+    Two numbers serve a pass after one that ran out of time: ``first_behind`` is which of the jobs behind the heads is
+    tried first; ``tried_in_vain`` is how many of the other jobs, tried in vain by that pass, are tried last.
     """
 
     promises: Mapping[str, float] = _NOTHING
-    holds: Mapping[str, Hold] = _NOTHING
+    earmarks: Mapping[str, Earmark] = _NOTHING
     preemptions: Mapping[str, int] = _NOTHING
     backfilled: Mapping[str, Backfilled] = _NOTHING
     classes: Mapping[str, int] = _NOTHING
@@ -117,18 +119,18 @@ class Ledger(NamedTuple):
     moved: Mapping[str, Moved] = _NOTHING
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Plain data for JSON."""
         return {
             "version": VERSION,
             "promises": dict(self.promises),
             "holds": {
                 job: {
-                    "exec_vnode": hold.placement.exec_vnode(),
-                    "victims": list(hold.victims),
-                    "since_s": hold.since_s,
-                    "rule": hold.rule,
+                    "exec_vnode": earmark.allocation.exec_vnode(),
+                    "victims": list(earmark.victims),
+                    "since_s": earmark.since_s,
+                    "rule": earmark.rule,
                 }
-                for job, hold in self.holds.items()
+                for job, earmark in self.earmarks.items()
             },
             "preemptions": dict(self.preemptions),
             "backfilled": {
@@ -158,10 +160,9 @@ class Ledger(NamedTuple):
 
     @classmethod
     def from_data(cls, data: object) -> Ledger:
-        """Read back what :meth:`to_data` gave, of this version or an earlier one: version 1 knew the first three parts,
-        and what version 2 learned of all users' runs together is left out.
+        """Read back what :meth:`to_data` gave, of this version or an earlier one. Raises :class:`LedgerError`.
 
-        Raises :class:`LedgerError`.
+        Version 1 has the first three parts only. What version 2 learned is dropped: it holds all users' runs together.
         """
         if not isinstance(data, dict):
             raise LedgerError(f"a ledger is an object, this is {type(data).__name__}")
@@ -171,7 +172,7 @@ class Ledger(NamedTuple):
         try:
             first = cls(
                 _each(data["promises"], _time_s),
-                _each(data["holds"], _hold),
+                _each(data["holds"], _read_earmark),
                 _each(data["preemptions"], _count),
             )
             if version == 1:
@@ -188,7 +189,7 @@ class Ledger(NamedTuple):
                 first_behind=_count(data.get("first_behind", 0)),
                 tried_in_vain=_count(data.get("tried_in_vain", 0)),
                 asked=_each(data.get("asked", {}), Asked.from_data),
-                # A ledger of this version that was written before promises could move has none.
+                # Not in every ledger of this version.
                 moved=_each(data.get("moved", {}), _moved),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -199,11 +200,11 @@ def _each(table: Any, read: Callable[[Any], T]) -> dict[str, T]:
     return {str(key): read(value) for key, value in table.items()}
 
 
-def _hold(hold: Any) -> Hold:
-    placement, rule = parse_exec_vnode(hold["exec_vnode"]), hold.get("rule", QUOTA)
+def _read_earmark(earmark: Any) -> Earmark:
+    allocation, rule = parse_exec_vnode(earmark["exec_vnode"]), earmark.get("rule", QUOTA)
     if not isinstance(rule, str):
         raise TypeError(f"{rule!r} is no rule")
-    return Hold(placement, _names(hold["victims"]), _time_s(hold["since_s"]), rule)
+    return Earmark(allocation, _names(earmark["victims"]), _time_s(earmark["since_s"]), rule)
 
 
 def _time_s(value: object) -> float:

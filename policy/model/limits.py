@@ -1,8 +1,8 @@
-"""PBS's limits: ``[u:alice=128],[g:chem=512],[u:PBS_GENERIC=32]`` read, asked and counted.
+"""PBS's limit attributes: ``[u:alice=128],[g:chem=512],[u:PBS_GENERIC=32]``, parsed, looked up and written.
 
 The same syntax carries soft quotas (``max_run_res_soft.ncpus``), hard limits (``max_run_res.ncpus``, ``max_run``) and
 priorities, on a queue or on the server. A user's own entry beats the generic one; entries of a group, a project or of
-all bind as well, each over the use of everyone it counts (PBS Administrator's Guide, "Managing Resource Usage").
+all bind as well, each over the use of all jobs that it counts (PBS Administrator's Guide, "Managing Resource Usage").
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class LimitError(ValueError):
 
 
 class Bound(NamedTuple):
-    """One entry as it binds a job: whose use is counted, and the limit."""
+    """An entry that binds a job: the entity whose use is counted, and the limit."""
 
     entity: EntityKey
     limit: int
 
 
 class Limits:
-    """One limit attribute of one queue or server: entity to number, and of which kinds the entities are.
-    A value; empty means no limit at all."""
+    """One limit attribute of a queue or server: ``entries`` maps entities to numbers, ``kinds`` are the kinds among the
+    entities. A value; empty means no limit."""
 
     __slots__ = ("entries", "kinds")
 
@@ -54,7 +54,7 @@ class Limits:
         return f"Limits({show_limits(self)!r})"
 
     def bounds(self, user: str, group: str, project: str) -> Iterator[Bound]:
-        """The entries that bind a job of this user, group and project: the user's first, then the wider ones."""
+        """The entries that bind a job of this user, group and project, in the order user, group, project, all."""
         entries = self.entries
         for kind, name in (("u", user), ("g", group), ("p", project)):
             limit = entries.get((kind, name))
@@ -67,11 +67,11 @@ class Limits:
             yield Bound(ALL, overall)
 
     def with_entry(self, entity: EntityKey, limit: int) -> Limits:
-        """These limits with one entry set to another number."""
+        """These limits with one entry set to a number."""
         return Limits({**self.entries, entity: limit})
 
     def without_entry(self, entity: EntityKey) -> Limits:
-        """These limits with one entry taken away."""
+        """These limits without one entry."""
         return Limits({key: limit for key, limit in self.entries.items() if key != entity})
 
 
@@ -107,11 +107,11 @@ def parse_entity(text: str, where: str) -> EntityKey:
 
 
 def show_entity(entity: EntityKey) -> str:
-    """The entity as PBS writes it, quoted where PBS needs quotes."""
+    """The entity in PBS's syntax, quoted where PBS needs quotes."""
     kind, name = entity
     return f"{kind}:{name}" if re.fullmatch(r"[\w.@+-]+", name) else f'"{kind}:{name}"'
 
 
 def show_limits(limits: Limits) -> str:
-    """The limits as PBS writes them."""
+    """The limits in PBS's syntax."""
     return ",".join(f"[{show_entity(entity)}={limit}]" for entity, limit in sorted(limits.entries.items()))

@@ -1,7 +1,8 @@
-"""What a job may wish for beyond select and place: how its vnodes are ranked, its ranks laid out, its work saved.
+"""What a job may ask for beyond select and place: how its vnodes are ranked, how its ranks are laid out, how its work
+is saved.
 
-The first two are values read once from the job; what they mean is decided in :mod:`policy.ranking.ranking`
-(docs/policies.md, P4) and :mod:`policy.striping.striping` (docs/policies.md, P5).
+Ranking and layout are values read once from the job; :mod:`policy.ranking.ranking` (docs/policies.md, P4) and
+:mod:`policy.striping.striping` (docs/policies.md, P5) apply them.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ RANK_MODES = (
 DETAILS = ("vnode", "socket", "core")
 LAYOUTS = ("pack", "stripe")
 SAVE_METHODS = ("requeue", "signal", "checkpoint")
-"""How a job that is preempted may save its work, by default the first: not at all (docs/saving.md)."""
+"""How a preempted job may save its work; the first, the default, does not save it (docs/saving.md)."""
 SAVED_STATUS = 85
-"""The exit status of a job that has saved, unless the site says otherwise."""
+"""The exit status of a job that has saved its work, unless the site sets another."""
 
 
 class Needs(NamedTuple):
-    """What each vnode of the job must have left, at least: memory, compute (in the unit of the readings), network
-    bandwidth (the same); and how hot it may be, at most. None where the job does not care."""
+    """What each vnode of the job must have left, at least: memory, compute and network bandwidth (these two in the
+    units of the readings); and its highest allowed temperature. None: no requirement."""
 
     memory_kib: float | None = None
     compute: float | None = None
@@ -31,8 +32,8 @@ class Needs(NamedTuple):
 
 
 class RankWish(NamedTuple):
-    """The mode (one of :data:`RANK_MODES`) by which the job's vnodes are ranked, what they must have left, and how far
-    down the list of them goes (one of :data:`DETAILS`): with sockets and cores, these are chosen at the start."""
+    """The mode by which the job's vnodes are ranked (one of :data:`RANK_MODES`), what they must have left, and the
+    detail of the choice (one of :data:`DETAILS`): with ``socket`` and ``core`` these are chosen at the start too."""
 
     mode: str
     needs: Needs = Needs()
@@ -40,8 +41,8 @@ class RankWish(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """``kind`` is one of :data:`LAYOUTS`; ``width`` the number of nodes to stripe over, None for the policy's choice;
-    ``nodes_per_stripe`` how many nodes one stripe (an equal part of the ranks) spans."""
+    """``kind`` is one of :data:`LAYOUTS`; ``width`` is the number of nodes to stripe over, None for the policy's
+    choice; ``nodes_per_stripe`` is how many nodes one stripe (an equal part of the ranks) spans."""
 
     kind: str
     width: int | None = None

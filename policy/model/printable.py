@@ -1,7 +1,7 @@
-"""Texts of users where other people, and programs, read them: comments, refusals, lines of a log.
+"""Users' texts made safe for comments, messages and logs.
 
-What a terminal or a log would obey instead of showing (control characters, changes of direction, line ends) is written
-as its escape, ``\\x1b``. Doing it twice changes nothing more.
+Characters that a terminal or a log would interpret instead of showing (control characters, changes of direction, line
+ends) are written as escapes, ``\\x1b``. Applying this twice changes nothing more.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of a text of several lines, such as a traceback: no line after the first can be taken for one that
-    begins anew, since it is indented."""
+    """The same for a text of several lines, such as a traceback. Lines after the first are indented, so that none can
+    be taken for a new entry."""
     return "\n  ".join(printable(line) for line in text.splitlines())

@@ -1,8 +1,8 @@
-"""What a job asks for: chunks of resources and how they are to be placed.
+"""A job's request: chunks of resources and how they are to be placed. It is PBS's ``select`` and ``place``, parsed
+once.
 
-A request is PBS's ``select`` and ``place`` read once: a tuple of chunks, each so many copies of the same amounts of
-consumables and of the same wishes about a vnode, and the arrangement. Requests are values: equal ones are one shape,
-which is what lets a pass decide a shape once (PBS Professional User's Guide, "Allocating Resources & Placing Jobs").
+Requests are values: a pass decides once for all jobs with equal requests (PBS Professional User's Guide, "Allocating
+Resources & Placing Jobs").
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ DEFAULT_CONSUMABLES: frozenset[str] = frozenset(
 )
 _RANKS = ("mpiprocs", "ompthreads")
 _LONGEST_REMEMBERED = 1024
-"""Characters of a select and place that are kept with what they were read as; the server's interpreter lives long."""
+"""Only selects and places of at most this many characters together are remembered with their requests: the server's
+interpreter lives long."""
 
 
 _LONGEST_QUOTED = 200
-"""Characters of a text that an error quotes."""
+"""At most this many characters of a text are quoted in an error."""
 
 
 class RequestError(ValueError):
@@ -36,7 +37,8 @@ class RequestError(ValueError):
 
 
 class Chunk(NamedTuple):
-    """So many equal ``pieces``, each on one vnode: consumables, wishes about the vnode, and the ranks it carries."""
+    """``pieces`` equal copies of a chunk: the consumables of each, the values that it wants of its vnode, and its
+    ranks."""
 
     pieces: int
     amounts: Amounts
@@ -63,9 +65,9 @@ def _cores_of_piece(chunk: Chunk) -> int:
 class Request:
     """Chunks in the order of ``select``, the arrangement, the sharing, and the resource to group by, if any.
 
-    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores`` says that nothing but
-    cores is asked for, by pieces of one core each, on any vnode: the shape for which counting is exact. ``hardest`` is
-    the chunk with the most cores a piece, which tells soonest that a request does not fit.
+    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores``: nothing but single
+    cores on any vnodes is asked for, so that counting cores is exact. ``hardest`` is the chunk with the most cores per
+    piece, which shows soonest that a request does not fit.
     """
 
     __slots__ = (
@@ -83,7 +85,7 @@ class Request:
         for chunk in chunks:
             for name, amount in chunk.amounts:
                 sums[name] = sums.get(name, 0) + amount * chunk.pieces
-        # Whether the job asks for its vnodes alone.
+        # Whether the job asks to have its vnodes to itself.
         self.exclusive = sharing in ("excl", "exclhost")
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
@@ -100,7 +102,7 @@ class Request:
 
     @classmethod
     def of_cores(cls, cores: int) -> Request:
-        """So many single cores on any vnodes, as workload traces ask."""
+        """Single cores on any vnodes, as workload traces ask for."""
         return cls((Chunk(cores, (("ncpus", 1),)),))
 
     def amount(self, resource: str) -> int:
@@ -129,7 +131,8 @@ class Request:
         return self.show_select()
 
     def show_select(self, sizes: Collection[str] = SIZES) -> str:
-        """The same where a site has resources of its own that are sizes: PBS takes a bare number for bytes."""
+        """The same; ``sizes`` names all resources that are sizes, a site's own included, as PBS reads a size without a
+        unit as bytes."""
         return "+".join(_show_chunk(chunk, sizes) for chunk in self.chunks)
 
 
@@ -143,14 +146,14 @@ def _show_chunk(chunk: Chunk, sizes: Collection[str]) -> str:
 
 
 def _quote(value: str) -> str:
-    """A value with a separator in quotes, as PBS wants it."""
+    """The value, in quotes if it has a separator, as PBS requires."""
     if not any(separator in value for separator in "+:,'\" "):
         return value
     return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 def parse_request(select: str, place: str = "", consumables: frozenset[str] = DEFAULT_CONSUMABLES) -> Request:
-    """Read PBS's ``select`` and ``place``; which resources are consumable is the server's to say.
+    """Read PBS's ``select`` and ``place``. The server defines which resources are ``consumables``.
 
     Equal neighbouring chunks become one. Raises :class:`RequestError` naming the part that cannot be read.
     """
@@ -160,8 +163,8 @@ def parse_request(select: str, place: str = "", consumables: frozenset[str] = DE
 
 
 def count_kinds(select: str) -> int:
-    """How many kinds of chunks a ``select`` has, equal neighbours counted once, without reading what they ask for: as
-    they are written. Raises :class:`RequestError` for a quote that is not closed."""
+    """How many kinds of chunks a ``select`` has, equal neighbours counted once. Chunks are compared as they are
+    written, without parsing them. Raises :class:`RequestError` for a quote that is not closed."""
     return sum(1 for _ in groupby(map(_without_count, _split(select, "+"))))
 
 
@@ -192,7 +195,7 @@ _parse_remembered = lru_cache(maxsize=65536)(_parse_request)
 
 
 def _merged(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
-    """The chunks with equal neighbours as one of so many pieces more."""
+    """The chunks, with equal neighbours merged into one with the sum of their pieces."""
     merged: list[Chunk] = []
     for chunk in chunks:
         if merged and merged[-1][1:] == chunk[1:]:

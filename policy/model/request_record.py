@@ -1,7 +1,7 @@
-"""What a job asked for when it was promised a start, or when cores began to be kept for it (docs/policies.md, P3).
+"""What a job requested when it got a promise or an earmark (docs/policies.md, P3).
 
-A promise belongs to a request. It stands while the job asks for the same or for less, and lapses once the job asks for
-more cores or other resources, for other vnodes or another queue, or for more time: the time was reserved for less.
+A promise belongs to a request. It stands while the job asks for the same or less, and lapses once the job asks for more
+cores or other resources, for other vnodes or another queue, or for more time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from policy.model.request import Amounts, Chunk, Request
 
 
 class Asked(NamedTuple):
-    """The queue, the walltime, the request and the licences of a job as its user gave them, before any stripe."""
+    """The queue, walltime, request and job-wide consumables (licences) of a job as its user gave them, before any
+    striping."""
 
     queue: str
     estimate_s: float
@@ -27,12 +28,12 @@ class Asked(NamedTuple):
         return cls(job.queue, job.estimate_s, job.request, job.job_wide)
 
     def is_unaltered(self, job: Job) -> bool:
-        """Whether the job still asks for all of this as it did then."""
+        """Whether the job still asks for exactly this."""
         return self == (job.queue, job.estimate_s, job.request, job.job_wide)
 
     def is_same(self, job: Job) -> bool:
-        """Whether the job still asks for this request, and for no more of the rest; cores that are kept for it are of
-        no other shape."""
+        """Whether the job asks for this very request, and for no more of the rest. An earmark needs this, as its cores
+        fit no other shape."""
         return self.covers(job) and job.request == self.request
 
     def covers(self, job: Job) -> bool:
@@ -53,7 +54,7 @@ class Asked(NamedTuple):
         return True
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Plain data for JSON."""
         request = self.request
         return {
             "queue": self.queue,
@@ -68,8 +69,8 @@ class Asked(NamedTuple):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Asked:
-        """Read back what :meth:`to_data` gave. Raises TypeError, ValueError, KeyError or AttributeError for anything
-        else."""
+        """Read back what :meth:`to_data` gave. Raises TypeError, ValueError, KeyError or AttributeError for other
+        data."""
         place, sharing, group = data["place"]
         chunks = tuple(
             Chunk(
@@ -86,7 +87,7 @@ class Asked(NamedTuple):
 
 
 def _is_part(chunk: Chunk, other: Chunk) -> bool:
-    """Whether one chunk asks for no more pieces than the other, and each for no more, on vnodes of the same kind."""
+    """Whether a chunk asks for no more pieces than the other, with no more in each, on vnodes of the same kind."""
     return chunk.pieces <= other.pieces and chunk.wants == other.wants and _at_most(chunk.amounts, other.amounts)
 
 

@@ -1,7 +1,6 @@
-"""Numbers as PBS writes them: sizes, durations and plain amounts.
+"""Numbers in PBS's syntax: sizes, durations and plain amounts (PBS Professional Reference Guide, "Resource Formats").
 
-Sizes become KiB and durations seconds, so that everything behind this module counts in one unit. A text that is none
-of these is refused with the text and what would be allowed (PBS Professional Reference Guide, "Resource Formats").
+Sizes become KiB and durations seconds, so that all other modules count in one unit.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ _SIZE = re.compile(r"^([0-9]{1,18})([kmgtp]?)([bw]?)$", re.IGNORECASE)
 _KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
 _WORD_BYTES = 8
 _MOST_DIGITS = 18
-"""Longer numbers than this are none: what counts with them would overflow, or never come to an end."""
+"""Numbers with more digits are refused: arithmetic with them would overflow, or take for ever."""
 
 SIZES = frozenset({"mem", "vmem", "accelerator_memory"})
-"""PBS's own consumables that are sizes: without a suffix they are bytes, and they are written in kb."""
+"""PBS's own consumables that are sizes: without a suffix they are in bytes, and they are written in kb."""
 
 
 class UnitError(ValueError):
-    """A text that is no number of the expected kind; the message names it and what is allowed."""
+    """A text that is no number of the expected kind; the message quotes it and says what is allowed."""
 
 
 def parse_size_kib(text: str) -> int:
-    """A PBS size (``4gb``, ``512mb``, ``100`` bytes, ``2kw`` words) in KiB, rounded up to a whole one."""
+    """A PBS size (``4gb``, ``512mb``, ``100`` bytes, ``2kw`` words) in KiB, rounded up. Raises :class:`UnitError`."""
     match = _SIZE.match(text.strip())
     if not match:
         raise UnitError(f"{text!r} is no size: allowed is a whole number with b, kb, mb, gb, tb, pb (or w for words)")
@@ -35,7 +34,8 @@ def parse_size_kib(text: str) -> int:
 
 
 def parse_duration_s(text: str) -> int:
-    """A PBS duration, ``[[hours:]minutes:]seconds``, in seconds; a fraction of a second counts as a whole one."""
+    """A PBS duration, ``[[hours:]minutes:]seconds``, in seconds; a fraction of a second is rounded up. Raises
+    :class:`UnitError`."""
     parts = text.strip().split(":")
     whole, dot, fraction = parts[-1].partition(".")
     numbers = [*parts[:-1], whole]
@@ -49,7 +49,7 @@ def parse_duration_s(text: str) -> int:
 
 
 def parse_amount(text: str) -> int | None:
-    """A consumable amount: a whole number, or a size in KiB; None where the text is neither."""
+    """An amount of a consumable: a whole number, or a size in KiB; None where the text is neither."""
     stripped = text.strip()
     if stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS:
         return int(stripped)
@@ -63,7 +63,7 @@ def parse_amount(text: str) -> int | None:
 
 
 def parse_resource(name: str, text: str) -> int | None:
-    """What is asked for or held of a named consumable: rounded up, and bytes where a size has no suffix."""
+    """The amount of a named consumable, rounded up. A size without a suffix is in bytes."""
     if name in SIZES and _SIZE.match(text.strip()):
         return parse_size_kib(text)
     amount = parse_amount(text)
@@ -88,7 +88,7 @@ def parse_measure(text: str) -> float | None:
 
 
 def show_resource(name: str, amount: int, sizes: Collection[str] = SIZES) -> str:
-    """``name=amount`` as PBS reads it; ``sizes`` are the resources that it takes for sizes."""
+    """``name=amount`` in PBS's syntax; ``sizes`` are the resources that are sizes."""
     return f"{name}={amount}kb" if name in sizes else f"{name}={amount}"
 
 
@@ -98,7 +98,7 @@ def show_count(count: int, noun: str) -> str:
 
 
 def show_duration(seconds: float) -> str:
-    """Seconds as an administrator reads them: ``45 s``, ``18 min``, ``1 h 08``, ``3 d 4 h``."""
+    """Seconds as administrators read them: ``45 s``, ``18 min``, ``1 h 08``, ``3 d 4 h``."""
     if seconds < 0:
         return "0 s"
     whole = round(seconds)
@@ -115,11 +115,11 @@ def show_duration(seconds: float) -> str:
 
 
 def show_walltime(seconds: int) -> str:
-    """Seconds as ``qsub -l walltime=`` takes them: ``01:30:00``."""
+    """Seconds in the format of ``qsub -l walltime=``: ``01:30:00``."""
     minutes, left = divmod(seconds, 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{left:02d}"
 
 
 def show_job(job_id: str) -> str:
-    """A job's id as people call it: without the server's name."""
+    """A job's id without the server's name."""
     return job_id.partition(".")[0]

@@ -1,7 +1,7 @@
-"""What one pass is decided from, and the parts that answer questions about it.
+"""What one pass is decided from, and the parts that are computed from it.
 
-A part (gates, quotas, classes, ...) is made when it is first asked for: most passes of a quiet cluster need few, and a
-replay has a pass for every submission and every end.
+A part (gates, quotas, classes, ...) is made on first use: most passes of a quiet cluster need few, and a replay has a
+pass for every submission and every end.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from policy.state.snapshot import Snapshot
 from policy.state.windows import Windows, windows_of
 
 
-class Scene:
-    """The snapshot with its world, the ledger, the settings and the formulas of one pass.
+class Context:
+    """The snapshot with its cluster index, the ledger, the settings and the formulas of one pass.
 
-    ``classes`` is None where no queue has priorities, ``preemption`` where neither rule A nor rule B is on.
-    ``shrinks`` tells whether jobs are tested with shrunk estimates, ``plain`` whether the site lays out and ranks
-    nothing by itself. ``windows`` is None where nothing is ever closed.
+    ``classes`` is None if no queue has priorities, ``preemption`` if neither rule A nor rule B is on, ``windows`` if
+    nothing is ever closed. ``shrinks``: jobs are tested with shrunk estimates. ``plain``: the site's settings neither
+    lay out jobs nor rank vnodes.
     """
 
     gates: Gates
@@ -48,17 +48,17 @@ class Scene:
         self.settings = settings
         self.formulas = formulas
         self.now_s = snapshot.time_s
-        self.world = world = snapshot.world()
-        self.capacity = world.capacity
+        self.cluster = cluster = snapshot.cluster()
+        self.capacity = cluster.capacity
         self.windows: Windows | None = None
-        if world.has_windows:
+        if cluster.has_windows:
             slack_s = settings.schedule.interval_s + settings.checkpoint.grace_s
-            self.windows = windows_of(world, self.now_s, slack_s)
+            self.windows = windows_of(cluster, self.now_s, slack_s)
         self.shrinks = settings.backfill.kind == "checkpoint"
         self.plain = settings.stripe.layout == "none" and settings.ranking.mode == "none"
-        if not world.has_priorities:
+        if not cluster.has_priorities:
             self.classes = None
-            if not (settings.quota.preempt and world.has_quotas):
+            if not (settings.quota.preempt and cluster.has_quotas):
                 self.preemption = None
                 self.confined = None
 
@@ -75,41 +75,43 @@ class Scene:
         return name in self.__dict__
 
 
-def _preemption(scene: Scene) -> Preemption | None:
-    settings = scene.settings
-    if not (scene.classes is not None and settings.priority.preempt) and not (
-        settings.quota.preempt and scene.world.has_quotas
+def _preemption(context: Context) -> Preemption | None:
+    settings = context.settings
+    if not (context.classes is not None and settings.priority.preempt) and not (
+        settings.quota.preempt and context.cluster.has_quotas
     ):
         return None
-    return Preemption(scene.world, scene.ledger, scene.quotas, scene.classes, settings, scene.now_s)
+    return Preemption(context.cluster, context.ledger, context.quotas, context.classes, settings, context.now_s)
 
 
-def _confined(scene: Scene) -> Confined | None:
-    """None where no job preempts, or where the site has it so."""
-    if scene.preemption is None or not scene.settings.quota.confine_unpreemptible:
+def _confined(context: Context) -> Confined | None:
+    """None if no job preempts, or if the setting is off."""
+    if context.preemption is None or not context.settings.quota.confine_unpreemptible:
         return None
-    return Confined(scene.ledger, scene.quotas, scene.classes, scene.settings.quota)
+    return Confined(context.ledger, context.quotas, context.classes, context.settings.quota)
 
 
-def _classes(scene: Scene) -> Classes:
-    compare_queues = scene.settings.priority.compare_queues
-    return Classes(scene.world, scene.ledger, scene.quotas, scene.now_s, compare_queues)
+def _classes(context: Context) -> Classes:
+    compare_queues = context.settings.priority.compare_queues
+    return Classes(context.cluster, context.ledger, context.quotas, context.now_s, compare_queues)
 
 
-def _core_book(scene: Scene) -> CoreBook:
-    """The core lists of the runs that are still under way."""
-    runs = scene.world.runs
-    return CoreBook(scene.world.vnodes, {run: cores for run, cores in scene.ledger.cores.items() if run in runs})
+def _core_book(context: Context) -> CoreBook:
+    """The core lists of the runs that have not ended."""
+    runs = context.cluster.runs
+    return CoreBook(context.cluster.vnodes, {run: cores for run, cores in context.ledger.cores.items() if run in runs})
 
 
-_PARTS: dict[str, Callable[[Scene], object]] = {
+_PARTS: dict[str, Callable[[Context], object]] = {
     "confined": _confined,
-    "gates": lambda scene: Gates(scene.world, scene.now_s, scene.confined),
-    "quotas": lambda scene: Quotas(scene.world, scene.settings.quota.counted),
-    "claims": lambda scene: Claims(scene.quotas, scene.classes, scene.settings),
+    "gates": lambda context: Gates(context.cluster, context.now_s, context.confined),
+    "quotas": lambda context: Quotas(context.cluster, context.settings.quota.counted),
+    "claims": lambda context: Claims(context.quotas, context.classes, context.settings),
     "classes": _classes,
-    "placer": lambda scene: Placer(scene.world, scene.settings, scene.ledger, scene.now_s, scene.formulas),
+    "placer": lambda context: Placer(
+        context.cluster, context.settings, context.ledger, context.now_s, context.formulas
+    ),
     "core_book": _core_book,
-    "estimates": lambda scene: Estimates(scene.settings, scene.ledger, scene.now_s),
+    "estimates": lambda context: Estimates(context.settings, context.ledger, context.now_s),
     "preemption": _preemption,
 }

@@ -1,7 +1,7 @@
-"""When a pass has to stop looking at jobs, and carries out what it has decided by then.
+"""When a pass has to stop attempting jobs and carries out what it has decided by then.
 
-The policy knows no clock. Whoever calls :func:`policy.cycle.engine.decide` may hand in a deadline that does; it is
-asked between jobs, and within the searches that one job can make long. A deadline that never comes changes no plan.
+The policy has no clock: the caller of :func:`policy.cycle.engine.decide` may pass a deadline that has one. It is
+checked between jobs, and within searches that can be long. A deadline that never comes changes no plan.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from policy.model.cluster import Job
 
 
 class TimeIsUp(Exception):  # noqa: N818 - it ends an attempt as StopIteration ends a loop
-    """The attempt to place a job ends here: the pass has no time left for it."""
+    """Ends the attempt to place a job: the pass has no time left for it."""
 
 
 class Deadline:
-    """Tells how much time is left. This one never comes, and counts nothing."""
+    """How much time is left. This base class never comes due and counts nothing."""
 
     def begin(self, job: Job) -> None:
         """An attempt to place this job begins."""
@@ -27,7 +27,7 @@ class Deadline:
         return False
 
     def is_share_spent(self, user: str) -> bool:
-        """Whether the jobs of this user have taken so much of the time that they now come after all others'."""
+        """Whether this user's jobs have used so much of the time that they now come after all others'."""
         return False
 
 

@@ -1,7 +1,6 @@
-"""Why jobs wait, with the idle cores that the pass has left: what starts later in the pass takes some of those that a
-job was told of before.
+"""Corrects the idle cores in the reasons of waiting jobs to what the pass leaves over.
 
-A reason counts what was idle when the job had its turn. Jobs are looked at in order, so that later ones may start.
+A reason has the number at the time of the attempt; jobs that are attempted later may start on some of those cores.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ from policy.model.cluster import Job
 from policy.reasons.reason import Reason
 
 _TELL_IDLE = frozenset({"too-few-idle", "fragmented"})
-"""A head is told what was idle before others were let in beside it."""
+"""Reasons whose number of idle cores is corrected. A head's is not: it counts what was idle before others backfilled
+beside it."""
 
 
 def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Region]) -> dict[Reason, list[Job]]:
-    """The same jobs, reason by reason, where these tell idle cores with those of the job's region. More than a job was
-    told of are no reason why it waits: where some came free meanwhile its reason stays."""
+    """The same jobs, reason by reason, with the idle cores of each job's region where the reason names idle cores. The
+    number only falls: more idle cores than at the attempt would not explain why the job waits."""
     left: dict[Reason, list[Job]] = {}
     for reason, jobs in waits.items():
         told = dict(reason.numbers).get("idle") if reason.code in _TELL_IDLE else None
@@ -37,5 +37,5 @@ def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Regi
 
 
 def with_idle(reason: Reason, idle: int) -> Reason:
-    """The same reason with so many idle cores, where it tells any."""
+    """The same reason with this number of idle cores, if it names any."""
     return reason._replace(numbers=tuple((name, idle if name == "idle" else number) for name, number in reason.numbers))

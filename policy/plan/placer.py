@@ -1,8 +1,7 @@
-"""Where a job goes: packed, striped or ranked, as it wishes or as the site has it.
+"""Where a job goes: packed, striped or ranked, by its own wish or by the site's settings (docs/policies.md, P4 and P5).
 
-One object for one pass. A job without any wish, on a site without any setting of its own, is placed by
-:func:`policy.fit.fit.fit` alone. A stripe that finds no room is tried narrower, then the job is packed; why its layout
-is what it is can be told afterwards. See docs/policies.md, P4 and P5.
+A job without a wish, on a site without such settings, is placed by :func:`policy.fit.fit.fit` alone. A stripe that
+finds no room is tried narrower, then the job is packed; the reason of the layout is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from policy.fit.fit import fit, fits
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.bitsets import each_bit
 from policy.model.cluster import Job
 from policy.model.ledger import Ledger
@@ -23,34 +22,44 @@ from policy.ranking.ranking import Ranking
 from policy.ranking.score_formulas import FORMULAS, Formulas
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.striping.learning import application_key, layout_of
 from policy.striping.nodes import StripeNodes, touched
 from policy.striping.striping import Domains, cut, policy_width, stripe, stripe_over_domains, total_pieces, widths
 
 
 class _Laid(NamedTuple):
-    """What :meth:`Placer.place` gave last for a job, whether it is a stripe, and why it is laid out so."""
+    """The last result of :meth:`Placer.place` for a job, whether it is a stripe, and why it is laid out so."""
 
-    placement: Placement | None
+    allocation: Allocation | None
     striped: bool
     why: Reason
 
 
 class Placer:
-    """Places the jobs of one pass; told of each start, it keeps what it knows of the vnodes in step."""
+    """Places the jobs of one pass. Each start must be reported to it, so that its tables of the vnodes stay right."""
 
     __slots__ = (
         "_begun",
-        "_capacity", "_formulas", "_laid", "_ledger", "_made", "_nodes", "_now_s", "_plain", "_ranking_settings",
-        "_running", "_settings", "_world",
+        "_capacity",
+        "_cluster",
+        "_formulas",
+        "_laid",
+        "_ledger",
+        "_made",
+        "_nodes",
+        "_now_s",
+        "_plain",
+        "_ranking_settings",
+        "_running",
+        "_settings",
     )  # fmt: skip
 
     def __init__(
-        self, world: World, settings: Settings, ledger: Ledger, now_s: float, formulas: Formulas = FORMULAS
+        self, cluster: ClusterIndex, settings: Settings, ledger: Ledger, now_s: float, formulas: Formulas = FORMULAS
     ) -> None:
-        self._world = world
-        self._capacity = world.capacity
+        self._cluster = cluster
+        self._capacity = cluster.capacity
         self._settings = settings.stripe
         self._ledger = ledger
         self._now_s = now_s
@@ -61,58 +70,58 @@ class Placer:
         self._nodes: StripeNodes | None = None
         self._running: dict[str, int] | None = None
         self._laid: dict[str, _Laid] = {}
-        self._begun: list[tuple[Job, Placement]] = []
+        self._begun: list[tuple[Job, Allocation]] = []
 
     @property
     def _ranking(self) -> Ranking:
-        """The rankings of the pass, made when the first job asks for one."""
+        """The rankings of the pass, made on first use."""
         if self._made is None:
-            self._made = Ranking(self._world, self._ranking_settings, self._now_s, self._formulas)
+            self._made = Ranking(self._cluster, self._ranking_settings, self._now_s, self._formulas)
         return self._made
 
-    def place(self, job: Job, allowed: int) -> Placement | Reason | None:
+    def place(self, job: Job, allowed: int) -> Allocation | Reason | None:
         """Where the job can start now, on the allowed vnodes only.
 
-        A Reason where it would fit but must not start yet: it is left aside and blocks nobody. None where it does not
-        fit what is free.
+        A Reason if it would fit but must not start yet; such a job blocks no other. None if it does not fit what is
+        free.
         """
         if self._plain and job.layout is None and job.rank is None:
-            return fit(self._capacity, job.request, allowed, self._world.vnodes_of(job.queue))
+            return fit(self._capacity, job.request, allowed, self._cluster.vnodes_of(job.queue))
         wish = self._ranking.wish_of(job)
         if wish is None:
             return self._lay_out(job, allowed, None)
-        good, ever = allowed & self._ranking.compliant(wish), self._world.vnodes_of(job.queue)
-        placement = self._lay_out(job, good, wish)
-        if placement is None and good != allowed and fits(self._capacity, job.request, allowed, ever):
+        good, ever = allowed & self._ranking.compliant(wish), self._cluster.vnodes_of(job.queue)
+        allocation = self._lay_out(job, good, wish)
+        if allocation is None and good != allowed and fits(self._capacity, job.request, allowed, ever):
             return self._ranking.missing(wish, allowed)
-        return placement
+        return allocation
 
-    def started(self, job: Job, placement: Placement) -> None:
-        """The job starts there in this pass; the world shows it already."""
+    def started(self, job: Job, allocation: Allocation) -> None:
+        """Note a start of this pass; the cluster index must show it already."""
         if self._made is not None:
-            self._made.started(job, placement)
+            self._made.started(job, allocation)
         if self._running is not None and job.application:
             key = application_key(job.user, job.application, self._settings)
             self._running[key] = self._running.get(key, 0) + 1
         laid = self._laid.get(job.id)
-        striped = laid is not None and laid.striped and laid.placement is placement
+        striped = laid is not None and laid.striped and laid.allocation is allocation
         if self._nodes is not None:
-            self._nodes.note_start(job, placement, striped)
+            self._nodes.note_start(job, allocation, striped)
         if striped:
-            self._begun.append((job, placement))
+            self._begun.append((job, allocation))
 
-    def taken_back(self, job: Job, placement: Placement) -> None:
-        """A start of this pass is taken back."""
+    def taken_back(self, job: Job, allocation: Allocation) -> None:
+        """Note that a start of this pass is cancelled."""
         if self._made is not None:
-            self._made.taken_back(job, placement)
+            self._made.taken_back(job, allocation)
         if self._running is not None and job.application:
             self._running[application_key(job.user, job.application, self._settings)] -= 1
-        # What is known of the nodes is made anew when it is asked for, without this start.
+        # The table of nodes is made anew on its next use, without this start.
         self._nodes = None
-        self._begun = [begun for begun in self._begun if begun[1] is not placement]
+        self._begun = [begun for begun in self._begun if begun[1] is not allocation]
 
     def kept(self, vnodes: int) -> None:
-        """Cores of these vnodes are kept for a beneficiary, or no longer are."""
+        """Note that cores of these vnodes are earmarked for a beneficiary."""
         if self._made is not None:
             self._made.touch(vnodes)
 
@@ -124,36 +133,36 @@ class Placer:
         return self._stripe_nodes().starts()
 
     def why_layout(self, job: Job) -> Reason | None:
-        """Why the job was laid out as :meth:`place` had it last, with what was tried before; None where nothing but
-        its select and place decided."""
+        """Why :meth:`place` laid out the job as it did last, with what was tried before; None if its select and place
+        alone decided."""
         laid = self._laid.get(job.id)
         return None if laid is None else laid.why
 
     # The layout
 
-    def _lay_out(self, job: Job, allowed: int, wish: RankWish | None) -> Placement | Reason | None:
+    def _lay_out(self, job: Job, allowed: int, wish: RankWish | None) -> Allocation | Reason | None:
         layout, by, settled = layout_of(job, self._ledger.learned, self._settings, self._running_of)
         if layout is not None and layout.kind == "stripe":
             return self._stripe(job, layout, by, allowed, wish)
-        placement = self._pack(job, by, allowed, wish)
-        if settled or placement is None or not self._is_scattered(job, placement, allowed):
-            return placement
+        allocation = self._pack(job, by, allowed, wish)
+        if settled or allocation is None or not self._is_scattered(job, allocation, allowed):
+            return allocation
         return self._stripe(
             job, Layout("stripe"), "packing was its turn, but finds no room on the fewest", allowed, wish
         )
 
-    def _is_scattered(self, job: Job, placement: Placement, allowed: int) -> bool:
+    def _is_scattered(self, job: Job, allocation: Allocation, allowed: int) -> bool:
         """Whether a packed job is on more than the fewest nodes, as no fewer had room."""
         nodes = self._stripe_nodes()
         request = cut(job.request)
-        used = nodes.count(touched(placement, self._capacity.directory))
+        used = nodes.count(touched(allocation, self._capacity.directory))
         return request is not None and used > nodes.fewest(request, allowed)
 
     def _running_of(self, job: Job) -> int:
-        """How many runs are under way that are compared with the job's, starts of this pass included."""
+        """How many current runs, starts of this pass included, are of the application that the job is compared by."""
         if self._running is None:
             self._running = {}
-            for run in self._world.runs.values():
+            for run in self._cluster.runs.values():
                 if run.job.application:
                     key = application_key(run.job.user, run.job.application, self._settings)
                     self._running[key] = self._running.get(key, 0) + 1
@@ -163,16 +172,16 @@ class Placer:
 
     def _pack(
         self, job: Job, why: str, allowed: int, wish: RankWish | None, tried: tuple[Reason, ...] = ()
-    ) -> Placement | None:
-        ever = self._world.vnodes_of(job.queue)
-        placement = self._fit(job.request, allowed, ever, wish)
-        if placement is None and tried:
-            placement = self._fit(cut(job.request) or job.request, allowed, ever, wish)
+    ) -> Allocation | None:
+        ever = self._cluster.vnodes_of(job.queue)
+        allocation = self._fit(job.request, allowed, ever, wish)
+        if allocation is None and tried:
+            allocation = self._fit(cut(job.request) or job.request, allowed, ever, wish)
         if why:
-            self._laid[job.id] = _Laid(placement, False, Reason("packed", (("why", why),), tried))
-        return placement
+            self._laid[job.id] = _Laid(allocation, False, Reason("packed", (("why", why),), tried))
+        return allocation
 
-    def _fit(self, request: Request, allowed: int, ever: int, wish: RankWish | None) -> Placement | None:
+    def _fit(self, request: Request, allowed: int, ever: int, wish: RankWish | None) -> Allocation | None:
         if wish is None:
             return fit(self._capacity, request, allowed, ever)
         return fit_ranked(self._capacity, request, allowed, self._ranked(wish), ever)
@@ -184,7 +193,7 @@ class Placer:
 
     def _stripe(
         self, job: Job, layout: Layout, by: str, allowed: int, wish: RankWish | None
-    ) -> Placement | Reason | None:
+    ) -> Allocation | Reason | None:
         request = cut(job.request)
         if request is None:
             why = f"it asks for place={_place(job.request)}, which is kept as it was asked for"
@@ -199,21 +208,21 @@ class Placer:
         for width in widths(wished, fewest, most, layout.nodes_per_stripe):
             span = min(layout.nodes_per_stripe, width)
             size = (("width", width), ("pieces", -(-pieces // width)))
-            placement = self._spread(job, request, open_to & ~nodes.cooling, width, span, wish)
+            allocation = self._spread(job, request, open_to & ~nodes.cooling, width, span, wish)
             late = None
-            # A promised start is not put off: the job is laid out otherwise instead.
-            if placement is None and open_to & nodes.cooling and job.id not in self._ledger.promises:
+            # A promised start is not delayed for the stagger time: the job gets another layout instead.
+            if allocation is None and open_to & nodes.cooling and job.id not in self._ledger.promises:
                 late = self._spread(job, request, open_to, width, span, wish)
-            if placement is not None or late is not None:
+            if allocation is not None or late is not None:
                 striped = Reason("striped", (*size, ("fewest", fewest), ("by", by)), tuple(tried))
-                self._laid[job.id] = _Laid(placement, True, striped)
-                return placement if late is None else self._staggered(touched(late, self._capacity.directory))
+                self._laid[job.id] = _Laid(allocation, True, striped)
+                return allocation if late is None else self._staggered(touched(late, self._capacity.directory))
             tried.append(Reason("stripe-unplaced", size))
         return self._pack(job, "no stripe finds room now", allowed, wish, tuple(tried))
 
     def _spread(
         self, job: Job, request: Request, allowed: int, width: int, span: int, wish: RankWish | None
-    ) -> Placement | None:
+    ) -> Allocation | None:
         nodes, capacity, application = self._stripe_nodes(), self._capacity, job.application
         ranked: Order = each_bit if wish is None else self._ranked(wish)
         if nodes.single:
@@ -231,13 +240,13 @@ class Placer:
 
     def _stripe_nodes(self) -> StripeNodes:
         if self._nodes is None:
-            self._nodes = StripeNodes(self._world, self._ledger.stripes, self._settings, self._now_s)
-            for job, placement in self._begun:
-                self._nodes.note_start(job, placement, True)
+            self._nodes = StripeNodes(self._cluster, self._ledger.stripes, self._settings, self._now_s)
+            for job, allocation in self._begun:
+                self._nodes.note_start(job, allocation, True)
         return self._nodes
 
 
 def _place(request: Request) -> str:
-    """The request's ``place`` as PBS writes it."""
+    """The request's ``place`` in PBS's notation."""
     group = f"group={request.group}" if request.group is not None else ""
     return ":".join(filter(None, (request.place, request.sharing, group)))

@@ -1,6 +1,6 @@
-"""What a pass decides: starts, preemptions, estimates, one reason for each job left alone, and the next ledger.
+"""The plan of a pass: starts, preemptions, estimates, one reason for each job that waits, and the next ledger.
 
-A plan is data. Nothing in it has happened yet; whoever carries it out checks again before acting.
+A plan is data: nothing in it has happened yet, and its executor checks again before acting.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from policy.model.allocation import NO_CORES, Cores, Placement
+from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.cluster import Job, Run
 from policy.model.ledger import Ledger
 from policy.reasons.reason import Reason
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 
 class Start(NamedTuple):
-    """Start this job (``id`` names the subjob of an array) exactly there. ``backfilled`` tells how it got in,
-    ``why`` why it is laid out so, where anything but select and place decided; ``cores`` which cores of its vnodes it
-    gets, where it wants a list of them."""
+    """Start this job exactly there; ``id`` is that of the subjob of an array.
+
+    ``backfilled``: it counts as backfilled. ``why``: the reason of its layout, if not only select and place decided.
+    ``cores``: which cores of its vnodes it gets, if it wishes a list of them.
+    """
 
     id: str
     job: Job
-    placement: Placement
+    allocation: Allocation
     backfilled: bool = False
     subjob: int | None = None
     why: Reason | None = None
@@ -32,9 +34,9 @@ class Start(NamedTuple):
 
 
 class Preempt(NamedTuple):
-    """Take this run off its vnodes and requeue its job, for the beneficiary, by the reason's rule.
+    """Take this run off its vnodes and requeue its job, for the beneficiary, by the rule that the reason names.
 
-    ``again`` is True where an earlier plan already asked and the run still holds its vnodes.
+    ``again`` is True if an earlier plan asked for it already and the run still holds its vnodes.
     """
 
     run: Run
@@ -49,7 +51,7 @@ class Preempt(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The job at the head of its partition is reserved to start at ``at_s``; ``promised_s`` is the first such time."""
+    """The reservation of the head of a region: ``at_s`` is its time now, ``promised_s`` the promise."""
 
     id: str
     at_s: float
@@ -57,8 +59,8 @@ class Estimate(NamedTuple):
 
 
 class MovedPromise(NamedTuple):
-    """The promised start of a waiting job that gave way to a beneficiary with a better claim: what it was, and what it
-    is now; None where the job is promised none until it heads its region again."""
+    """The promise of a waiting job that gave way to a beneficiary with a better claim: what it was, and what it is now;
+    None until the job heads its region again."""
 
     id: str
     was_s: float
@@ -67,14 +69,14 @@ class MovedPromise(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Jobs left alone for one reason."""
+    """Jobs that wait for one reason."""
 
     reason: Reason
     jobs: Sequence[Job]
 
 
 class Waits(Sequence[Wait]):
-    """The jobs left alone, reason by reason; each :class:`Wait` is made when it is asked for."""
+    """The jobs that wait, reason by reason; a :class:`Wait` is made on access."""
 
     __slots__ = ("_jobs",)
 
@@ -97,17 +99,19 @@ class Waits(Sequence[Wait]):
         return hash(tuple(self))
 
     def by_reason(self) -> dict[Reason, list[Job]]:
-        """The jobs of each reason; the lists are not to be changed."""
+        """The jobs of each reason. Do not change the lists."""
         return dict(self._jobs)
 
 
 class Plan(NamedTuple):
-    """All that one pass decides. ``started`` is the snapshot as it is once all starts are carried out; ``next_s`` when
-    time alone will change what is decided (a promised time comes, a delay is over), as long as runs end when they are
-    expected to, None where it does not; ``classes`` the class of each waiting job above the base class (P2), None where
-    no queue has priorities; ``again`` is True where the plan's own starts change what is decided: one was taken back,
-    or one put somebody over quota when others had found no victim; ``moved`` the promises that this pass moved for
-    jobs with a better claim."""
+    """All that one pass decides.
+
+    ``started``: the snapshot after all starts. ``next_s``: when time alone will change the decisions (a promised time
+    comes, a delay is over) if runs end as expected; None if it will not. ``classes``: the class of each waiting job
+    above the base class (P2); None if no queue has priorities. ``again``: the plan's own starts change what is decided,
+    so another pass is due at once: one was cancelled, or one put its owner over quota after other jobs had found no
+    victim. ``moved``: the promises that this pass moved for jobs with a better claim.
+    """
 
     time_s: float
     starts: tuple[Start, ...]
@@ -122,13 +126,13 @@ class Plan(NamedTuple):
     moved: tuple[MovedPromise, ...] = ()
 
     def reasons(self) -> dict[str, tuple[Job, Reason]]:
-        """Each job left alone, by id, with its reason."""
+        """Each waiting job, by id, with its reason."""
         return {job.id: (job, wait.reason) for wait in self.waits for job in wait.jobs}
 
     def count(self, code: str) -> int:
-        """How many jobs were left alone for a reason of this code."""
+        """How many jobs wait for a reason of this code."""
         return sum(len(wait.jobs) for wait in self.waits if wait.reason.code == code)
 
     def reason_of(self, job_id: str) -> Reason | None:
-        """Why this job was left alone; None where it was not."""
+        """Why this job waits; None if it does not."""
         return next((wait.reason for wait in self.waits for job in wait.jobs if job.id == job_id), None)

@@ -1,7 +1,7 @@
-"""What a pass has come to so far: starts, preemptions, holds and reasons, with the world kept in step.
+"""The plan under construction: starts, preemptions, earmarks and reasons.
 
-Whatever is drafted shows at once in what is free, in use and waiting, so that the next job meets it. Every change is
-noted with the one that undoes it, so that the snapshot stays what it was. The walk over the queue is the engine's.
+Each decision updates the cluster index at once, so that later attempts see it. Each update is kept with its inverse, so
+that the snapshot can be restored. The engine walks the queue.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from policy.backfill.regions import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
-from policy.model.allocation import NO_CORES, Cores, Placement
+from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.cluster import UNLIMITED_S, Job, Run
-from policy.model.ledger import PROMISE, Backfilled, Cut, Hold, Ledger, Moved
-from policy.plan.context import Scene
+from policy.model.ledger import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
+from policy.plan.context import Context
 from policy.plan.idle_cores import with_idle_left
 from policy.plan.next_ledger import array_of, asked_by, moved_so_far
 from policy.plan.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
@@ -22,31 +22,32 @@ from policy.state.capacity import Capacity
 from policy.state.cluster_index import Op
 
 
-class Draft:
-    """The plan in the making. ``moves`` counts what changed who holds what,
-    ``taken_back`` the starts among it that were cancelled; ``next_s`` is when the next pass is due, ``again`` whether
-    one is at once; ``first_behind`` and ``tried_in_vain`` are the next
-    ledger's."""
+class PlanBuilder:
+    """The plan under construction.
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._ledger = scene.ledger
-        self.now_s = scene.now_s
-        self._world = world = scene.world
-        self._capacity = scene.capacity
+    ``moves`` counts changes of what jobs hold, ``taken_back`` cancelled starts. ``next_s``: when the next pass is due;
+    ``again``: whether one is due at once. ``first_behind`` and ``tried_in_vain`` go to the next ledger.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._ledger = context.ledger
+        self.now_s = context.now_s
+        self._cluster = cluster = context.cluster
+        self._capacity = context.capacity
         self._undo: list[Op] = []
         self.waits: dict[Reason, list[Job]] = {}
         self._backfilled: dict[str, Backfilled] = {}
-        # Runs that an earlier run of the same id makes look backfilled, and that started in their turn now.
+        # Runs that start in queue order now, though the ledger has an earlier, backfilled run of the same id.
         self._in_turn: set[str] = set()
         self._lists: dict[int, tuple[Reason, list[Job]]] = {}
         self.starts: list[Start] = []
         self.preempts: list[Preempt] = []
         self.pending: list[Pending] = []
-        self.holds: dict[str, Hold] = {}
-        # Times promised to those who are no heads any more, as cores are kept for them.
+        self.earmarks: dict[str, Earmark] = {}
+        # Promised times of jobs that are no longer heads because cores are earmarked for them.
         self.promised: dict[str, float] = {}
-        # Promises that heads had to give up, or have later now, for jobs with a better claim.
+        # Promises that were withdrawn or moved to a later time for jobs with a better claim.
         self.moved: dict[str, MovedPromise] = {}
         self.regions: dict[str, Region] = {}
         self.next_s = UNLIMITED_S
@@ -56,62 +57,62 @@ class Draft:
         self._after_victims: tuple[int, Capacity | None] = (-1, None)
         self.first_behind = 0
         self.tried_in_vain = 0
-        for mask, queues, total in parts_with_one_head(world, self._ledger.promises):
+        for mask, queues, total in parts_with_one_head(cluster, self._ledger.promises):
             region = Region(mask, self._idle_in(mask), total)
             for queue in queues:
                 self.regions[queue] = region
-        if scene.shrinks:
-            # Only what may be cut at a promised time asks for the last one.
+        if context.shrinks:
+            # The last promised time of a region matters only where runs may be cut at promised times.
             for job_id, at_s in self._ledger.promises.items():
-                if job_id in world.jobs and world.jobs[job_id].queue in self.regions:
-                    region = self.regions[world.jobs[job_id].queue]
+                if job_id in cluster.jobs and cluster.jobs[job_id].queue in self.regions:
+                    region = self.regions[cluster.jobs[job_id].queue]
                     region.promised_s = max(region.promised_s, at_s)
 
     def _idle_in(self, vnodes: int) -> int:
-        """The idle cores that no reservation which runs keeps."""
-        windows = self._scene.windows
+        """The idle cores that no running reservation keeps."""
+        windows = self._context.windows
         idle = self._capacity.idle(vnodes)
         return idle if windows is None or not idle else windows.idle_now(self._capacity, vnodes, self.now_s)
 
-    def start(self, job: Job, placement: Placement, backfilled: Backfilled | None = None) -> Job | None:
-        """Plan a start and let the world show it; gives what is left of an array."""
+    def start(self, job: Job, allocation: Allocation, backfilled: Backfilled | None = None) -> Job | None:
+        """Plan a start and update the cluster index; returns the rest of an array."""
         self.moves += 1
         subjob = job.subjobs[0] if job.subjobs else None
         run_id = job.id if subjob is None else job.subjob_id(subjob)
         left = None
         if job.subjobs and len(job.subjobs) > 1:
             left = job._replace(subjobs=job.subjobs[1:])
-        world, undo = self._world, self._undo
+        cluster, undo = self._cluster, self._undo
         end_s = self.now_s + job.left_s
-        preemption = self._scene.preemption if job.id in self._ledger.promises else None
-        was_within = preemption is not None and self._scene.claims.is_within(job)
-        undo.append(("jobs", job.id, world.set_job(job.id, None)))
+        preemption = self._context.preemption if job.id in self._ledger.promises else None
+        was_within = preemption is not None and self._context.claims.is_within(job)
+        undo.append(("jobs", job.id, cluster.set_job(job.id, None)))
         if left is not None:
-            undo.append(("jobs", job.id, world.set_job(job.id, left)))
+            undo.append(("jobs", job.id, cluster.set_job(job.id, left)))
         undo.append(
-            ("runs", run_id, world.set_run(run_id, Run(run_id, job, self.now_s, placement, end_s, False, subjob)))
+            ("runs", run_id, cluster.set_run(run_id, Run(run_id, job, self.now_s, allocation, end_s, False, subjob)))
         )
-        scene = self._scene
-        plain = scene.plain and job.layout is None and job.rank is None
-        why = None if plain else scene.placer.why_layout(job)
+        context = self._context
+        plain = context.plain and job.layout is None and job.rank is None
+        why = None if plain else context.placer.why_layout(job)
         cores = NO_CORES
         if job.rank is not None and job.rank.detail != "vnode":
-            cores = scene.core_book.give(run_id, placement)
+            cores = context.core_book.give(run_id, allocation)
         if was_within and preemption is not None:
             preemption.keep_promised_start(run_id)
-        self.starts.append(Start(run_id, job, placement, backfilled is not None, subjob, why, cores))
+        self.starts.append(Start(run_id, job, allocation, backfilled is not None, subjob, why, cores))
         if backfilled is not None:
             self._backfilled[run_id] = backfilled
         elif run_id in self._ledger.backfilled:
             self._in_turn.add(run_id)
-        if scene.classes is not None:
-            scene.classes.start(job, run_id)
-        if not plain or "placer" in scene.__dict__:
-            scene.placer.started(job, placement)
+        if context.classes is not None:
+            context.classes.start(job, run_id)
+        if not plain or "placer" in context.__dict__:
+            context.placer.started(job, allocation)
         if job.job_wide:
-            scene.gates.open_for(job)
-        if not self.again and scene.preemption is not None:
-            self.again = scene.preemption.gains_by(job)
+            context.gates.open_for(job)
+        if not self.again and context.preemption is not None:
+            self.again = context.preemption.gains_by(job)
         region = self.regions[job.queue]
         region.idle -= job.request.cores
         if job.request.exclusive or self._capacity.exclusive:
@@ -119,7 +120,7 @@ class Draft:
         return left
 
     def cancel_start(self, run: Run, beneficiary: Job) -> bool:
-        """Take back a start of this very pass, as its cores go to a job within quota; False for a run of before."""
+        """Cancel a start of this same pass, as the beneficiary takes its cores; False for a run of before."""
         start = next((start for start in self.starts if start.id == run.id), None)
         if start is None:
             return False
@@ -127,19 +128,19 @@ class Draft:
         self.taken_back += 1
         self.again = True
         self.starts.remove(start)
-        if "placer" in self._scene.__dict__:
-            self._scene.placer.taken_back(run.job, run.placement)
-        if "core_book" in self._scene.__dict__:
-            self._scene.core_book.take_back(run.id)
+        if "placer" in self._context.__dict__:
+            self._context.placer.taken_back(run.job, run.allocation)
+        if "core_book" in self._context.__dict__:
+            self._context.core_book.take_back(run.id)
         self._backfilled.pop(run.id, None)
         self._in_turn.discard(run.id)
-        if self._scene.classes is not None:
-            self._scene.classes.of_runs.pop(run.id, None)
-        world, undo = self._world, self._undo
-        undo.append(("runs", run.id, world.set_run(run.id, None)))
-        undo.append(("jobs", run.id, world.set_job(run.id, run.job)))
-        self._scene.gates.take_back(run.job)
-        self._scene.quotas.shift(run.job, 1, run.placement)
+        if self._context.classes is not None:
+            self._context.classes.of_runs.pop(run.id, None)
+        cluster, undo = self._cluster, self._undo
+        undo.append(("runs", run.id, cluster.set_run(run.id, None)))
+        undo.append(("jobs", run.id, cluster.set_job(run.id, run.job)))
+        self._context.gates.take_back(run.job)
+        self._context.quotas.shift(run.job, 1, run.allocation)
         region = self.regions[run.job.queue]
         region.idle = self._idle_in(region.vnodes)
         promised_s = self._ledger.promises.get(run.id)
@@ -148,82 +149,82 @@ class Draft:
         self.leave(run.job, Reason("passed-over", (("beneficiary", beneficiary.id),)))
         return True
 
-    def hold_for(self, job: Job, hold: Hold) -> None:
-        """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest as soon as its victims let go."""
+    def earmark_for(self, job: Job, earmark: Earmark) -> None:
+        """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest when its victims end."""
         self.moves += 1
-        placement, victims = hold.placement, hold.victims
-        inside, missing = self._capacity.part_within(placement)
+        allocation, victims = earmark.allocation, earmark.victims
+        inside, missing = self._capacity.part_within(allocation)
         self._capacity.take_amounts(inside)
-        if "placer" in self._scene.__dict__:
-            for share in placement.shares(self._capacity.directory):
-                self._scene.placer.kept(share.mask)
-        closed = self._capacity.close(placement.shares(self._capacity.directory), job.request)
+        if "placer" in self._context.__dict__:
+            for share in allocation.shares(self._capacity.directory):
+                self._context.placer.kept(share.mask)
+        closed = self._capacity.close(allocation.shares(self._capacity.directory), job.request)
         promised_s = self.promised.get(job.id, self._ledger.promises.get(job.id, self.now_s))
         # Its victims have time to save before it can start.
-        ready_s = promised_s if hold.rule == PROMISE else hold.since_s + self._scene.settings.checkpoint.grace_s
+        ready_s = promised_s if earmark.rule == PROMISE else earmark.since_s + self._context.settings.checkpoint.grace_s
         end_s = max(self.now_s, ready_s) + job.left_s
-        self.pending.append(Pending(job, placement, end_s, victims, missing, inside, closed))
-        self._scene.gates.expect(job)
-        self.holds[job.id] = hold
-        self._scene.quotas.shift(job, 1, placement)
+        self.pending.append(Pending(job, allocation, end_s, victims, missing, inside, closed))
+        self._context.gates.expect(job)
+        self.earmarks[job.id] = earmark
+        self._context.quotas.shift(job, 1, allocation)
         region = self.regions[job.queue]
         region.idle = self._idle_in(region.vnodes)
         numbers: tuple[tuple[str, Number], ...] = (("victims", ", ".join(victims)),)
-        if hold.rule == PROMISE and promised_s > self.now_s:
+        if earmark.rule == PROMISE and promised_s > self.now_s:
             numbers = (*numbers, ("at_s", promised_s))
         self.leave(job, Reason("preempting", numbers))
 
     def free_after_victims(self) -> Capacity | None:
         """What will be free once the victims chosen so far have ended and their beneficiaries run; None without any.
 
-        What these victims leave over serves the next beneficiary before any other run is preempted. The value is not
-        to be changed.
+        The next beneficiary uses what these victims leave over before any other run is preempted. Do not change the
+        value.
         """
         if not self.pending:
             return None
         if self._after_victims[0] != self.moves:
-            self._after_victims = (self.moves, once_victims_end(self._world, self.pending))
+            self._after_victims = (self.moves, once_victims_end(self._cluster, self.pending))
         return self._after_victims[1]
 
-    def victims_under(self, placement: Placement, own: Sequence[Run]) -> tuple[str, ...]:
-        """The victims of other beneficiaries that must end as well before a job can run there: none where what is free
-        and what its own victims free hold it."""
+    def victims_under(self, allocation: Allocation, own: Sequence[Run]) -> tuple[str, ...]:
+        """The victims of other beneficiaries that must end as well before a job can run there: none if what is free and
+        what its own victims free hold it."""
         capacity = self._capacity
         free = capacity.copy()
         for run in own:
-            free.give(run.placement.shares(free.directory), run.job.request)
+            free.give(run.allocation.shares(free.directory), run.job.request)
         needed = 0
-        for share in placement.shares(free.directory):
+        for share in allocation.shares(free.directory):
             needed |= share.mask
-        if not free.part_within(placement)[1] and not needed & free.exclusive:
+        if not free.part_within(allocation)[1] and not needed & free.exclusive:
             return ()
-        runs, known = self._world.runs, {run.id for run in own}
+        runs, known = self._cluster.runs, {run.id for run in own}
         asked = [victim for pending in self.pending for victim in pending.victims if victim in runs]
         return tuple(
             victim
             for victim in dict.fromkeys(asked)
             if victim not in known
-            and any(share.mask & needed for share in runs[victim].placement.shares(capacity.directory))
+            and any(share.mask & needed for share in runs[victim].allocation.shares(capacity.directory))
         )
 
     def leave(self, job: Job, reason: Reason) -> None:
-        """The job is left alone, for this reason."""
+        """Let the job wait, for this reason."""
         same = self._lists.get(id(reason))
         if same is None:
-            # The reason is kept beside its list, so that no other can have its identity.
+            # The reason is kept with its list, so that no other object gets its id.
             same = self._lists[id(reason)] = (reason, self.waiting_for(reason))
         same[1].append(job)
 
     def waiting_for(self, reason: Reason) -> list[Job]:
-        """The list of all jobs left alone for this reason, to be added to."""
+        """The list of all jobs that wait for this reason, to be appended to."""
         jobs = self.waits.get(reason)
         if jobs is None:
             jobs = self.waits[reason] = []
         return jobs
 
     def leave_no_more(self, job: Job, reason: Reason | None = None) -> Reason | None:
-        """The job's reason, looked for where it is not given, no longer holds: it will be given another outcome. Gives
-        the reason, None where the job had none."""
+        """Remove the job from those that wait for ``reason``, searched for if not given, as it gets another outcome.
+        Returns the reason, None if the job had none."""
         for each in self.waits if reason is None else (reason,):
             jobs = self.waits.get(each, [])
             if job in jobs:
@@ -232,36 +233,36 @@ class Draft:
         return None
 
     def opens_s(self, job: Job, shut: Reason) -> float:
-        """When the hard limit or the licences that shut the job out are given back, as runs end by their estimates;
-        infinite where they are not, or where something else shuts it out."""
+        """When the hard limit or the licences that block the job are given back, by the estimates of the runs; infinite
+        if they are not, or if something else blocks it."""
         if shut.code not in ("hard-limit", "server-resource"):
             return UNLIMITED_S
-        return self._scene.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
+        return self._context.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
 
     def shut_beside_heads(self, job: Job, end_s: float) -> Reason | None:
-        """Why a job that runs until then may not start: the hard limit, or the licences, that it would take from the
-        head of this or another region, which was or will be promised a time. None where no head needs them."""
-        if job.queue in self._world.plain_queues():
+        """Why a job that runs until then may not start: the hard limit or the licences that it would take from the head
+        of this or another region at its promised time. None if no head needs them."""
+        if job.queue in self._cluster.plain_queues():
             return None
         for region in self.each_region():
             reservation = region.reservation
             if reservation is None or reservation.head.id == job.id or end_s <= reservation.until_s:
                 continue
-            if self._scene.preemption is None or not self._scene.claims.outranks(job, reservation.head):
-                reason = self._scene.gates.shut_beside(job, reservation.head)
+            if self._context.preemption is None or not self._context.claims.outranks(job, reservation.head):
+                reason = self._context.gates.shut_beside(job, reservation.head)
                 if reason is not None:
                     return reason
         return None
 
     def wake_for(self, codes: Collection[str]) -> None:
-        """The next pass is due when the first of the times comes that reasons of these codes name."""
+        """Set the next pass to the first of the times that reasons of these codes name."""
         for reason in self.waits:
             for tried in (reason, *reason.tried):
                 if tried.code in codes:
                     self.wake_at(tried.number("at_s"))
 
     def wake_at(self, at_s: Number) -> None:
-        """The next pass is due then at the latest, as far as that is yet to come."""
+        """The next pass is due at that time at the latest, if it is in the future."""
         if isinstance(at_s, (int, float)) and self.now_s < at_s < self.next_s:
             self.next_s = at_s
 
@@ -270,7 +271,7 @@ class Draft:
         return self.regions.values() if len(self.regions) == 1 else {id(r): r for r in self.regions.values()}.values()
 
     def backfilled(self) -> Mapping[str, Backfilled]:
-        """The backfilled runs that go on, those of this pass among them, without those let go by this pass."""
+        """The backfilled runs, starts of this pass included, victims of this pass excluded."""
         if not self._backfilled and not self.preempts and not self._in_turn:
             return self._ledger.backfilled
         known = {**self._ledger.backfilled, **self._backfilled}
@@ -281,25 +282,25 @@ class Draft:
         return known
 
     def plan(self) -> Plan:
-        """The plan; the world then belongs to the plan's ``started`` snapshot."""
+        """The plan. The cluster index then belongs to the plan's ``started`` snapshot."""
         estimates, promises = self._promises()
         for pending in self.pending:
             self._capacity.take_amounts(pending.inside, -1)
             self._capacity.reopen(pending.closed)
-        started = self._scene.snapshot
+        started = self._context.snapshot
         if self._undo:
             self._undo.reverse()
             started = started.after(self._undo)
-        waits = Waits(with_idle_left(self.waits, self.regions) if self.starts or self.holds else self.waits)
+        waits = Waits(with_idle_left(self.waits, self.regions) if self.starts or self.earmarks else self.waits)
         starts, preempts = tuple(self.starts), tuple(self.preempts)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
-        classes = self._scene.classes.of_jobs if self._scene.classes is not None else None
+        classes = self._context.classes.of_jobs if self._context.classes is not None else None
         ledger = self._next(promises)
         moved = tuple(self.moved[head] for head in sorted(self.moved)) if self.moved else ()
         return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
-        """The first reserved time of each head: the one of the moment may be earlier, a start is never to be later."""
+        """The estimates of the heads, and all promises: the first reserved time of each head, which stays."""
         before = self._ledger.promises
         reservations = [
             region.reservation
@@ -317,13 +318,13 @@ class Draft:
         if not reservations and not before and not self.promised:
             return (), before
         promises = self.promised.copy()
-        waiting = self._world.jobs
+        waiting = self._cluster.jobs
         begun = {start.job.id for start in self.starts}
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
             if job is not None and job_id not in begun and job_id not in self.moved:
-                reason = self._scene.gates.shut(job)
-                # A window that keeps the whole queue away was known when the promise was made.
+                reason = self._context.gates.shut(job)
+                # A window that closes the whole queue was known when the promise was made.
                 if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
                     promises[job_id] = at_s
         estimates = [
@@ -333,8 +334,8 @@ class Draft:
         return tuple(estimates), before if promises == before else promises
 
     def _next(self, promises: Mapping[str, float]) -> Ledger:
-        ledger, world, scene = self._ledger, self._world, self._scene
-        runs, jobs = world.runs, world.jobs
+        ledger, cluster, context = self._ledger, self._cluster, self._context
+        runs, jobs = cluster.runs, cluster.jobs
         preemptions: Mapping[str, int] = ledger.preemptions
         if preemptions or self.preempts:
             counts = {
@@ -355,16 +356,16 @@ class Draft:
         if self._backfilled or self._in_turn or not backfilled.keys() <= runs.keys():
             kept_on = {run: entry for run, entry in backfilled.items() if run in runs and run not in self._in_turn}
             backfilled = {**kept_on, **self._backfilled}
-        classes = ledger.classes if scene.classes is None else scene.classes.of_runs
+        classes = ledger.classes if context.classes is None else context.classes.of_runs
         cores: Mapping[str, Cores] = ledger.cores
-        if cores or "core_book" in scene.__dict__:
-            lists = {run: each for run, each in scene.core_book.lists.items() if run in runs}
+        if cores or "core_book" in context.__dict__:
+            lists = {run: each for run, each in context.core_book.lists.items() if run in runs}
             cores = cores if lists == cores else lists
         moved: Mapping[str, Moved] = ledger.moved
         if moved or self.moved:
             moved = moved_so_far(ledger, self.moved, jobs)
-        stripes = scene.placer.stripes if ledger.stripes or "placer" in scene.__dict__ else ledger.stripes
-        asked = asked_by(ledger, promises, self.holds, jobs)
+        stripes = context.placer.stripes if ledger.stripes or "placer" in context.__dict__ else ledger.stripes
+        asked = asked_by(ledger, promises, self.earmarks, jobs)
         if (
             promises is ledger.promises
             and preemptions is ledger.preemptions
@@ -375,15 +376,15 @@ class Draft:
             and cores is ledger.cores
             and asked is ledger.asked
             and moved == ledger.moved
-            and not self.holds
-            and not ledger.holds
+            and not self.earmarks
+            and not ledger.earmarks
             and self.first_behind == ledger.first_behind
             and self.tried_in_vain == ledger.tried_in_vain
         ):
             return ledger
         return ledger._replace(
             promises=promises,
-            holds=self.holds,
+            earmarks=self.earmarks,
             preemptions=preemptions,
             backfilled=backfilled,
             classes=classes,

@@ -1,7 +1,7 @@
-"""The runs that rules A and B could let go, and what counting them tells beforehand (docs/policies.md, P1 and P2).
+"""The runs that rules A and B could preempt, and upper bounds on what they free (docs/policies.md, P1 and P2).
 
-A pool is made once for a pass and a set of vnodes: rules and floors are asked again when a run is taken, and what is
-free only shrinks. The counts are upper bounds: they say when a search would be in vain, never that it will succeed.
+A pool is made once for a pass and a set of vnodes: rules and quotas are tested again when a run is taken, and what is
+free only shrinks. The bounds show when a search would be in vain, never that it will succeed.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from policy.model.bitsets import indices_of
 from policy.model.cluster import Job, Run
 from policy.model.ledger import Ledger
 from policy.model.request import Request
-from policy.preemption.preemptible_sums import Offers, Rights
+from policy.preemption.preemptible_sums import Offers, PreemptionRights
 from policy.preemption.victim_search import Size, add_idle, countable, size_of
 from policy.settings.site_settings import Settings
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 
 class Pool:
-    """The possible victims on some vnodes: in the configured order, by size, by class; whose entries count each; the
-    cores of each run over quota; how much may be taken from each owner by quota; the cores in each class; those still
-    exempt."""
+    """The possible victims on some vnodes.
+
+    ``ordered``: in the configured order; ``sizes``: by size, with the index in ``ordered``; ``by_class``: lowest class
+    first. ``owners``: the owner by whose entries each run counts. ``counted``: the cores of each run over quota.
+    ``spares``: how much rule A may take from each owner. ``in_classes``: cores by queue and class. ``exempt``: the runs
+    still in their exempt time.
+    """
 
     __slots__ = (
         "_most", "_most_of_all", "_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
@@ -42,7 +46,7 @@ class Pool:
         self.in_classes: dict[tuple[str, int], int] = {}
         self.exempt: list[Run] = []
         self.offers: Offers | None = None
-        # What of it belongs to each user is kept in sums, as it is asked for every job that may preempt.
+        # Sums by user, as they are needed for every job that may preempt.
         self._of_users: dict[str, int] = {}
         self._of_all = 0
         self._owners: dict[str, list[Owner]] | None = None
@@ -50,14 +54,14 @@ class Pool:
         self._most_of_all: int | None = None
 
     def note_over(self, run: Run, cores: int) -> None:
-        """A run over quota with so many cores on these vnodes."""
+        """Note a run over quota, with its cores on these vnodes."""
         user = run.job.user
         self.counted[run.id] = cores
         self._of_users[user] = self._of_users.get(user, 0) + cores
         self._of_all += cores
 
     def count_out(self, run: Run, owner: Owner, need: int) -> None:
-        """The run is no longer a possible victim, and its owner holds so much less."""
+        """Take the run out of the possible victims; its owner holds ``need`` less."""
         if self.offers is not None:
             self.offers.count_out(run)
         user = run.job.user
@@ -72,18 +76,18 @@ class Pool:
             self._most_of_all += self._most_of(user) - before
 
     def cores_of_others(self, user: str) -> int:
-        """The cores of those over quota, without one user's."""
+        """The cores of runs over quota, without those of one user."""
         return self._of_all - self._of_users.get(user, 0)
 
     def most_by_quota(self, user: str) -> int:
-        """The most cores that rule A could take from others than this user: no owner gives more than is spare."""
+        """The most cores that rule A could take from users other than this one: no owner gives more than is spare."""
         if self._most_of_all is None:
             self._most_of_all = sum(self._most_of(each) for each in self._over_by_user())
         return self._most_of_all - self._most_of(user)
 
     def gives_of(self, user: str) -> str:
-        """The user, if rule A may take from somebody who is counted with this user's runs; else nobody: what it offers
-        such a user it offers all others of that kind."""
+        """The user's name if rule A may take from an owner with this user's runs; else "". Rule A offers the same runs
+        to all users with the same result, so it serves as a cache key."""
         return user if any(self.spares[owner] > 0 for owner in self._over_by_user().get(user, ())) else ""
 
     def _over_by_user(self) -> dict[str, list[Owner]]:
@@ -106,11 +110,12 @@ class Pool:
 
 
 class Candidates:
-    """The possible victims of one pass, if runs are exempt for so long; ``picked`` are victims already."""
+    """The possible victims of one pass, with runs exempt for ``exempt_s``; ``picked``: ids of runs that are victims
+    already."""
 
     def __init__(
         self,
-        world: World,
+        cluster: ClusterIndex,
         ledger: Ledger,
         quotas: Quotas,
         classes: Classes | None,
@@ -118,7 +123,7 @@ class Candidates:
         now_s: float,
         exempt_s: float,
     ) -> None:
-        self._world = world
+        self._cluster = cluster
         self._ledger = ledger
         self._quotas = quotas
         self._classes = classes
@@ -126,30 +131,30 @@ class Candidates:
         self._exempt_s = exempt_s
         self._saves = settings.checkpoint.saves
         self._deferrable_first = settings.priority.deferrable_first
-        self._rule_a = settings.quota.preempt and world.has_quotas
+        self._rule_a = settings.quota.preempt and cluster.has_quotas
         self._now_s = now_s
         self.picked: set[str] = set()
         self._candidates: list[Run] | None = None
         self._pools: dict[int, Pool] = {}
         self._without: dict[int, Capacity] = {}
         self._fits_without: dict[tuple[int, Request], bool] = {}
-        self._idle: dict[tuple[int, Rights], list[int]] = {}
-        self._pieces: dict[tuple[int, Rights, int], int] = {}
-        self._open_pieces: dict[tuple[int, Rights, int, int], int] = {}
+        self._idle: dict[tuple[int, PreemptionRights], list[int]] = {}
+        self._pieces: dict[tuple[int, PreemptionRights, int], int] = {}
+        self._open_pieces: dict[tuple[int, PreemptionRights, int, int], int] = {}
 
     def count_out(self, run: Run) -> None:
-        """A run that is let go, by this pass or an earlier one: no longer a possible victim."""
+        """Note a victim of this pass or of an earlier one: it is no possible victim any more."""
         self.picked.add(run.id)
         quotas = self._quotas
-        quotas.shift(run.job, -1, run.placement)
-        owner = quotas.owner(run.job, run.placement)
-        need = quotas.needs(run.job, run.placement).get("ncpus", 0)
+        quotas.shift(run.job, -1, run.allocation)
+        owner = quotas.owner(run.job, run.allocation)
+        need = quotas.needs(run.job, run.allocation).get("ncpus", 0)
         for pool in self._pools.values():
             pool.count_out(run, owner, need)
 
     def usable_by(self, job: Job, allowed: int) -> int:
-        """The vnodes that take jobs and are what some chunk of the job wants."""
-        capacity = self._world.capacity
+        """The vnodes that take jobs and match some chunk of the job."""
+        capacity = self._cluster.capacity
         wanted = 0
         for chunk in job.request.chunks:
             wanted |= capacity.inventory.matching(chunk)
@@ -158,29 +163,29 @@ class Candidates:
     def pool(self, usable: int) -> Pool:
         """The runs on these vnodes that some rule could offer.
 
-        Made once for a pass: rules and floors are asked again when a run is taken, and what is free only shrinks.
+        Made once for a pass: rules and quotas are tested again when a run is taken, and what is free only shrinks.
         """
         pool = self._pools.get(usable)
         if pool is None:
-            directory = self._world.capacity.directory
+            directory = self._cluster.capacity.directory
             everywhere = usable == (1 << len(directory.names)) - 1
             pool = self._pools[usable] = Pool()
             ordered, sizes, spares, in_classes = pool.ordered, pool.sizes, pool.spares, pool.in_classes
             rule_a, classes, quotas, picked = self._rule_a, self._classes, self._quotas, self.picked
-            idle = self._world.capacity.idle_of_each(usable)
+            idle = self._cluster.capacity.idle_of_each(usable)
             for run in self._all_candidates():
-                placement = run.placement
-                cores = placement.cores if everywhere else placement.cores_on(usable, directory)
-                if not cores and not any(share.mask & usable for share in run.placement.shares(directory)):
+                allocation = run.allocation
+                cores = allocation.cores if everywhere else allocation.cores_on(usable, directory)
+                if not cores and not any(share.mask & usable for share in run.allocation.shares(directory)):
                     continue
                 job = run.job
-                owner = quotas.owner(job, placement)
+                owner = quotas.owner(job, allocation)
                 if owner not in spares:
-                    spares[owner] = quotas.spare(job, placement) if rule_a else -1
-                over = spares[owner] > 0 and quotas.surplus(job, placement) is not None
+                    spares[owner] = quotas.spare(job, allocation) if rule_a else -1
+                over = spares[owner] > 0 and quotas.surplus(job, allocation) is not None
                 if not over and classes is None:
                     continue
-                # The same sum as of the time that the reason names, for fractions of seconds.
+                # The same sum as in the time that the reason names: rounding must not make the two differ.
                 if run.start_s + self._exempt_s > self._now_s:
                     pool.exempt.append(run)
                     continue
@@ -192,32 +197,33 @@ class Candidates:
                 sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
                 ordered.append(run)
                 pool.owners[run.id] = owner
-            # Of equally many cores the first in the configured order, which for these is the least unsaved work.
+            # With equally many cores the configured order decides, here by the least unsaved work.
             sizes.sort(key=lambda sized: (sized[0].cores, sized[1]))
             if self._classes is not None:
                 pool.by_class = self._lowest_first(ordered, self._classes)
         return pool
 
     def offers(self, usable: int, pool: Pool) -> Offers:
-        """What the rules would offer of the pool of these vnodes, in sums."""
+        """The sums of what the rules offer of the pool of these vnodes."""
         if pool.offers is None:
             pool.offers = self._offers(pool.ordered, usable)
         return pool.offers
 
     def _offers(self, runs: Sequence[Run], usable: int) -> Offers:
-        directory, there = self._world.capacity.directory, self._world.runs
+        directory, there = self._cluster.capacity.directory, self._cluster.runs
         sized = [
-            (run, run.placement.cores_on(usable, directory))
+            (run, run.allocation.cores_on(usable, directory))
             for run in runs
             if run.id not in self.picked and run.id in there
         ]
         return Offers(sized, self._quotas, self._classes)
 
-    def never_enough_open(self, job: Job, rights: Rights, usable: int, closed: int) -> bool:
-        """The same on the vnodes that no window closes to the job, once :meth:`never_enough` is no."""
+    def never_enough_open(self, job: Job, rights: PreemptionRights, usable: int, closed: int) -> bool:
+        """As :meth:`never_enough`, on the vnodes that no window closes to the job. Call it only after that one was
+        False."""
         if not usable & ~closed:
             return True
-        chunk = countable(job.request, self._world.capacity)
+        chunk = countable(job.request, self._cluster.capacity)
         if not closed or chunk is None or not chunk.cores:
             return False
         key = (usable, rights, chunk.cores, closed)
@@ -228,9 +234,10 @@ class Candidates:
             pieces = self._open_pieces[key] = self._pieces[usable, rights, cores] - shut
         return pieces < chunk.pieces
 
-    def never_enough(self, job: Job, rights: Rights, allowed: int, usable: int, pool: Pool, capacity: Capacity) -> bool:
-        """Whether the job would not fit what is free even without all runs that the rules could offer, as far as
-        counting tells."""
+    def never_enough(
+        self, job: Job, rights: PreemptionRights, allowed: int, usable: int, pool: Pool, capacity: Capacity
+    ) -> bool:
+        """Whether the job would not fit even without all runs that the rules could offer, as far as counting shows."""
         if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
             offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
             if rights.by_quota:
@@ -247,27 +254,27 @@ class Candidates:
             if without is None:
                 without = self._without[usable] = capacity.copy()
                 for run in (run for run in pool.ordered if run.id not in self.picked):
-                    without.give(run.placement.shares(without.directory), run.job.request)
+                    without.give(run.allocation.shares(without.directory), run.job.request)
             room = self._fits_without[shape] = fits(without, job.request, allowed)
         return not room
 
     def _all_candidates(self) -> list[Run]:
-        """The runs that may be preempted at all by what they are, in the configured order."""
+        """The runs that qualify for preemption by themselves, in the configured order."""
         if self._candidates is None:
             cap = self._quota.cap
-            counts, holds = self._ledger.preemptions, self._ledger.holds
-            managed = {queue.name for queue in self._world.queues.values() if queue.managed}
+            counts, earmarks = self._ledger.preemptions, self._ledger.earmarks
+            managed = {queue.name for queue in self._cluster.queues.values() if queue.managed}
             self._candidates = sorted(
                 (
                     run
-                    for run in self._world.runs.values()
+                    for run in self._cluster.runs.values()
                     if run.job.rerunable
                     and not run.exiting
-                    # Taken back now, the start of a beneficiary would have cost its victims their work for nothing.
-                    and not (run.start_s == self._now_s and (run.subjob is not None or run.id in holds))
+                    # Cancelling the start of a beneficiary would waste the work that its victims lost.
+                    and not (run.start_s == self._now_s and (run.subjob is not None or run.id in earmarks))
                     and counts.get(run.id, 0) < cap
                     and run.job.queue in managed
-                    and (self._classes is not None or self._quotas.bounds(run.job, run.placement))
+                    and (self._classes is not None or self._quotas.bounds(run.job, run.allocation))
                 ),
                 key=lambda run: (*self._order(run), run.id),
             )
@@ -279,7 +286,8 @@ class Candidates:
         return 0 if saves else run.job.cores * (self._now_s - run.start_s)
 
     def _order(self, run: Run) -> tuple[float, ...]:
-        """The configured order; ties go to less unsaved work, then to the later started, then the later submitted."""
+        """The configured order; ties go to less unsaved work, then to the later started, then to the later
+        submitted."""
         order, job = self._quota.victim_order, run.job
         ties = (self.unsaved(run), -run.start_s, -job.submit_s, -job.sequence, -(run.subjob or 0))
         if order == "newest":
@@ -293,9 +301,8 @@ class Candidates:
         return ties
 
     def _lowest_first(self, candidates: list[Run], classes: Classes) -> list[Run]:
-        """By class, lowest first; among equals the deferrable ones, where the site wants it; then those submitted
-        last."""
-        queues = self._world.queues
+        """By class, lowest first; in one class deferrable runs first, if so configured; then those submitted last."""
+        queues = self._cluster.queues
 
         def deferred(run: Run) -> bool:
             return not (self._deferrable_first and (run.job.deferrable or queues[run.job.queue].deferrable))
@@ -312,9 +319,9 @@ class Candidates:
             ),
         )
 
-    def _pieces_without(self, rights: Rights, usable: int, pool: Pool, cores: int, capacity: Capacity) -> int:
-        """How many pieces of so many cores these vnodes would hold without all runs that the rights could offer, as
-        far as cores go: an upper bound, counted once for each number of cores."""
+    def _pieces_without(self, rights: PreemptionRights, usable: int, pool: Pool, cores: int, capacity: Capacity) -> int:
+        """How many pieces of ``cores`` cores these vnodes would hold without all runs that the rights could offer: an
+        upper bound by cores alone, computed once for each number of cores."""
         key = (usable, rights, cores)
         pieces = self._pieces.get(key)
         if pieces is None:
@@ -322,8 +329,8 @@ class Candidates:
             pieces = self._pieces[key] = sum([free // cores for free in idle if free >= cores])
         return pieces
 
-    def _idle_without(self, rights: Rights, usable: int, pool: Pool, capacity: Capacity) -> list[int]:
-        """The idle cores of each vnode without those runs, made from those of the next lower class."""
+    def _idle_without(self, rights: PreemptionRights, usable: int, pool: Pool, capacity: Capacity) -> list[int]:
+        """The idle cores of each vnode without those runs, computed from those of the next lower class."""
         known = self._idle.get((usable, rights))
         if known is None:
             lower = [
@@ -357,22 +364,22 @@ class Candidates:
             known = self._idle[usable, rights] = idle
         return known
 
-    def capped_cores(self, job: Job, rights: Rights, usable: int) -> int:
-        """The cores on these vnodes of the runs that the cap alone keeps from being preempted for the job."""
-        cap, directory, held = self._quota.cap, self._world.capacity.directory, 0
-        managed = {queue.name for queue in self._world.queues.values() if queue.managed}
+    def capped_cores(self, job: Job, rights: PreemptionRights, usable: int) -> int:
+        """The cores on these vnodes of the runs that only the cap protects from being preempted for the job."""
+        cap, directory, held = self._quota.cap, self._cluster.capacity.directory, 0
+        managed = {queue.name for queue in self._cluster.queues.values() if queue.managed}
         for run_id, count in self._ledger.preemptions.items():
-            run = self._world.runs.get(run_id) if count >= cap else None
+            run = self._cluster.runs.get(run_id) if count >= cap else None
             if run is None or not run.job.rerunable or run.exiting or run.job.queue not in managed:
                 continue
             rank = BASE if self._classes is None else self._classes.of_victim(run)
             by_quota = run.job.user != job.user and rights.may_take(rank, run.job.queue)
             if rights.by_class(rank, run.job.queue) or (
-                by_quota and self._quotas.surplus(run.job, run.placement) is not None
+                by_quota and self._quotas.surplus(run.job, run.allocation) is not None
             ):
-                held += run.placement.cores_on(usable, directory)
+                held += run.allocation.cores_on(usable, directory)
         return held
 
     def most_by_quota(self, user: str, pool: Pool) -> int:
-        """The most cores that rule A could take from others than this user."""
+        """The most cores that rule A could take from users other than this one."""
         return pool.most_by_quota(user)

@@ -1,7 +1,7 @@
-"""What the rules offer to the jobs of a pass until something changes (docs/policies.md, P1 and P2).
+"""Cache of what the rules offer to jobs, until something changes (docs/policies.md, P1 and P2).
 
-Which runs are offered one after the other depends on whose the job is and on its class, not on what it asks for. So the
-jobs that preempt no run share one line of runs, and those that ask for the same share one search.
+Which runs are offered in sequence depends on the job's owner and class, not on its request. So jobs that preempt no run
+share one line of runs, and jobs with the same request share one search.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from policy.state.capacity import Capacity
 
 
 class Line:
-    """The runs offered one after the other, each asked with those before it gone. Each run is asked once, however often
-    the line is gone through, as long as nothing else changes."""
+    """The runs offered in sequence, each tested with those before it gone. Each run is tested once, however often the
+    line is walked, as long as nothing else changes."""
 
     def __init__(self, ordered: Iterable[Run], is_offered: Callable[[Run], bool], quotas: Quotas) -> None:
         self._coming = iter(ordered)
@@ -26,27 +26,28 @@ class Line:
         self._ended = False
 
     def runs(self) -> Generator[Run, None, None]:
-        """The runs in order. Those given are booked out until the iterator is closed."""
+        """The runs in order. From the first test of a run until the iterator is closed, the runs yielded so far are
+        subtracted from the use of quotas."""
         known, quotas = self._known, self._quotas
         yield from known[:]
         if self._ended:
             return
         for run in known:
-            quotas.shift(run.job, -1, run.placement)
+            quotas.shift(run.job, -1, run.allocation)
         try:
             for run in self._coming:
                 if self._is_offered(run):
-                    quotas.shift(run.job, -1, run.placement)
+                    quotas.shift(run.job, -1, run.allocation)
                     known.append(run)
                     yield run
             self._ended = True
         finally:
             for run in known:
-                quotas.shift(run.job, 1, run.placement)
+                quotas.shift(run.job, 1, run.allocation)
 
 
-class Standstill:
-    """What was found since use, victims and promised starts changed last."""
+class OfferCache:
+    """What was found since the use of quotas, the victims and the promised starts changed last."""
 
     def __init__(self, quotas: Quotas) -> None:
         self._quotas = quotas
@@ -55,18 +56,18 @@ class Standstill:
         self._free: Capacity | None = None
         self._failed: set[object] = set()
         self.lines: dict[object, Line] = {}
-        # Whether each run of a pool, by its place there, is offered where no other is gone.
+        # By index in its pool, whether each run is offered if no other run is gone.
         self.singles: dict[object, dict[int, bool]] = {}
 
     def renew(self, picked: int, promised: int) -> None:
-        """Forget all if use has changed, or so many victims and promised starts are not those of before."""
+        """Clear the cache if the use, or the number of victims or of promised starts, has changed."""
         if self._counts != (picked, promised) or not self._quotas.is_booked_like(self._booked):
             self.forget()
             self._counts = (picked, promised)
             self._booked = self._quotas.booked()
 
     def forget(self) -> None:
-        """Nothing is known any more."""
+        """Clear the cache."""
         self._counts = None
         self._free = None
         self._failed.clear()
@@ -74,11 +75,11 @@ class Standstill:
         self.singles.clear()
 
     def has_failed(self, shape: object, free: Capacity) -> bool:
-        """Whether no victims were found for a job of this shape when the same was free."""
+        """Whether no victims were found for a job of this shape with the same resources free."""
         return shape in self._failed and self._free is not None and free.is_like(self._free)
 
     def note_failed(self, shape: object, free: Capacity) -> None:
-        """No victims were found for a job of this shape."""
+        """Note that no victims were found for a job of this shape."""
         if self._free is None or not free.is_like(self._free):
             self._failed.clear()
             self._free = free.copy()

@@ -1,8 +1,7 @@
-"""What the rules A and B would offer of many runs, in sums (docs/policies.md, P1 and P2).
+"""Sums over the runs that rules A and B offer as victims (docs/policies.md, P1 and P2).
 
-Runs of one owner that need equally much and started in one class are offered together or not at all, so groups of them
-are asked, and asked again only where the use of an entry that counts them has changed since. The sums are those of
-asking run by run.
+Runs of one owner with equal needs and the same class at start are offered together or not at all. So each such group is
+tested once, and again only when the use of an entry that counts it changes. The sums equal those of a test run by run.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from policy.model.cluster import Run
 from policy.model.limits import EntityKey
 
 
-class Rights(NamedTuple):
-    """By which rules a job may preempt: within quota (A); above the base class (B, its class, else BASE).
+class PreemptionRights(NamedTuple):
+    """The rules by which a job may preempt: A if it is within quota, B above the base class (``above``, else BASE).
 
-    ``rank`` is the job's class whether or not rule B is on, ``queue`` the one whose runs have comparable classes; none
-    where those of all queues are.
+    ``rank`` is the job's class, whether or not rule B is on. ``queue`` is the queue whose runs have comparable classes;
+    None if those of all queues have.
     """
 
     by_quota: bool
@@ -34,19 +33,19 @@ class Rights(NamedTuple):
         return self.above != BASE and rank < self.above and (self.queue is None or self.queue == queue)
 
     def may_take(self, rank: int, queue: str) -> bool:
-        """Whether rule A may offer a run of this class and queue: none of a class above the job's own."""
+        """Whether rule A may offer a run of this class and queue: not one of a class above the job's own."""
         return self.by_quota and (rank <= self.rank or (self.queue is not None and self.queue != queue))
 
 
 class Offered(NamedTuple):
-    """So many runs, and the cores that they hold."""
+    """A number of runs, and the cores that they hold."""
 
     runs: int
     cores: int
 
 
 class _Group:
-    """Runs that are offered together. ``run`` stands for all of them, ``rank`` is the class that protects them."""
+    """Runs that are offered together. ``run`` represents them, ``rank`` is the class that protects them."""
 
     __slots__ = ("cores", "over", "rank", "run", "runs")
 
@@ -59,7 +58,7 @@ class _Group:
 
 
 class Offers:
-    """The sums over some runs, each given with the cores it holds. A run is in them until it is counted out."""
+    """Sums over runs, each given with the cores it holds. A run counts until :meth:`count_out`."""
 
     def __init__(self, runs: Iterable[tuple[Run, int]], quotas: Quotas, classes: Classes | None) -> None:
         self._quotas = quotas
@@ -68,8 +67,8 @@ class Offers:
         groups: dict[tuple[Owner, tuple[tuple[str, int], ...], int], _Group] = {}
         for run, cores in runs:
             key = (
-                quotas.owner(run.job, run.placement),
-                tuple(quotas.needs(run.job, run.placement).items()),
+                quotas.owner(run.job, run.allocation),
+                tuple(quotas.needs(run.job, run.allocation).items()),
                 BASE if classes is None else classes.of_run(run),
             )
             group = groups.get(key)
@@ -81,11 +80,11 @@ class Offers:
         self._groups = list(groups.values())
         self._of_entity: dict[tuple[str, str, EntityKey], list[_Group]] = defaultdict(list)
         for group in self._groups:
-            for scope, resource, entity, _ in quotas.bounds(group.run.job, group.run.placement):
+            for scope, resource, entity, _ in quotas.bounds(group.run.job, group.run.allocation):
                 self._of_entity[scope, resource, entity].append(group)
         self._used: dict[tuple[str, str, EntityKey], int] = {}
         self._booked: Mapping[object, object] = {}
-        # Runs and cores by queue and class; the same of those whom rule A offers, by these, and by user as well.
+        # Runs and cores by queue and class; then the same of runs that rule A offers; then also by user.
         self._of_class: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
         self._over: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
         self._over_of: dict[tuple[str, str, int], list[int]] = defaultdict(lambda: [0, 0])
@@ -93,7 +92,7 @@ class Offers:
             self._count(group, 1)
 
     def count_out(self, run: Run) -> None:
-        """The run is nobody's victim any more."""
+        """Take the run out of the sums: it is no possible victim any more."""
         group, cores = self._cores.pop(run.id, (None, 0))
         if group is not None:
             self._count(group, -1)
@@ -101,7 +100,7 @@ class Offers:
             group.runs -= 1
             self._count(group, 1)
 
-    def to(self, user: str, rights: Rights) -> Offered:
+    def to(self, user: str, rights: PreemptionRights) -> Offered:
         """What is offered to a job of this user with these rights."""
         self._look_again()
         runs = cores = 0
@@ -114,7 +113,7 @@ class Offers:
         return Offered(runs, cores)
 
     def _look_again(self) -> None:
-        """Ask those groups again of which an entry's use has changed."""
+        """Test again the groups for which the use of an entry has changed."""
         quotas = self._quotas
         if quotas.is_booked_like(self._booked):
             return
@@ -127,7 +126,7 @@ class Offers:
                 changed.update((id(group), group) for group in groups)
         for group in changed.values():
             self._count(group, -1)
-            group.over = quotas.surplus(group.run.job, group.run.placement) is not None
+            group.over = quotas.surplus(group.run.job, group.run.allocation) is not None
             group.rank = self._rank(group.run)
             self._count(group, 1)
 
@@ -135,7 +134,7 @@ class Offers:
         return BASE if self._classes is None else self._classes.of_victim(run)
 
     def _count(self, group: _Group, sign: int) -> None:
-        """Add a group to the sums, or take it off them."""
+        """Add a group to the sums (1), or subtract it (-1)."""
         runs, cores, queue = sign * group.runs, sign * group.cores, group.run.job.queue
         _add(self._of_class[queue, group.rank], runs, cores)
         if group.over:

@@ -1,8 +1,8 @@
-"""Whom to preempt for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
+"""Preemption for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
 
-Rule A offers the runs of other users who are over quota and stay at or above it; rule B the runs of strictly lower
-classes. A site turns on one or both; with both, either suffices. A run that is too short, was preempted too often, or
-may not be rerun is no victim. Which of the others go is :mod:`policy.preemption.victim_selection`'s.
+Rule A offers runs of other users who are over quota and stay at or above it; rule B offers runs of strictly lower
+classes. With both on, either suffices. A run in its exempt time, one that was preempted too often, or one that may not
+be rerun is no victim. :mod:`policy.preemption.victim_selection` chooses among the rest.
 """
 
 from __future__ import annotations
@@ -12,75 +12,76 @@ from typing import Callable
 
 from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Quotas, Standing
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
 from policy.model.ledger import Ledger
 from policy.model.limits import EntityKey, show_entity
 from policy.preemption.candidates import Candidates, Pool
-from policy.preemption.offer_cache import Standstill
-from policy.preemption.preemptible_sums import Rights
+from policy.preemption.offer_cache import OfferCache
+from policy.preemption.preemptible_sums import PreemptionRights
 from policy.preemption.victim_search import Guard, Search
 from policy.preemption.victim_selection import Found, VictimSelection
 from policy.reasons.reason import Number, Reason
 from policy.settings.site_settings import Settings
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.state.windows import NOTHING_CLOSED, Closed
 
 _DELAYS_HEAD = Reason("preempt-delays-head")
 
 _DELAYED_LOOKED_AT = 32
-"""Of so many shapes of jobs whose delay is not over a pass finds out whether they could preempt: each is a search."""
+"""For at most this many shapes of jobs in their delay a pass finds out whether they could preempt: each costs a
+search."""
 
 
 class Preemption:
-    """The rules A and B in one pass, and what they have taken so far."""
+    """Rules A and B in one pass, and the victims taken so far."""
 
     def __init__(
         self,
-        world: World,
+        cluster: ClusterIndex,
         ledger: Ledger,
         quotas: Quotas,
         classes: Classes | None,
         settings: Settings,
         now_s: float,
     ) -> None:
-        self._world = world
+        self._cluster = cluster
         self._quotas = quotas
         self._classes = classes
         self._rule_b = classes is not None and settings.priority.preempt
         self._settings = settings.quota
-        self._rule_a = settings.quota.preempt and world.has_quotas
+        self._rule_a = settings.quota.preempt and cluster.has_quotas
         self._now_s = now_s
-        self._candidates = Candidates(world, ledger, quotas, classes, settings, now_s, settings.quota.exempt_s)
-        # The same without exempt time: for the reasons only, and made only where a run is exempt.
+        self._candidates = Candidates(cluster, ledger, quotas, classes, settings, now_s, settings.quota.exempt_s)
+        # The same without exempt time: for reasons only, and made only if a run is exempt.
         self._without_exemption: Callable[[], Candidates] = partial(
-            Candidates, world, ledger, quotas, classes, settings, now_s, 0
+            Candidates, cluster, ledger, quotas, classes, settings, now_s, 0
         )
         self._if_not_exempt: Candidates | None = None
-        # Shapes that would delay the head, by the shortest estimate that did and what was closed to it, and why: the
+        # Shapes that would delay the head: the shortest estimate that did, the extent closed to it, and the reason. The
         # head's room only shrinks in a pass.
         self._delaying: dict[object, tuple[float, int, Reason]] = {}
-        # Shapes for which no victims were found, by how much was closed to them: with more closed it is no better.
+        # Shapes for which no victims were found, with the extent closed to them: closing more does not help.
         self._failed: dict[object, tuple[int, Reason]] = {}
         # Shapes that what the victims leave over did not hold, by the shortest estimate that was tried.
         self._no_surplus: dict[object, tuple[Capacity, float]] = {}
-        # Shapes that could preempt but for exempt time, by the longest estimate and the most closed with which they
-        # could.
+        # Shapes that could preempt but for exempt time, by the longest estimate and the greatest closed extent with
+        # which they could.
         self._exempting: dict[object, tuple[float, int, Reason]] = {}
         # Shapes that could preempt but for their delay, by the longest estimate with which they could.
         self._delayed: dict[object, float] = {}
-        # What entries hold less by the runs that are let go: with a higher quota these might stay.
+        # How much of each entry's use the victims hold: with a higher quota these might stay.
         self._going: dict[tuple[str, str, EntityKey], int] = {}
-        self._still = Standstill(quotas)
+        self._still = OfferCache(quotas)
         self._selection = VictimSelection(
-            world, quotas, classes, self._candidates, self._still, settings.quota.victim_order
+            cluster, quotas, classes, self._candidates, self._still, settings.quota.victim_order
         )
         self._in_vain = False
         self._taken = 0
 
-    def rights(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
-        """By which rules the job may preempt; None and why not, where by none."""
+    def rights(self, job: Job) -> tuple[PreemptionRights | None, tuple[Reason, ...]]:
+        """The rules by which the job may preempt now; None and the reasons if it may not."""
         rights, refused = self._rights_by_rules(job)
         if rights is None:
             return None, refused
@@ -91,8 +92,8 @@ class Preemption:
                 return None, (Reason("preempt-delay", (("at_s", at_s),)),)
         return rights, ()
 
-    def _rights_by_rules(self, job: Job) -> tuple[Rights | None, tuple[Reason, ...]]:
-        """The same as if no job had to wait before it may preempt."""
+    def _rights_by_rules(self, job: Job) -> tuple[PreemptionRights | None, tuple[Reason, ...]]:
+        """As :meth:`rights`, but without the delay before a job may preempt."""
         refused: list[Reason] = []
         by_quota, above, rank = False, BASE, BASE
         if self._rule_a:
@@ -107,7 +108,7 @@ class Preemption:
         if not by_quota and above == BASE:
             return None, tuple(refused)
         everywhere = self._classes is None or self._classes.compare_queues
-        return Rights(by_quota, above, rank, None if everywhere else job.queue), ()
+        return PreemptionRights(by_quota, above, rank, None if everywhere else job.queue), ()
 
     def after_delay(
         self,
@@ -118,7 +119,7 @@ class Preemption:
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
     ) -> Reason:
-        """What is said of a job whose delay is not over: whether it could preempt now but for that, else why not."""
+        """The reason of a job in its delay: that it could preempt now but for that, else why it could not."""
         rights, _ = self._rights_by_rules(job)
         if rights is None or len(self._delayed) >= _DELAYED_LOOKED_AT or self.spent() is not None:
             return delay
@@ -158,16 +159,16 @@ class Preemption:
     def find(
         self,
         job: Job,
-        rights: Rights,
+        rights: PreemptionRights,
         allowed: int,
         guard: Guard | None,
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
     ) -> Found | Reason:
-        """Victims for a job that may preempt, where nothing is closed to it, or why there are none.
+        """Victims for a job that may preempt, on what is not closed to it, or the reason why there are none.
 
-        ``after_victims`` is what will be free once the victims chosen so far have ended, None where there are none:
-        the job takes what these leave over before any other run is preempted for it.
+        ``after_victims`` is what will be free once the victims chosen so far have ended, None if there are none: the
+        job takes what these leave over before any other run is preempted for it.
         """
         if after_victims is not None:
             left_over = self._left_over(job, allowed, guard, closed, after_victims)
@@ -188,7 +189,7 @@ class Preemption:
             return spent
         usable = self._candidates.usable_by(job, allowed)
         pool = self._candidates.pool(usable)
-        free = self._world.capacity if after_victims is None else after_victims
+        free = self._cluster.capacity if after_victims is None else after_victims
         if self._candidates.never_enough(job, rights, allowed, usable, pool, free):
             reason = self._too_few(job, rights, usable, pool)
             self._failed[shape] = (0, reason)
@@ -200,16 +201,16 @@ class Preemption:
             alike = (allowed, usable, rights, pool.gives_of(job.user), job.request, closed.key)
             room, blocked_by_head = None, 0
             if guard is not None or not self._still.has_failed(alike, free):
-                search = Search(self._world, job, allowed, guard, closed, after_victims)
+                search = Search(self._cluster, job, allowed, guard, closed, after_victims)
                 room, blocked_by_head = self._selection.select(job, rights, search, pool), search.blocked_by_head
                 if room is None and guard is None:
                     self._still.note_failed(alike, free)
             if room is not None:
-                over = self._exceeds_there(job, rights, room.placement)
+                over = self._exceeds_there(job, rights, room.allocation)
                 if over is None:
                     return self._selection.as_found(job, rights, room)
-                # An exclusive job shows what it keeps only where it is.
-                return Reason("over-quota", self._quotas.numbers_of(over, job, room.placement))
+                # An exclusive job's use of its quota is known only once it has an allocation.
+                return Reason("over-quota", self._quotas.numbers_of(over, job, room.allocation))
             if blocked_by_head:
                 reason = _DELAYS_HEAD
                 self._delaying[shape] = (job.left_s, closed.extent, reason)
@@ -225,61 +226,61 @@ class Preemption:
         self._exempting[shape] = (job.left_s, closed.extent, exempt)
         return exempt
 
-    def _exceeds_there(self, job: Job, rights: Rights, placement: Placement) -> Standing | None:
+    def _exceeds_there(self, job: Job, rights: PreemptionRights, allocation: Allocation) -> Standing | None:
         """The entry that a job which preempts by its quota alone would exceed there."""
-        return self._quotas.exceeded_by(job, placement) if rights == Rights(True, BASE) else None
+        return self._quotas.exceeded_by(job, allocation) if rights == PreemptionRights(True, BASE) else None
 
     def _left_over(
         self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity
     ) -> Found | None:
-        """Room in what the victims chosen so far leave over; None where it does not hold the job."""
+        """Room in what the victims chosen so far leave over; None if that does not hold the job."""
         shape = (allowed, job.request, closed.key)
         tried = self._no_surplus.get(shape)
         if after_victims.idle(allowed) < job.request.cores:
             return None
         if tried is not None and tried[0] is after_victims and job.left_s >= tried[1]:
             return None
-        search = Search(self._world, job, allowed, guard, closed, after_victims)
+        search = Search(self._cluster, job, allowed, guard, closed, after_victims)
         room = search.without_victims()
         if room is not None:
-            return Found(room.placement, ())
+            return Found(room.allocation, ())
         self._no_surplus[shape] = (after_victims, job.left_s if search.blocked_by_head else 0.0)
         return None
 
     def gains_by(self, job: Job) -> bool:
-        """Whether somebody is over quota by the start of a job, so that one who preempted nobody in this pass may now
-        find a victim."""
+        """Whether the start of a job puts its owner over quota, so that a job that found no victims in this pass may
+        find some now."""
         return self._in_vain and self._rule_a and self._quotas.is_over(job)
 
     def keep_promised_start(self, run_id: str) -> None:
-        """A job within quota starts as it was promised: rule A does not take the start back in this pass."""
+        """Note that a job within quota starts as promised: rule A does not cancel the start in this pass."""
         self._selection.promised_within.add(run_id)
 
     def spent(self) -> Reason | None:
-        """Why no job preempts in this pass any more; None as long as one may."""
+        """Why no further job preempts in this pass; None as long as one may."""
         if self._taken < self._settings.max_victims_per_pass:
             return None
         return Reason("victims-of-pass", (("limit", self._taken),))
 
     def take(self, found: Found) -> None:
-        """The victims are chosen: no other job can take them, and their owners hold less."""
+        """Take the victims: no other job can take them, and their owners hold less."""
         self._taken += len(found.victims)
         for victim in found.victims:
             self.count_out(victim.run)
 
     def count_out(self, run: Run) -> None:
-        """A run that is let go, by this pass or an earlier one."""
+        """Note a victim of this pass or of an earlier one."""
         self._candidates.count_out(run)
-        needs = self._quotas.needs(run.job, run.placement)
-        for scope, resource, entity, _ in self._quotas.bounds(run.job, run.placement):
+        needs = self._quotas.needs(run.job, run.allocation)
+        for scope, resource, entity, _ in self._quotas.bounds(run.job, run.allocation):
             key = (scope, resource, entity)
             self._going[key] = self._going.get(key, 0) + needs[resource]
         self._if_not_exempt = None
         self._exempting.clear()
         self._delayed.clear()
 
-    def _too_few(self, job: Job, rights: Rights, usable: int, pool: Pool) -> Reason:
-        numbers: tuple[tuple[str, Number], ...] = (("idle", self._world.capacity.idle(usable)),)
+    def _too_few(self, job: Job, rights: PreemptionRights, usable: int, pool: Pool) -> Reason:
+        numbers: tuple[tuple[str, Number], ...] = (("idle", self._cluster.capacity.idle(usable)),)
         capped = self._candidates.capped_cores(job, rights, usable)
         if capped:
             numbers = (*numbers, ("capped", capped), ("cap", self._settings.cap))
@@ -294,9 +295,9 @@ class Preemption:
         return Reason("too-few-lower", (("class", rights.above), ("preemptible", offered.cores), *numbers))
 
     def _exempt(
-        self, job: Job, rights: Rights, allowed: int, guard: Guard | None, closed: Closed, free: Capacity
+        self, job: Job, rights: PreemptionRights, allowed: int, guard: Guard | None, closed: Closed, free: Capacity
     ) -> Reason | None:
-        """When the job can preempt runs that are still exempt; None where it could not even if none were."""
+        """When the job can preempt runs that are still exempt; None if it could not even if none were."""
         candidates = self._if_not_exempt
         if candidates is None:
             candidates = self._if_not_exempt = self._without_exemption()
@@ -307,13 +308,13 @@ class Preemption:
             return None
 
         def search() -> Search:
-            return Search(self._world, job, allowed, None if guard is None else guard.afresh(), closed, free)
+            return Search(self._cluster, job, allowed, None if guard is None else guard.afresh(), closed, free)
 
-        # Those that have run longest are the first to be enough.
+        # Those that have run longest are enough first.
         room = self._selection.oldest_first(job, rights, search(), pool)
-        if room is None or self._exceeds_there(job, rights, room.placement):
+        if room is None or self._exceeds_there(job, rights, room.allocation):
             room = self._selection.select(job, rights, search(), pool)
-            if room is None or self._exceeds_there(job, rights, room.placement):
+            if room is None or self._exceeds_there(job, rights, room.allocation):
                 return None
         exempt_s = self._settings.exempt_s
         first_s = min(run.start_s for run in self._candidates.pool(usable).exempt) + exempt_s

@@ -1,8 +1,8 @@
-"""Which of the runs that rules A and B offer to a job are its victims (docs/policies.md, P1 and P2).
+"""Selects the victims of a job among the runs that rules A and B offer (docs/policies.md, P1 and P2).
 
-The runs of lower classes go in P2's order, those that only rule A offers in the order that the site wants; each is
-asked with those before it gone, so that no owner falls below quota. Whether they are enough is
-:mod:`policy.preemption.victim_search`'s.
+Runs of lower classes come in P2's order, then runs that only rule A offers in the configured order. Each is tested with
+those before it gone, so that no owner falls below quota. :mod:`policy.preemption.victim_search` decides whether they
+are enough.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ from typing import Callable, NamedTuple
 
 from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Quotas, Standing
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
 from policy.preemption.candidates import Candidates, Pool
-from policy.preemption.offer_cache import Line, Standstill
-from policy.preemption.preemptible_sums import Rights
-from policy.preemption.victim_search import Room, Search
-from policy.state.cluster_index import World
+from policy.preemption.offer_cache import Line, OfferCache
+from policy.preemption.preemptible_sums import PreemptionRights
+from policy.preemption.victim_search import Search, Slot
+from policy.state.cluster_index import ClusterIndex
 
 
 class Victim(NamedTuple):
-    """A run to be preempted, and why it may be: the entry that is over, or (None) its lower class."""
+    """A run to be preempted, and the quota entry that is over; None if it goes because of its lower class."""
 
     run: Run
     standing: Standing | None
 
 
 class Found(NamedTuple):
-    """Victims whose resources, with what is idle, hold the job there."""
+    """Victims whose resources, with what is idle, hold the job at this allocation."""
 
-    placement: Placement
+    allocation: Allocation
     victims: tuple[Victim, ...]
 
 
-# Where so many single victims would each delay the head, another single one hardly helps: take several.
+# After this many single victims that would each delay the head, another hardly helps: take several.
 _SINGLES_BESIDE_HEAD = 16
 
-# So many single victims are tried for less repeated work than several victims would cost.
+# How many single victims are tried for less repeated work than several victims would cost.
 _SINGLES_FOR_HEAD = 64
 
 
 class VictimSelection:
-    """The selection of victims in one pass. ``promised_within`` are starts of this pass that were promised to jobs
-    within quota: rule A does not take them back."""
+    """The selection of victims in one pass. ``promised_within``: starts of this pass that were promised to jobs within
+    quota; rule A does not cancel them."""
 
     def __init__(
         self,
-        world: World,
+        cluster: ClusterIndex,
         quotas: Quotas,
         classes: Classes | None,
         candidates: Candidates,
-        still: Standstill,
+        still: OfferCache,
         victim_order: str,
     ) -> None:
-        self._world = world
+        self._cluster = cluster
         self._quotas = quotas
         self._classes = classes
         self._candidates = candidates
@@ -64,13 +64,13 @@ class VictimSelection:
         self._victim_order = victim_order
         self.promised_within: set[str] = set()
 
-    def select(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """The victims for the job out of the pool, and where it runs without them; None where they are not enough."""
+    def select(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
+        """The victims for the job out of the pool, and its allocation; None if they are not enough."""
         if search.fits_but_for_head():
             return self._least_repeated(job, rights, search, pool)
         lower = any(cores and rights.by_class(rank, queue) for (queue, rank), cores in pool.in_classes.items())
         if rights.by_quota and not lower and self._victim_order == "smallest-sufficient":
-            # Runs of the base class go first, so all others are left out as long as these are enough.
+            # Runs of the base class go first: all others are left out as long as these are enough.
             only_base = rights._replace(above=BASE, rank=BASE, queue=None)
             for each in (rights,) if self._classes is None else (only_base, rights):
                 room = self._smallest_sufficient(job, each, search, pool)
@@ -80,30 +80,30 @@ class VictimSelection:
             return None
         room = self._walk(search, self._line(job, rights, search, pool))
         if room is None and rights.by_quota:
-            # The first runs in order may use up what their owner is over quota by, and not be enough.
+            # The first runs in order may use up their owner's surplus without being enough.
             room = self._smallest_sufficient(job, rights, search, pool)
         return room
 
-    def as_found(self, job: Job, rights: Rights, room: Room) -> Found:
-        """The victims, each with how its entry stood at its turn."""
+    def as_found(self, job: Job, rights: PreemptionRights, room: Slot) -> Found:
+        """The victims, each with the state of its quota entry when its predecessors are gone."""
         victims: list[Victim] = []
         for run in room.runs:
             victim = self._offer(run, job, rights)
             assert victim is not None  # noqa: S101 - it was offered with at least as many gone
             victims.append(victim)
-            self._quotas.shift(run.job, -1, run.placement)
+            self._quotas.shift(run.job, -1, run.allocation)
         for run in room.runs:
-            self._quotas.shift(run.job, 1, run.placement)
-        return Found(room.placement, tuple(victims))
+            self._quotas.shift(run.job, 1, run.allocation)
+        return Found(room.allocation, tuple(victims))
 
-    def oldest_first(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """The runs that have run longest, as many of them as are enough."""
+    def oldest_first(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
+        """The runs that have run longest, as many as are enough."""
         oldest = sorted(pool.ordered, key=lambda run: (run.start_s, run.id))
         return self._walk(search, Line(oldest, self._asks(job, rights, search), self._quotas))
 
-    def _least_repeated(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """Victims where the job fits but for the head: they only make room beside it, so those go that repeat the least
-        work, whatever the order of victims: several or, where that repeats less, a single one."""
+    def _least_repeated(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
+        """Victims if only the head is in the way, so that they make room beside it. Regardless of the configured order,
+        the runs with the least work to repeat are taken: several or, if that repeats less, a single one."""
         unsaved = self._candidates.unsaved
         ordered = sorted(self._in_order(rights, pool), key=unsaved)
         room = self._walk(search, Line(ordered, self._asks(job, rights, search), self._quotas))
@@ -117,9 +117,9 @@ class VictimSelection:
                     return single
         return room
 
-    def _smallest_sufficient(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Room | None:
-        """The smallest single run that frees enough; :func:`~policy.preemption.victim_search.size_of` says which
-        cannot."""
+    def _smallest_sufficient(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
+        """The smallest single run that frees enough; runs too small by :func:`~policy.preemption.victim_search.size_of`
+        are skipped."""
         lacking = search.lacking
         piece = min(chunk.cores for chunk in job.request.chunks)
         is_offered = self._asks(job, rights, search)
@@ -142,8 +142,8 @@ class VictimSelection:
                     return room
         return None
 
-    def _line(self, job: Job, rights: Rights, search: Search, pool: Pool) -> Line:
-        """The runs offered to the job in order."""
+    def _line(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Line:
+        """The line of runs offered to the job."""
         key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
         line = self._still.lines.get(key)
         if line is None:
@@ -151,7 +151,7 @@ class VictimSelection:
             self._still.lines[key] = line
         return line
 
-    def _walk(self, search: Search, line: Line) -> Room | None:
+    def _walk(self, search: Search, line: Line) -> Slot | None:
         """The first runs of the line that are enough."""
         runs = line.runs()
         try:
@@ -162,9 +162,9 @@ class VictimSelection:
         finally:
             runs.close()
 
-    def _in_order(self, rights: Rights, pool: Pool) -> Iterator[Run]:
-        """The runs of lower classes in P2's order, then those that only rule A offers: those of the base class, then
-        the others, in the configured order."""
+    def _in_order(self, rights: PreemptionRights, pool: Pool) -> Iterator[Run]:
+        """The runs of lower classes in P2's order; then those that only rule A offers, in the configured order, runs of
+        the base class before the others."""
         classes, seen = self._classes, set()
         for run in pool.by_class if rights.above != BASE and classes is not None else ():
             if classes is not None and rights.by_class(classes.of_victim(run), run.job.queue):
@@ -181,26 +181,26 @@ class VictimSelection:
                     yield run
         yield from above_base
 
-    def _asks(self, job: Job, rights: Rights, search: Search) -> Callable[[Run], bool]:
-        """Tells of a run whether it may be taken for this job, as use stands when it is asked."""
+    def _asks(self, job: Job, rights: PreemptionRights, search: Search) -> Callable[[Run], bool]:
+        """A test whether a run may be taken for this job, by the use of quotas at the time of the call."""
         if not search.closed:
             return lambda run: self._offer(run, job, rights) is not None
         return lambda run: search.may_use(run) and self._offer(run, job, rights) is not None
 
-    def _offer(self, run: Run, job: Job, rights: Rights) -> Victim | None:
-        """The run as a victim of this job; None where it may not be taken for it."""
-        if run.id in self._candidates.picked or run.id not in self._world.runs:
+    def _offer(self, run: Run, job: Job, rights: PreemptionRights) -> Victim | None:
+        """The run as a victim of this job; None if it may not be taken for it."""
+        if run.id in self._candidates.picked or run.id not in self._cluster.runs:
             return None
         if run.job.user == job.user:
             rights = rights._replace(by_quota=False)
         return self._rule_for(run, rights)
 
-    def _rule_for(self, run: Run, rights: Rights) -> Victim | None:
-        """The run as a victim of a job with these rights, whoever's; None where neither rule offers it now."""
+    def _rule_for(self, run: Run, rights: PreemptionRights) -> Victim | None:
+        """The run as a victim of a job with these rights, of whichever owner; None if neither rule offers it now."""
         rank = BASE if self._classes is None else self._classes.of_victim(run)
         if rights.by_class(rank, run.job.queue):
             return Victim(run, None)
         if rights.may_take(rank, run.job.queue) and run.id not in self.promised_within:
-            standing = self._quotas.surplus(run.job, run.placement)
+            standing = self._quotas.surplus(run.job, run.allocation)
             return None if standing is None else Victim(run, standing)
         return None

@@ -1,8 +1,8 @@
-"""What is left of each vnode now: its reading, less what has started since.
+"""Headroom: what is left of each vnode now, from its reading less what has started since (docs/policies.md, P4).
 
-A reading is as of a moment. What started at that moment or later is taken off it: of compute its cores' part, of memory
-what it asked for, and of each, network too, its requirement where that is more. What ended since is not given back,
-so that nothing is counted that may be gone (docs/policies.md, P4). Without a compute sensor it is idle cores x speed.
+A reading is as of its moment. For each run started at that moment or later is subtracted: of compute its cores' share,
+of memory its request, and of each, and of network, its requirement if that is more. What ended since is not given back,
+so that nothing is counted that may be gone. A vnode without a compute sensor has idle cores x speed.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.bitsets import each_bit, indices_of, mask_of
 from policy.model.cluster import Job, Reading, Vnode
 from policy.model.preferences import Needs
 from policy.ranking.score_formulas import QUANTITIES, UNKNOWN, Left
 from policy.settings.site_settings import RankingSettings
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 
 class _Use(NamedTuple):
-    """What one run, started since the reading, is taken to use on one vnode."""
+    """What a run, started since the reading, is taken to use on one vnode."""
 
     cores: int
     memory_kib: float
@@ -33,26 +33,26 @@ _NO_NEEDS = Needs()
 
 
 class Remaining:
-    """One :class:`~policy.ranking.score_formulas.Left` for each vnode, by index of the directory.
+    """One :class:`~policy.ranking.score_formulas.Left` per vnode, by index of the directory.
 
-    ``stale`` are the vnodes whose reading is too old to be used. ``known`` gives for each quantity the vnodes of which
-    it is known how much is left, ``rated`` those of which it is also known how much there is in all.
+    ``stale``: the vnodes whose reading is too old to be used. ``known``: for each quantity, the vnodes with a known
+    amount left; ``rated``: those with a known total as well.
     """
 
-    def __init__(self, world: World, settings: RankingSettings, now_s: float) -> None:
-        self._capacity: Capacity = world.capacity
+    def __init__(self, cluster: ClusterIndex, settings: RankingSettings, now_s: float) -> None:
+        self._capacity: Capacity = cluster.capacity
         directory = self._capacity.directory
-        self._vnodes: list[Vnode] = [world.vnodes[name] for name in directory.names]
+        self._vnodes: list[Vnode] = [cluster.vnodes[name] for name in directory.names]
         oldest_s = now_s - settings.stale_intervals * settings.interval_s
-        readings = [world.readings.get(name) for name in directory.names]
+        readings = [cluster.readings.get(name) for name in directory.names]
         stale = {index for index, reading in enumerate(readings) if reading and not reading.at_s >= oldest_s}
         self.stale = mask_of(stale)
-        # A vnode that has ever reported its compute is not judged by its cores once it has gone silent.
+        # A vnode that has ever reported its compute is not judged by its idle cores once it has fallen silent.
         self._counts_cores = [reading is None or reading.compute is None for reading in readings]
         self._readings = [None if index in stale else reading for index, reading in enumerate(readings)]
         self._speeds = [speed_of(vnode) for vnode in self._vnodes]
         self._since: dict[int, list[_Use]] = {}
-        self._note_runs(world, now_s)
+        self._note_runs(cluster, now_s)
         idle = self._idle_cores()
         self.rows: list[Left] = [self._left(index, idle[index]) for index in range(len(self._vnodes))]
         self.known: dict[str, int] = {}
@@ -63,41 +63,41 @@ class Remaining:
             self.known[name] = mask_of(known)
             self.rated[name] = mask_of([index for index in known if self.rows[index][here + 1] > 0])
 
-    # What has started since
+    # Runs that started since the reading
 
-    def _note_runs(self, world: World, now_s: float) -> None:
+    def _note_runs(self, cluster: ClusterIndex, now_s: float) -> None:
         first_s = min((reading.at_s for reading in self._readings if reading is not None), default=math.inf)
         if first_s == math.inf:
             return
         first_s = min(first_s, now_s)
-        for run in world.runs.values():
+        for run in cluster.runs.values():
             if run.start_s >= first_s:
-                self.note(run.job, run.placement, run.start_s, now_s)
+                self.note(run.job, run.allocation, run.start_s, now_s)
 
-    def note(self, job: Job, placement: Placement, start_s: float, now_s: float) -> int:
-        """Take a start off the readings that it is not in; gives the vnodes it is on."""
+    def note(self, job: Job, allocation: Allocation, start_s: float, now_s: float) -> int:
+        """Subtract a start from the readings that do not include it; returns the vnodes of the allocation."""
         touched = 0
-        for bit, use in self._uses(job, placement):
+        for bit, use in self._uses(job, allocation):
             touched |= bit
             reading = self._readings[bit.bit_length() - 1]
             if reading is not None and start_s >= min(reading.at_s, now_s):
                 self._since.setdefault(bit.bit_length() - 1, []).append(use)
         return touched
 
-    def give_back(self, job: Job, placement: Placement) -> int:
-        """Undo :meth:`note`; gives the vnodes it was on."""
+    def give_back(self, job: Job, allocation: Allocation) -> int:
+        """Undo :meth:`note`; returns the vnodes of the allocation."""
         touched = 0
-        for bit, use in self._uses(job, placement):
+        for bit, use in self._uses(job, allocation):
             touched |= bit
             uses = self._since.get(bit.bit_length() - 1, [])
             if use in uses:
                 uses.remove(use)
         return touched
 
-    def _uses(self, job: Job, placement: Placement) -> Iterable[tuple[int, _Use]]:
+    def _uses(self, job: Job, allocation: Allocation) -> Iterable[tuple[int, _Use]]:
         needs = _NO_NEEDS if job.rank is None else job.rank.needs
         held: dict[int, tuple[int, int]] = {}
-        for mask, amounts, chunks, _ in placement.shares(self._capacity.directory):
+        for mask, amounts, chunks, _ in allocation.shares(self._capacity.directory):
             asked = dict(amounts)
             for bit in each_bit(mask):
                 cores, memory = held.get(bit, (0, 0))
@@ -107,7 +107,7 @@ class Remaining:
     # What is left
 
     def refresh(self, index: int) -> None:
-        """Count one vnode anew, as what is free there or what started there has changed."""
+        """Compute one vnode anew, after what is free or started there has changed."""
         bit = self._capacity.directory.bits[self._vnodes[index].name]
         self.rows[index] = self._left(index, self._capacity.free_on(bit, "ncpus"))
 
@@ -146,7 +146,7 @@ _NO_READING = Reading(-math.inf)
 
 
 def _less(left: float, used: Iterable[float]) -> float:
-    """What is left after some uses, never less than nothing; the sum is exact, whatever order the runs are in."""
+    """What is left after these uses, at least 0; the sum is exact, in whatever order the runs are."""
     return max(0.0, left - math.fsum(used)) if not math.isnan(left) else left
 
 
@@ -155,7 +155,7 @@ def _number(value: float | None) -> float:
 
 
 def speed_of(vnode: Vnode) -> float:
-    """The vnode's own ``speed``, a number above 0 (compute per core); 1 where it has none."""
+    """The vnode's ``speed`` (compute per core), a number above 0; 1 if it has none."""
     try:
         speed = float(vnode.attributes.get("speed", "1"))
     except ValueError:

@@ -1,8 +1,7 @@
-"""Vnodes in the order of a number each, highest first and ties by name, kept so while numbers change.
+"""A list of vnodes ordered by a number each, highest first, ties by name; numbers can change.
 
-The list is in blocks that know which vnodes they hold, so that walking through the few vnodes of a set skips the
-blocks without any, and a changed number moves one vnode within two short blocks. Nothing is sorted before the first
-walk.
+The list is in blocks, each with the set of its vnodes: a walk over a few vnodes skips blocks without any, and a changed
+number moves one vnode between two short blocks. Nothing is sorted before the first walk.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from policy.model.bitsets import mask_of
 
 _FULL = 128
-"""A block longer than this is cut into two."""
+"""A block longer than this is split in two."""
 
 _Pair = tuple[float, int]
 
 
 class RankedList:
-    """Indices of vnodes by their numbers (never ``nan``); ``bits`` are the vnodes as sets of one, by index."""
+    """Indices of vnodes ordered by their numbers (never ``nan``). ``bits``: by index, the vnode as a set of one."""
 
     __slots__ = ("_bits", "_blocks", "_lasts", "_masks", "_numbers", "_sorted")
 
@@ -32,11 +31,11 @@ class RankedList:
         self._masks: list[int | None] = []
 
     def number(self, index: int) -> float | None:
-        """A vnode's number; None where it is not in the list."""
+        """The vnode's number; None if it is not in the list."""
         return self._numbers.get(index)
 
     def put(self, index: int, number: float) -> None:
-        """Give a vnode its number, new or changed."""
+        """Set the vnode's number; adds the vnode if it is not in the list."""
         if self._numbers.get(index) == number:
             return
         self.drop(index)
@@ -61,7 +60,7 @@ class RankedList:
             self._masks[at] = None if mask is None else mask | self._bits[index]
 
     def drop(self, index: int) -> None:
-        """Take a vnode out; nothing happens where it is not in."""
+        """Remove the vnode, if it is in the list."""
         number = self._numbers.pop(index, None)
         if number is None or not self._sorted:
             return
@@ -77,7 +76,8 @@ class RankedList:
             del self._blocks[at], self._lasts[at], self._masks[at]
 
     def within(self, vnodes: int) -> Iterator[int]:
-        """Those of a set one by one, as sets of one, highest number first. The list must not change meanwhile."""
+        """The vnodes of the list that are in this set, one by one, as sets of one, highest number first. Do not change
+        the list meanwhile."""
         if not self._sorted:
             self._sort()
         bits, masks = self._bits, self._masks
@@ -95,7 +95,7 @@ class RankedList:
 
     def _sort(self) -> None:
         numbers = self._numbers
-        # A stable sort from the lowest index on leaves equal numbers in the order of their names.
+        # A stable sort that begins with the lowest index keeps equal numbers in the order of their names.
         order = sorted(sorted(numbers), key=numbers.__getitem__, reverse=True)
         pairs = [(-numbers[index], index) for index in order]
         half = _FULL // 2

@@ -1,9 +1,9 @@
-"""Where a request fits, the best ranked vnodes first.
+"""Places a request on the best ranked vnodes first.
 
-Pieces fill the vnodes in their order: as many on the best as it holds, then on the next. What has to be on one host, or
-in one group, goes to the one with the best ranked vnode that holds it. Where this order leads nowhere although the
-request fits, it is placed as unranked ones are: the order is a preference, the set of allowed vnodes is not. Chunks are
-parted over the vnodes of a host only where nothing else is left.
+Pieces fill the vnodes in order: as many on the best as it holds, then on the next. What must be on one host, or in one
+group, goes to the one with the best ranked vnode that holds it. If the order leads nowhere although the request fits,
+it is placed as unranked requests are: the order is a preference, the set of allowed vnodes is not. A chunk is divided
+over the vnodes of a host only if nothing else is left.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Callable
 
 from policy.fit.fit import fit
 from policy.fit.host_chunks import count_pieces, may_span, span
-from policy.model.allocation import Directory, Placement, Share, Spot
+from policy.model.allocation import Allocation, Directory, Share, Spot
 from policy.model.bitsets import each_bit
 from policy.model.request import Amounts, Chunk, Request
 from policy.state.capacity import Capacity
 
 Order = Callable[[int], Iterable[int]]
-"""Gives a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, wish)``."""
+"""Yields a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, wish)``."""
 
 
 def fit_ranked(
     capacity: Capacity, request: Request, allowed: int, order: Order, ever: int | None = None
-) -> Placement | None:
-    """A placement of the request on the open ones of these vnodes, best first; None where it does not fit now.
+) -> Allocation | None:
+    """An allocation for the request on the open ones of these vnodes, best first; None if it does not fit now.
 
-    Vnodes that ``order`` leaves out are not used, so ``allowed`` are to be vnodes that the order knows. ``ever`` is as
-    for :func:`policy.fit.fit.fit`.
+    Vnodes that ``order`` leaves out are not used, so the order should know all ``allowed`` vnodes. ``ever`` is as for
+    :func:`policy.fit.fit.fit`.
     """
     open_now = allowed & capacity.open_to(request)
     for chunk in request.chunks:
         if count_pieces(capacity, chunk, open_now & capacity.inventory.matching(chunk), chunk.pieces) < chunk.pieces:
             return None
     groups = capacity.groups.able(request, allowed if ever is None else ever)
-    placement = _in_order(capacity, request, open_now, groups, order, parted=False)
-    if placement is not None or _tried_all(capacity, request):
-        return placement
+    allocation = _in_order(capacity, request, open_now, groups, order, parted=False)
+    if allocation is not None or _tried_all(capacity, request):
+        return allocation
     unranked = fit(capacity, request, allowed, ever)
     if unranked is None or not any(spot.joined for spot in unranked.spots):
         return unranked
@@ -46,18 +46,18 @@ def fit_ranked(
 
 def _in_order(
     capacity: Capacity, request: Request, vnodes: int, groups: Sequence[int], order: Order, parted: bool
-) -> Placement | None:
-    """The placement on the best of the places to try; ``parted`` lets chunks be on several vnodes of a host."""
+) -> Allocation | None:
+    """The allocation on the best of the places; ``parted`` lets chunks be on several vnodes of a host."""
     for there in _places(capacity, request, vnodes, groups, order):
         shares = _filled(capacity, request, there, order, parted)
         if shares is not None:
-            return _placement(shares, capacity.directory)
+            return _allocation(shares, capacity.directory)
     return None
 
 
 def _tried_all(capacity: Capacity, request: Request) -> bool:
-    """Whether filling in order finds a placement wherever there is one: with one kind of chunk, or on single vnodes.
-    Several kinds, or hosts of several vnodes, may need another way."""
+    """Whether filling in order finds an allocation if there is one: with one kind of chunk, or on single vnodes.
+    Several kinds, or hosts of several vnodes, may need another search."""
     if any(may_span(capacity, chunk, request.place) for chunk in request.chunks):
         return False
     if request.place == "pack":
@@ -66,8 +66,7 @@ def _tried_all(capacity: Capacity, request: Request) -> bool:
 
 
 def _places(capacity: Capacity, request: Request, vnodes: int, groups: Sequence[int], order: Order) -> Iterator[int]:
-    """The sets of vnodes to try one after the other, each of which is to hold the whole request: one of the groups, if
-    there are any."""
+    """The sets of vnodes to try in turn, each for the whole request; parts of one group each, if there are groups."""
     inventory = capacity.inventory
     for group in _by_best(groups, vnodes, order) if groups else [vnodes]:
         if request.place != "pack":
@@ -83,7 +82,7 @@ def _places(capacity: Capacity, request: Request, vnodes: int, groups: Sequence[
 
 
 def _by_best(parts: Iterable[int], vnodes: int, order: Order) -> Iterator[int]:
-    """What each part has of the vnodes, the part with the best ranked one first. A vnode may be in several parts."""
+    """The vnodes of each part, the part with the best ranked vnode first. A vnode may be in several parts."""
     parts_of: dict[int, list[int]] = {}
     everywhere = 0
     for part in parts:
@@ -115,7 +114,7 @@ def _with_room(capacity: Capacity, amounts: Amounts) -> int:
 
 
 def _filled(capacity: Capacity, request: Request, vnodes: int, order: Order, parted: bool) -> list[Share] | None:
-    """All chunks on these vnodes, each chunk on what those before it left."""
+    """Shares for all chunks on these vnodes, each chunk on what those before it left; None if they do not fit."""
     found: list[Share] = []
     complete = True
     for chunk in request.chunks:
@@ -139,7 +138,7 @@ def _filled(capacity: Capacity, request: Request, vnodes: int, order: Order, par
 
 
 def _pieces(capacity: Capacity, chunk: Chunk, vnodes: int, order: Order, place: str) -> list[Share] | None:
-    """The pieces of one chunk, vnode by vnode in the order; scattered ones each on a vnode or host of its own."""
+    """The pieces of one chunk, vnode by vnode in order; scattered pieces each on a vnode or host of its own."""
     apart = place in ("scatter", "vscatter")
     held: list[int] = []
     for mask in capacity.held_at_least(chunk, vnodes & capacity.inventory.matching(chunk)):
@@ -164,8 +163,8 @@ def _pieces(capacity: Capacity, chunk: Chunk, vnodes: int, order: Order, place: 
     return None
 
 
-def _placement(shares: list[Share], directory: Directory) -> Placement:
-    """The shares as a placement whose spots keep the order of the ranks, with equal shares as one set."""
+def _allocation(shares: list[Share], directory: Directory) -> Allocation:
+    """The shares as an allocation. Its spots keep the order of the ranks; equal shares are merged into sets."""
     names = directory.names
     sets: dict[tuple[Amounts, int], int] = {}
     apart: list[Share] = []
@@ -177,4 +176,4 @@ def _placement(shares: list[Share], directory: Directory) -> Placement:
             sets[kind] = sets.get(kind, 0) | share.mask
     apart += [Share(mask, amounts, chunks) for (amounts, chunks), mask in sets.items()]
     spots = tuple(Spot(names[share.mask.bit_length() - 1], *share[1:]) for share in shares)
-    return Placement(spots, tuple(apart), directory)
+    return Allocation(spots, tuple(apart), directory)

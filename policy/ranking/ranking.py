@@ -1,8 +1,8 @@
-"""Which vnodes a job goes to first: those that have most left of what it wants, among those that meet what it requires.
+"""Ranks the vnodes for a job: most left of what it wishes first, among those that meet its requirements.
 
-For each wish one ranked list a pass, from the readings of the pass; a start changes what is left of its vnodes, and
-moves them in the lists that are asked again. A vnode that nobody can judge is last where only the mode needs the
-reading, and is not taken where a requirement needs it (docs/policies.md, P4).
+There is one ranked list for each wish in a pass. A start changes what is left of its vnodes, which move in the lists on
+their next use. A vnode without a usable reading comes last if only the mode needs the reading, and is not used if a
+requirement needs it (docs/policies.md, P4).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.model.cluster import Job
 from policy.model.preferences import Needs, RankWish
@@ -20,12 +20,12 @@ from policy.ranking.ordered_vnodes import RankedList
 from policy.ranking.score_formulas import FORMULAS, UNKNOWN, Formulas, Left, ratio_at_least, ratio_at_most
 from policy.reasons.reason import Number, Reason
 from policy.settings.site_settings import RankingSettings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 
 class Standing(NamedTuple):
-    """How one vnode stands under a wish: its priority by the mode (with what the product adds to it), its compliance U,
-    and the dispatch priority S, their product. None where no recent reading tells; S also where U is below 1."""
+    """One vnode under a wish: its priority by the mode (with the formula's constant), its compliance U, and the
+    dispatch priority S, their product. None if no recent reading gives it; S is None also if U is below 1."""
 
     priority: float | None
     compliance: float | None
@@ -33,10 +33,12 @@ class Standing(NamedTuple):
 
 
 class Ranking:
-    """The ranked lists of one pass over one world. Costs nothing until the first wish is asked about."""
+    """The ranked lists of one pass over one cluster index. Nothing is computed before the first use of a wish."""
 
-    def __init__(self, world: World, settings: RankingSettings, now_s: float, formulas: Formulas = FORMULAS) -> None:
-        self._world = world
+    def __init__(
+        self, cluster: ClusterIndex, settings: RankingSettings, now_s: float, formulas: Formulas = FORMULAS
+    ) -> None:
+        self._cluster = cluster
         self._settings = settings
         self._now_s = now_s
         self._formulas = formulas
@@ -49,16 +51,16 @@ class Ranking:
         self._touched = 0
 
     def wish_of(self, job: Job) -> RankWish | None:
-        """The job's own wish, else the one that the settings give; None where its vnodes are not ranked."""
+        """The job's own wish, else the one of the settings; None if its vnodes are not ranked."""
         return job.rank or self._default
 
     def compliant(self, wish: RankWish) -> int:
-        """The vnodes that meet what the wish requires: U of at least 1, by readings that are recent enough."""
+        """The vnodes that meet the requirements of the wish: U of at least 1, by readings that are recent enough."""
         return self._lists_of(wish).compliant
 
     def ordered(self, wish: RankWish, vnodes: int) -> Iterator[int]:
-        """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, those whose S
-        nobody knows last. Nothing may start or be touched while it is walked."""
+        """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, then those with
+        unknown S. Call neither :meth:`started` nor :meth:`touch` during the walk."""
         lists = self._lists_of(wish)
         yield from lists.ranked.within(vnodes)
         rest = lists.unranked & vnodes
@@ -67,23 +69,23 @@ class Ranking:
             yield first
             rest ^= first
 
-    def started(self, job: Job, placement: Placement) -> None:
-        """Take a start of this pass off what is left of its vnodes; to be called before anything else is asked."""
+    def started(self, job: Job, allocation: Allocation) -> None:
+        """Subtract a start of this pass from what is left of its vnodes. Call it before any other query."""
         if self._remaining is not None:
-            self._touched |= self._remaining.note(job, placement, self._now_s, self._now_s)
+            self._touched |= self._remaining.note(job, allocation, self._now_s, self._now_s)
 
-    def taken_back(self, job: Job, placement: Placement) -> None:
-        """Give back what :meth:`started` took, as the pass takes the start back."""
+    def taken_back(self, job: Job, allocation: Allocation) -> None:
+        """Undo :meth:`started`, as the pass cancels the start."""
         if self._remaining is not None:
-            self._touched |= self._remaining.give_back(job, placement)
+            self._touched |= self._remaining.give_back(job, allocation)
 
     def touch(self, vnodes: int) -> None:
-        """What is free on these vnodes has changed in another way: cores kept for a beneficiary, for example."""
+        """Note that what is free on these vnodes has changed in another way, for example by an earmark."""
         self._touched |= vnodes
 
     def standing(self, wish: RankWish, vnode: str) -> Standing:
-        """How one vnode stands under a wish. Raises KeyError for a vnode that is not there."""
-        index = self._world.capacity.directory.bits[vnode].bit_length() - 1
+        """The standing of one vnode under a wish. Raises KeyError for an unknown vnode."""
+        index = self._cluster.capacity.directory.bits[vnode].bit_length() - 1
         lists = self._lists_of(wish)
         priority = lists.priorities[index]
         compliance = lists.compliances([index])[0] if lists.judged >> index & 1 else None
@@ -91,7 +93,7 @@ class Ranking:
 
     def missing(self, wish: RankWish, vnodes: int) -> Reason:
         """Why too few of these vnodes are good enough: how many are, which other one comes nearest, which requirement
-        it misses by most and by how much, and how many cannot be judged for want of a recent reading."""
+        it misses by most and by how much, and how many cannot be judged for lack of a recent reading."""
         lists = self._lists_of(wish)
         remaining = self._what_is_left()
         vnodes &= self._everyone
@@ -105,7 +107,7 @@ class Ranking:
             row = remaining.rows[index]
             quantity, need = min(lists.given, key=lambda given: _ratios([row], *given))
             has = row.of(quantity)
-            numbers += [("nearest", self._world.capacity.directory.names[index]), ("quantity", quantity)]
+            numbers += [("nearest", self._cluster.capacity.directory.names[index]), ("quantity", quantity)]
             numbers += [("has", has), ("needs", need), ("short", abs(need - has))]
         silent = vnodes & ~lists.judged
         if silent:
@@ -115,18 +117,18 @@ class Ranking:
             numbers += [("stale", count_vnodes(silent & remaining.stale))]
         return Reason("not-good-enough", tuple(numbers))
 
-    # The lists
+    # The ranked lists
 
     def _what_is_left(self) -> Remaining:
         if self._remaining is None:
-            self._remaining = Remaining(self._world, self._settings, self._now_s)
-            self._bits = tuple(self._world.capacity.directory.bits.values())
+            self._remaining = Remaining(self._cluster, self._settings, self._now_s)
+            self._bits = tuple(self._cluster.capacity.directory.bits.values())
             self._everyone = (1 << len(self._bits)) - 1
             self._touched = 0
         return self._remaining
 
     def _lists_of(self, wish: RankWish) -> _Lists:
-        """The wish's lists, with every vnode that was touched since in its place."""
+        """The lists of the wish, updated for every vnode touched since."""
         remaining = self._what_is_left()
         if self._touched:
             self._refresh(remaining, [bit.bit_length() - 1 for bit in each_bit(self._touched & self._everyone)])
@@ -152,11 +154,11 @@ class Ranking:
         return _all_of(self._what_is_left().rated, self._formulas.priorities[mode].uses, self._everyone)
 
     def _rate(self, mode: str, indices: Iterable[int]) -> None:
-        """Put the priorities by a mode of some vnodes, of which enough is known, in their places."""
+        """Compute the priorities by a mode of these vnodes, for which enough is known."""
         formula, priorities, rows = self._formulas.priorities[mode], self._priorities[mode], self._what_is_left().rows
         for index in indices:
             value = formula.value(rows[index]) + formula.plus
-            # Below 0 (hotter than tolerated) a higher compliance would make the product worse.
+            # For a priority below 0 (hotter than tolerated) a higher compliance would make the product worse.
             priorities[index] = max(0.0, value) if math.isfinite(value) else UNKNOWN
 
     def _refresh(self, remaining: Remaining, touched: Sequence[int]) -> None:
@@ -170,9 +172,12 @@ class Ranking:
 
 
 class _Lists:
-    """One wish's vnodes: the ``judged`` are those of which all that it requires is known; of them the ``compliant`` are
-    ``ranked`` by S, or ``unranked`` where the mode lacks a reading, and the others are ``failing``, by U. ``touched``
-    are those to be judged anew."""
+    """The vnodes under one wish.
+
+    ``judged``: those with all required quantities known. Of these the ``compliant`` are ``ranked`` by S, or
+    ``unranked`` if the mode lacks a reading; the others are ``failing``, ordered by U. ``touched``: those to be judged
+    anew.
+    """
 
     def __init__(
         self, wish: RankWish, formulas: Formulas, remaining: Remaining, priorities: list[float], bits: Sequence[int]
@@ -198,13 +203,13 @@ class _Lists:
         self.failing = RankedList(failing, bits)
 
     def compliances(self, indices: Sequence[int]) -> list[float]:
-        """U of some of the judged vnodes."""
+        """U of these judged vnodes."""
         rows = [self._rows[index] for index in indices]
         ratios = [_ratios(rows, quantity, need) for quantity, need in self.given]
         return list(map(self._formulas.compliance, *ratios)) if ratios else [self._formulas.compliance()] * len(indices)
 
     def refresh(self) -> None:
-        """Judge the touched vnodes anew and put them in their places."""
+        """Judge the touched vnodes anew and move them in the lists."""
         indices = [index for index in sorted(self.touched) if self.judged >> index & 1]
         self.touched.clear()
         for index, met in zip(indices, self.compliances(indices)):
@@ -225,7 +230,7 @@ class _Lists:
 
 
 def _given(needs: Needs) -> tuple[tuple[str, float], ...]:
-    """The requirements that were given, as quantity and amount, in the order in which they are named."""
+    """The requirements that were given, as (quantity, amount), in a fixed order."""
     pairs = (
         ("memory", needs.memory_kib), ("compute", needs.compute),
         ("network", needs.network), ("temperature", needs.temperature),
@@ -234,14 +239,14 @@ def _given(needs: Needs) -> tuple[tuple[str, float], ...]:
 
 
 def _ratios(rows: Iterable[Left], quantity: str, need: float) -> list[float]:
-    """How far each of these vnodes meets one requirement."""
+    """The ratio by which each of these vnodes meets one requirement."""
     ratio = ratio_at_most if quantity == "temperature" else ratio_at_least
     place = Left.place_of(quantity)
     return [ratio(row[place], need) for row in rows]
 
 
 def _all_of(masks: Mapping[str, int], quantities: Iterable[str], vnodes: int) -> int:
-    """Those of some vnodes that are in the mask of every quantity."""
+    """Those of the vnodes that are in the mask of every quantity."""
     for quantity in quantities:
         vnodes &= masks[quantity]
     return vnodes

@@ -1,8 +1,8 @@
-"""The formulas by which vnodes are ranked, as a table that a site can change.
+"""The formulas that rank vnodes, as a table that a site can change (docs/policies.md, P4).
 
-A priority is a number made of what is left of a vnode, one formula for each mode; compliance is one number made of the
-ratios of what is left to what a job requires. Priorities never fall when more is left and never rise when it gets
-hotter: :func:`check_formulas` holds a site's own to that (docs/policies.md, P4).
+A priority is computed from what is left of a vnode, by one formula for each mode. Compliance is computed from the
+ratios of what is left to what a job requires. A priority must not fall when more is left, nor rise with the
+temperature; :func:`check_formulas` tests a site's own formulas for that.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Callable, NamedTuple
 from policy.model.preferences import RANK_MODES
 
 QUANTITIES = ("compute", "memory", "network", "temperature")
-"""What a vnode is measured by: the first three are what is left, the last is how hot it is."""
+"""What a vnode is measured by: amounts left for the first three, its temperature for the last."""
 
 UNKNOWN = math.nan
 MOST_COMPLIANCE = 10.0
 
 
 class FormulaError(ValueError):
-    """A formula that must not rank vnodes; the message names it and the two points that show why."""
+    """A formula is not fit to rank vnodes; the message names it and the two points that show why."""
 
 
 class Left(NamedTuple):
-    """What is left of a vnode (A, B, C), how hot it is (D), and each in all; ``nan`` where nobody knows."""
+    """What is left of a vnode (A, B, C), its temperature (D), and the total or highest of each; ``nan`` if unknown."""
 
     compute: float = UNKNOWN
     compute_all: float = UNKNOWN
@@ -40,17 +40,17 @@ class Left(NamedTuple):
 
     @staticmethod
     def place_of(quantity: str) -> int:
-        """Where what is left of one of :data:`QUANTITIES` stands; what there is in all comes next."""
+        """The index of what is left of one of :data:`QUANTITIES`; its total follows."""
         return 2 * QUANTITIES.index(quantity)
 
     def of(self, quantity: str) -> float:
-        """What is left of one of :data:`QUANTITIES`, or how hot it is."""
+        """What is left of one of :data:`QUANTITIES`, or the temperature."""
         return self[self.place_of(quantity)]
 
 
 class Formula(NamedTuple):
-    """A priority: the quantities it needs (it is asked only where all of them are known, the others are ``nan``), the
-    function, and what the product with the compliance adds to it so that it is not negative."""
+    """A priority: the quantities it uses, the function, and a constant ``plus`` that keeps the product with the
+    compliance from being negative. The function is called only if all these are known; others are ``nan``."""
 
     uses: tuple[str, ...]
     value: Callable[[Left], float]
@@ -59,15 +59,16 @@ class Formula(NamedTuple):
 
 class Formulas(NamedTuple):
     """One formula for each of :data:`~policy.model.preferences.RANK_MODES`, and compliance: a function of the ratios of
-    the requirements that were given, 1 or more exactly where every ratio is."""
+    the given requirements, which is 1 or more exactly if every ratio is."""
 
     priorities: Mapping[str, Formula]
     compliance: Callable[..., float]
 
     def replaced(self, **priorities: Formula) -> Formulas:
-        """These with some priorities of a site's own; ``+`` in a mode is written ``_`` (``compute_memory``).
+        """These formulas with some priorities replaced by a site's own; ``+`` in a mode is written ``_``
+        (``compute_memory``).
 
-        Raises :class:`FormulaError` for what is no mode.
+        Raises :class:`FormulaError` for an unknown mode.
         """
         named = {mode.replace("+", "_"): mode for mode in RANK_MODES}
         for name in priorities:
@@ -78,17 +79,18 @@ class Formulas(NamedTuple):
 
 
 def smallest_ratio(*ratios: float) -> float:
-    """U: the smallest ratio, at most 10; 1 where nothing is required (docs/policies.md, P4)."""
+    """U: the smallest ratio, at most 10; 1 if nothing is required (docs/policies.md, P4)."""
     return min(MOST_COMPLIANCE, *ratios) if ratios else 1.0
 
 
 def ratio_at_least(left: float, need: float) -> float:
-    """B/M, A/F and C/C_req: above 1 the more is left than required. Where nothing is required it is the most."""
+    """B/M, A/F and C/C_req: 1 or more if enough is left. The maximum if the requirement is 0."""
     return left / need if need > 0 else MOST_COMPLIANCE
 
 
 def ratio_at_most(temperature: float, most: float) -> float:
-    """T/D: above 1 the cooler it is. At 0 degrees and below there is no ratio: then it is the most, or 0."""
+    """T/D: 1 or more if it is cool enough. At 0 degrees and below, where the ratio has no meaning: the maximum, or
+    0."""
     if temperature > 0:
         return max(0.0, most / temperature)
     return MOST_COMPLIANCE if temperature <= most else 0.0
@@ -139,13 +141,13 @@ FORMULAS = Formulas(
 
 _GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SCALES = ((32.0, 2.0**26, 100.0, 90.0), (5e12, 2.0**31, 12.5e9, 105.0))
-"""Two kinds of vnode: cores and gigabits, operations and bytes a second."""
+"""Totals of two kinds of vnode: in cores and gigabits; in operations and bytes per second."""
 _RATIOS = (0.0, 0.5, 0.99, 1.0, 1.01, 2.0, 20.0)
 
 
 def check_formulas(formulas: Formulas) -> None:
-    """Try a site's formulas on a grid of points: each must give a number everywhere, never fall when more compute,
-    memory or network is left, never rise with the temperature, and somewhere answer to every quantity that it uses.
+    """Test a site's formulas on a grid of points: each must give a number everywhere, never fall when more compute,
+    memory or network is left, never rise with the temperature, and depend somewhere on every quantity that it uses.
 
     Raises :class:`FormulaError` naming the formula and the two points.
     """
@@ -185,7 +187,7 @@ def _check_priority(mode: str, formula: Formula, quantity: str) -> None:
 
 
 def _pairs(uses: tuple[str, ...], quantity: str) -> Iterator[tuple[Left, Left]]:
-    """Points of the grid one step apart in a quantity, the worse one first; others than it uses are ``nan``."""
+    """Points of the grid one step apart in a quantity, the worse one first; quantities not used are ``nan``."""
     others = [name for name in uses if name != quantity]
     steps = list(zip(_GRID, _GRID[1:]))
     for scale, filled, (low, high) in product(_SCALES, product(_GRID, repeat=len(others)), steps):
@@ -211,7 +213,7 @@ def _number(name: str, function: Callable[[Left], float], point: Left) -> float:
 
 
 def _value(what: str, ask: Callable[[], float]) -> float:
-    """What a site's function gives, where that is a finite number."""
+    """The value of a site's function. Raises FormulaError unless it is a finite number."""
     try:
         value = ask()
     except Exception as error:
@@ -222,7 +224,7 @@ def _value(what: str, ask: Callable[[], float]) -> float:
 
 
 def _check_compliance(compliance: Callable[..., float], count: int) -> None:
-    """On ``count`` requirements: 1 where they are just met, at least 1 exactly where all are, never falling."""
+    """Test it with ``count`` requirements: 1 if all are just met, at least 1 exactly if all are met, never falling."""
 
     def at(ratios: tuple[float, ...]) -> float:
         return _value(f"formula 'compliance' at {ratios}", lambda: compliance(*ratios))

@@ -1,9 +1,8 @@
-"""Why a job was left alone, or a run preempted: a code, the numbers behind it, and one sentence.
+"""Why a job does not start, or a run is preempted: a code, the numbers behind it, and one sentence.
 
-A reason is made where the decision is made and shared by all jobs it holds for; what belongs to the one job (its cores,
-its estimate, its place in line) comes in when the sentence is written. ``tried`` lists what else was tried for the job
-and why that failed. A sentence claims nothing that changing what it names does not bring about
-(``tests/property/test_truth.py``).
+A reason is made where the decision is made and shared by all jobs to which it applies; what belongs to one job (its
+cores, estimate, position) is added when the sentence is written. If a sentence names a change that would help, that
+change does help (``tests/property/test_truth.py``).
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ from policy.reasons.windows import show_into_window, show_kept, show_what_is_ove
 Number = Union[int, float, str]
 
 Moment = Optional[Callable[[float], str]]
-"""Writes a time to come as a moment that stays what it is (``at 20:35``), where a text is read later."""
+"""Writes a future time as a fixed moment (``at 20:35``), for texts that are read later."""
 
 _NOTHING_MORE: Mapping[str, Number] = MappingProxyType({})
 
 
 class Reason(NamedTuple):
-    """``code`` is stable and names the rule; ``numbers`` are its inputs, times in seconds of the snapshot's clock."""
+    """``code`` is stable and names the rule. ``numbers`` are its inputs, times in seconds of the snapshot's clock.
+    ``tried`` are the reasons why what else was tried for the job failed."""
 
     code: str
     numbers: tuple[tuple[str, Number], ...] = ()
@@ -40,10 +40,12 @@ class Reason(NamedTuple):
     def sentence(
         self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE, moment: Moment = None
     ) -> str:
-        """What an administrator reads: what the job waits for, until when, and what would change it. ``more`` are
-        numbers of this one job that no shared reason has (:mod:`policy.explain.queue_position`). With a ``moment`` the
-        sentence has no spans from now, and claims of no walltime that it would let the job start: those are true for an
-        instant."""
+        """The sentence for administrators: what the job waits for, until when, and what would change that.
+
+        ``more`` are numbers of this job that a shared reason does not have (:mod:`policy.explain.queue_position`). With
+        a ``moment`` the sentence names neither spans from now nor walltimes that would let the job start: these are
+        true only for an instant.
+        """
         facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers), **more}
         facts["dated"] = moment is not None
         facts["walltime"] = walltime_until(job, facts, now_s) if moment is None else ""
@@ -111,7 +113,7 @@ def _are(count: Number, what: str = "") -> str:
 
 
 def _short(need: Number, there: Number) -> int:
-    """How many are missing, never less than none."""
+    """How many are missing, at least 0."""
     return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
 
 
@@ -131,24 +133,25 @@ def _is_to_come(facts: Facts) -> bool:
 
 
 def _ago(facts: Facts) -> str:
-    """How long ago at most a stripe started, where the sentence is read at once."""
+    """An upper bound on how long ago a stripe started; empty in a dated sentence, which is read later."""
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
 def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
-    """A quota as the object of a sentence: of what, unless it is of cores, and where, unless it is this queue's."""
+    """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
+    ``queue``."""
     of = "" if resource == "ncpus" else f" {resource}"
     where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
     return f"a quota of {limit}{of}{where}"
 
 
 def _quota(facts: Facts) -> str:
-    """The quota that a reason names; those of earlier versions named cores in a queue alone."""
+    """The quota that a reason names. Reasons of earlier versions name only cores in a queue."""
     return show_quota(facts["limit"], facts.get("counted", facts.get("resource", "ncpus")), facts["queue"])
 
 
 def _within(facts: Facts) -> str:
-    """What would bring a job within the quota that it would exceed, as long as nobody else's job takes it first."""
+    """What would bring a job within the quota that it would exceed, unless another job takes it first."""
     used, need, limit = facts["used"], facts["need"], facts["limit"]
     if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
         return ""
@@ -161,12 +164,12 @@ def _within(facts: Facts) -> str:
 
 
 def _other(facts: Facts) -> str:
-    """What the priority quota counts where that is not cores."""
+    """What the priority quota counts, where that is not cores."""
     return "" if facts.get("counted", "ncpus") == "ncpus" else f" {facts['counted']}"
 
 
 def _in_class(facts: Facts) -> str:
-    """What would lift a job out of the base class, whatever those of the same quota that are ahead of it take."""
+    """What would lift a job out of the base class, whatever the jobs ahead of it take of the same quota."""
     needed, limit, used = facts.get("lifts_at"), facts["limit"], facts.get("held")
     if not (isinstance(needed, int) and isinstance(limit, int) and isinstance(used, int)):
         return ""
@@ -175,12 +178,12 @@ def _in_class(facts: Facts) -> str:
 
 
 def _ahead(facts: Facts) -> str:
-    """How many have their turn before the job, where somebody has counted them."""
+    """How many jobs are ahead of the job, where that was counted."""
     return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
 
 
 def _lets_start(facts: Facts) -> str:
-    """What a job that passes a reservation could ask for instead, to start now."""
+    """What a job that passes a reservation could ask for instead to start now."""
     beside = facts.get("fewer", 0)
     if "only_head" not in facts or facts["placed"]:
         return "would fit now, but "
@@ -191,12 +194,13 @@ def _lets_start(facts: Facts) -> str:
 
 
 def _ends_before(facts: Facts) -> bool:
-    """Whether a walltime is known with which it would not pass the reservation, and no more than that."""
+    """Whether the sentence claims only that a walltime ends before the reservation, not that the job would start with
+    it."""
     return bool(facts["walltime"]) and ("only_head" not in facts or bool(facts["placed"]))
 
 
 def _at_limit(facts: Facts) -> str:
-    """What a limit of PBS leaves to wait for."""
+    """What a job at a limit of PBS waits for."""
     used, need, limit = facts["used"], facts["need"], facts["limit"]
     if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
         return ""
@@ -213,7 +217,7 @@ def _will_not_do(facts: Facts) -> str:
 
 
 def _capped(facts: Facts) -> str:
-    """The cores that only the cap keeps from being taken."""
+    """The cores that could be taken but for the cap on preemptions."""
     if not facts.get("capped"):
         return ""
     times = _count(facts["cap"], "time")
@@ -373,4 +377,4 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
 }
 
 CODES = frozenset(_SENTENCES)
-"""Every code a reason can have."""
+"""Every code that a reason can have."""

@@ -1,7 +1,7 @@
-"""How far the vnodes open to a job are from what it requires of them, in words.
-
-The numbers are made by :mod:`policy.ranking.ranking`; this is the sentence of the reason ``not-good-enough``
+"""The sentence of the reason ``not-good-enough``: how far the vnodes open to a job are from its requirements
 (docs/policies.md, P4).
+
+The numbers come from :mod:`policy.ranking.ranking`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ Facts = Mapping[str, Union[int, float, str]]
 
 
 def show_shortfall(facts: Facts) -> str:
-    """The sentence for: vnodes ``open`` to the job, those ``meeting`` the requirements, the ``nearest`` of the others
-    with the ``quantity`` that it misses (``has``, ``needs``, ``short``), and the ``silent`` that nobody can judge, for
-    want of the ``unread`` reading, ``stale`` ones among them."""
+    """The sentence for these facts.
+
+    ``open``: how many vnodes are open to the job; ``meeting``: how many of them meet its requirements; ``nearest``: the
+    nearest of the others, with the ``quantity`` that it misses (``has``, ``needs``, ``short``); ``silent``: how many
+    cannot be judged without the ``unread`` reading, ``stale`` ones (an old reading) among them.
+    """
     text = _meeting(facts["open"], facts["meeting"])
     if "nearest" in facts:
         text = f"{facts['nearest']} comes nearest, with {_miss(facts)}; {text}"

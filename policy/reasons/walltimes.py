@@ -1,6 +1,6 @@
-"""The walltimes that a reason names, as its sentence has them: with which the job ends in time, or would start.
+"""The walltimes that a reason names: those with which the job would end in time, or would start.
 
-Which these are where estimates are shrunk is found by :mod:`policy.explain.longest_walltime`.
+Where estimates are shrunk, :mod:`policy.explain.longest_walltime` finds them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Facts = Mapping[str, Union[int, float, str]]
 
 
 def walltime_until(job: Job, facts: Facts, now_s: float) -> str:
-    """The longest walltime, as qsub takes it, with which the job would end by the time it would have to; empty where
-    no such time is known, or too little is left until then."""
+    """The longest walltime, in qsub's format, with which the job would end by the time that it has to; empty where no
+    such time is known, or less than a second is left until then."""
     before_s = facts.get("before_s", now_s)
     if not isinstance(before_s, (int, float)) or before_s == UNLIMITED_S:
         return ""
@@ -25,13 +25,14 @@ def walltime_until(job: Job, facts: Facts, now_s: float) -> str:
 
 
 def _saved(job: Job) -> str:
-    """What of a walltime is done already, where the job's work is saved."""
+    """How much of a walltime is done already, where the job's work is saved."""
     return f", of which {show_duration(job.saved_s)} are saved," if job.saved_s > 0 else ""
 
 
 def walltimes_that_do(job: Job, facts: Facts) -> str:
-    """The walltimes with which a job that is tested with a shrunk estimate would start, as the object of a sentence:
-    the longest, and where shorter ones are not shrunk those up to the reservation apart."""
+    """The walltimes with which a job that is tested with a shrunk estimate would start, as the object of a sentence.
+    Where short walltimes are not shrunk, those that end by the reservation are named apart from those that are
+    shrunk."""
     most_s, above_s = facts.get("most_left_s"), facts.get("above_s")
     at_most = f"a walltime of at most {facts['walltime']}" if facts["walltime"] else ""
     if not isinstance(most_s, (int, float)):

@@ -1,4 +1,4 @@
-"""What reasons say of windows: which keep vnodes from a job, and when they begin and are over.
+"""The parts of reasons about windows: which windows keep vnodes from a job, and when they begin and end.
 
 The facts are those of :mod:`policy.reasons.reason`; names ending in ``_in`` are times in words.
 """
@@ -10,7 +10,8 @@ from policy.reasons.shortfall import Facts
 
 
 def show_into_window(facts: Facts) -> str:
-    """Why a job for which there is room waits: its run would meet a window, or windows that have begun keep it all."""
+    """Why a job for which there is room waits: its run would meet a window, or windows that have begun keep all that
+    room."""
     if facts["at_s_in"] == "now":
         more = facts["others"]
         keep = f"{facts['window']} and {more} more keep" if more else f"{facts['window']} keeps"
@@ -41,5 +42,5 @@ def show_what_is_over(facts: Facts) -> str:
 
 
 def _over(facts: Facts) -> str:
-    """When the window that is in the way ends."""
+    """When the window that blocks the job ends."""
     return "" if facts["until_s"] == UNLIMITED_S else f"; that is over {facts['until_s_in']}"

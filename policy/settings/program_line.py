@@ -1,4 +1,4 @@
-"""A program with its arguments as a list of texts, as settings name one that is run without a shell."""
+"""A program and its arguments as a list of texts: how settings name a program that is run without a shell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _LONGEST = 1024
 
 
 def read_program_line(value: Any) -> tuple[str, ...] | None:
-    """The list as a tuple, empty for none; None where it is no list of texts, or its first is no absolute path."""
+    """The list as a tuple, empty where it is empty; None where it is no list of printable texts within the bounds, or
+    the first is no absolute path."""
     if not isinstance(value, (list, tuple)) or len(value) > _MOST_WORDS:
         return None
     if not all(isinstance(word, str) and len(word) <= _LONGEST and word.isprintable() for word in value):

@@ -1,6 +1,7 @@
-"""The queues of a simulated cluster as its settings describe them: quotas, hard limits, priorities.
+"""The queues of a simulated cluster as its settings describe them: quotas, hard limits, priorities. On a real cluster
+PBS holds all of this.
 
-A limit is a text in PBS's syntax, or a table of such texts by resource. A real cluster has all of this in PBS.
+A limit is a text in PBS's syntax, or a table of such texts by resource.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any
 from policy.model.limits import LimitError, Limits, parse_limits, show_limits
 
 MOST_PRIORITY = 1024
-"""The highest priority of a job or a queue that PBS knows."""
+"""The highest priority of a job or a queue in PBS."""
 
 
 @dataclass(frozen=True)
 class QueueSettings:
-    """A queue of a simulated cluster, or all of it where the name is "": soft quotas and hard limits by resource,
-    priorities, and how the queue stands among others."""
+    """A queue of a simulated cluster, or the whole cluster where the name is "": soft quotas and hard limits by
+    resource, priorities of users and groups, and the queue's own priority."""
 
     name: str
     quotas: Mapping[str, Limits] = field(default_factory=dict)
@@ -27,7 +28,7 @@ class QueueSettings:
     priority: int = 0
 
     def to_data(self) -> dict[str, Any]:
-        """As the table that describes it."""
+        """The table that describes it, as plain data."""
         tables = {"quotas": self.quotas, "max_run_res": self.max_run_res}
         data: dict[str, Any] = {"name": self.name} if self.name else {}
         for key, limits in tables.items():
@@ -42,7 +43,8 @@ class QueueSettings:
 
 
 def read_queues(data: Any, of_text: str, where: str, problems: list[str]) -> tuple[QueueSettings, ...]:
-    """The queues of a file, with what is wrong with them added to the problems."""
+    """The queues of a file. What is wrong with them is appended to ``problems``; ``of_text`` is the resource of a limit
+    that is a plain text."""
     if not isinstance(data, (list, tuple)) or not all(isinstance(item, Mapping) for item in data):
         problems.append(f"{where}: queue = {data!r}; allowed is a list of tables, [[queue]]")
         return ()
@@ -60,7 +62,7 @@ def read_queues(data: Any, of_text: str, where: str, problems: list[str]) -> tup
 
 
 def read_cluster(data: Any, of_text: str, where: str, problems: list[str]) -> QueueSettings:
-    """What binds all queues together, ``[cluster]``."""
+    """The limits of all queues together, ``[cluster]``."""
     if not isinstance(data, Mapping):
         problems.append(f"{where}: cluster = {data!r}; allowed is a table, [cluster]")
         return QueueSettings("")
@@ -70,7 +72,7 @@ def read_cluster(data: Any, of_text: str, where: str, problems: list[str]) -> Qu
 def _queue(
     name: str, item: Mapping[str, Any], known: list[str], of_text: str, where: str, problems: list[str]
 ) -> QueueSettings:
-    """A queue, or the whole cluster; a limit that is one text is on ``of_text``."""
+    """A queue, or the whole cluster."""
     for key in item:
         if key not in known:
             problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(known)}")

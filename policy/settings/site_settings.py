@@ -1,8 +1,8 @@
-"""What the site wants: typed settings, checked key by key.
+"""The site's settings: typed, in a few tables, checked key by key.
 
-Every number has its place in one of a few tables; each field states its default, its meaning and what is allowed, and
-that statement is also the check. An error names the key, the value, what is allowed and the file it was read from.
-Quotas and priorities of a real cluster live in PBS, not here; :mod:`policy.settings.queues` describes a simulated one.
+The declaration of a field holds its default, what is allowed and the check. An error names the key, the value, what is
+allowed and the file. Quotas and priorities of a real cluster live in PBS, not here; :mod:`policy.settings.queues`
+describes those of a simulated one.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ MODES = ("observe", "advise", "drive")
 RESERVATIONS = ("within-quota", "any")
 REFUSED_FROM = ("never", "drive", "advise")
 CHECKPOINT_ACTION_S = 40
-"""How long a MoM lets our checkpoint script run, as `pbsteer hooks scripts` has it configured (docs/saving.md)."""
+"""How long a MoM lets pbsteer's checkpoint script run, as `pbsteer hooks scripts` configures it, in seconds
+(docs/saving.md)."""
 USER_PRIORITIES = ("none", "within-user", "all")
 SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
 
 _RESOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-"""As PBS takes the name of a resource."""
+"""PBS's syntax for the name of a resource."""
 _MOST = 1e15
-"""Far beyond every sensible number; what is larger, infinite or no number is refused."""
+"""Far beyond every sensible number. Larger and infinite numbers, and NaN, are refused."""
 
 T = TypeVar("T")
 Check = Callable[[Any], Optional[Any]]
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be used. ``problems`` has one line for each thing that is wrong."""
+    """Settings that cannot be used. ``problems`` has one line for each problem."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -49,7 +50,8 @@ class SettingsError(ValueError):
 
 
 def _setting(default: Any, allowed: str, check: Check) -> Any:
-    """A field with what it allows; ``check`` gives the value to keep, or None for one that is not allowed."""
+    """A field with the text of what it allows. ``check`` returns the value to keep, or None for one that is not
+    allowed."""
     return field(default=default, metadata={"allowed": allowed, "check": check})
 
 
@@ -78,7 +80,7 @@ def _text(default: str, allowed: str) -> Any:
 
 
 def _names(value: Any) -> tuple[str, ...] | None:
-    """One name or a list of them as a tuple; None for anything else."""
+    """One name or a list of names as a tuple; None for anything else."""
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, (list, tuple)):
         return None
@@ -93,12 +95,12 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class BackfillSettings:
-    """P3: whether and how jobs behind the first waiting one may start before it.
+    """EASY and P3: whether and how jobs behind the head start before it.
 
-    With ``kind`` ``checkpoint`` they are tested with a shrunk estimate and cut where the head needs their cores at its
-    promised time. ``shrink_factor`` is p and ``shrink_threshold_s`` the estimate above which it applies; a
-    ``predictor`` takes the place of p for users of whom enough is known. Without either, estimates are taken as they
-    are. In ``advise`` the shrunk estimate of a job that can be cut becomes its ``soft_walltime``.
+    With ``kind`` ``checkpoint`` they are tested with a shrunk estimate, and cut where the head needs their cores at its
+    promised time. ``shrink_factor`` is p; ``shrink_threshold_s`` is the estimate above which it applies. A
+    ``predictor`` replaces p for users of whom enough is known. Without either, estimates are taken as they are. In
+    ``advise`` the shrunk estimate of a job that can be cut becomes its ``soft_walltime``.
     """
 
     kind: str = _choice("easy", BACKFILL_KINDS)
@@ -114,14 +116,16 @@ class BackfillSettings:
 
 @dataclass(frozen=True)
 class CheckpointSettings:
-    """What preempting costs: whether jobs save their work unless they say otherwise, and what saving takes.
+    """What preempting costs: whether jobs save their work unless they say otherwise, and how long saving takes.
 
-    A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus so much per
-    core. One that cannot save repeats its work; it may be cut for a promise if that is at most ``repeat_at_most_s``.
-    On a real server the request to save goes out ``grace_s`` before the promised time, and whoever has not let go
-    ``grace_s`` after it is requeued. How a job is asked that says nothing itself, nor its queue, is the ``method``:
-    ``requeue`` asks nothing, ``signal`` sends it ``signal``, ``checkpoint`` has PBS's own action end it. A job that
-    ends with ``exit_status`` because it was asked is queued again, not over.
+    A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus an amount
+    per core. A job that cannot save repeats its work; it may be cut for a promise if that is at most
+    ``repeat_at_most_s``.
+
+    On a real server the request to save goes out ``grace_s`` before the promised time; a victim that still runs
+    ``grace_s`` after the request is requeued. ``method`` is how jobs are asked to save, unless the job or its queue
+    names a method: ``requeue`` sends no request, ``signal`` sends ``signal``, ``checkpoint`` has PBS's checkpoint
+    action end the job. A job that was asked and ends with ``exit_status`` is queued again.
     """
 
     saves: bool = _flag(False)
@@ -136,13 +140,13 @@ class CheckpointSettings:
     exit_status: int = _whole(SAVED_STATUS, 1, 255)
 
     def charge_s(self, cores: int) -> float:
-        """What one cut adds to what a job of so many cores has to run: saving and restarting."""
+        """What one cut adds to the remaining run of a job with ``cores``, in seconds: saving and restarting."""
         return self.cost_s + self.restart_s + (self.cost_per_core_s + self.restart_per_core_s) * cores
 
 
 @dataclass(frozen=True)
 class RescueSettings:
-    """P3's second step: one run cut for a short job that has waited long for its length."""
+    """The rescue (docs/policies.md, P3): one run is cut for a short job that has waited long for its length."""
 
     enabled: bool = _flag(False)
     short_s: float = _number(1800, 1, unit="seconds")
@@ -155,16 +159,16 @@ class RescueSettings:
 
 @dataclass(frozen=True)
 class QuotaSettings:
-    """P1: whether soft quotas preempt, which victims come first, and how long everyone is left in peace.
+    """P1: whether soft quotas preempt, which victims come first, and how long runs are exempt.
 
-    ``counted`` are the resources of which quotas count; without any, those that have quotas. What may not be preempted
-    (not rerunable, or preempted ``max_preemptions`` times) starts only within quota or by its own priority, unless
+    ``counted`` names the resources whose quotas count; empty: all that have quotas. A job that may not be preempted
+    (not rerunable, or preempted ``max_preemptions`` times) starts only within quota or above the base class, unless
     ``confine_unpreemptible`` is False.
 
-    ``delay_s`` plus ``delay_per_core_s`` times its cores is how long a beneficiary waits before it preempts; a job
-    whose PBS priority is at least ``urgent_priority`` does not wait. A victim has run ``exempt_s`` and was preempted
-    fewer than ``max_preemptions`` times, if that is set. One pass takes at most about ``max_victims_per_pass``. A
-    preemption that has not freed its cores after ``give_up_s`` is given up.
+    A beneficiary waits ``delay_s`` plus ``delay_per_core_s`` times its cores before it preempts; a job whose PBS
+    priority is at least ``urgent_priority`` does not wait. A victim has run for ``exempt_s`` and was preempted fewer
+    than ``max_preemptions`` times, if that is set. Once a pass has ``max_victims_per_pass`` victims, no further job
+    preempts in it. A preemption that has not freed its cores after ``give_up_s`` is given up.
     """
 
     preempt: bool = _flag(True)
@@ -181,7 +185,7 @@ class QuotaSettings:
 
     @property
     def shown(self) -> str:
-        """The resource that is meant where one is not named: cores, unless only others count."""
+        """The resource of a limit that names none: cores, unless ``counted`` leaves these out; then its first."""
         return self.counted[0] if self.counted and "ncpus" not in self.counted else "ncpus"
 
     @property
@@ -194,8 +198,8 @@ class QuotaSettings:
 class OrderSettings:
     """The order of waiting jobs beside class, queue priority and age: what a user's own ``qsub -p`` orders.
 
-    ``within-user``: the user's jobs of one queue among each other, none of which comes before another user's by it;
-    ``all``: everybody's jobs; ``none``: nothing.
+    ``within-user``: the user's jobs of one queue among each other, without putting any before another user's job;
+    ``all``: all users' jobs; ``none``: nothing.
     """
 
     user_priority: str = _choice("within-user", USER_PRIORITIES)
@@ -203,9 +207,11 @@ class OrderSettings:
 
 @dataclass(frozen=True)
 class PrioritySettings:
-    """P2: whether a job of a higher class preempts those of lower ones (rule B), and whether among equals the
-    deferrable ones go first rather than those submitted last. With ``compare_queues`` the priorities of all queues are
-    on one scale; without it a class stands above or below those of its own queue only."""
+    """P2: whether a job of a higher class preempts lower ones (rule B), and whether the deferrable jobs of a class go
+    first, rather than those submitted last.
+
+    With ``compare_queues`` the priorities of all queues are on one scale; without it only classes of one queue compare.
+    """
 
     preempt: bool = _flag(True)
     deferrable_first: bool = _flag(False)
@@ -214,8 +220,8 @@ class PrioritySettings:
 
 @dataclass(frozen=True)
 class RankingSettings:
-    """P4: how the vnodes of jobs that name no mode are ranked (``none``: as packing has it), and how old a reading may
-    be, in intervals of ``interval_s``."""
+    """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
+    ``interval_s`` a reading is stale."""
 
     mode: str = _choice("none", ("none", *RANK_MODES))
     interval_s: float = _number(60, 1, unit="seconds")
@@ -224,12 +230,13 @@ class RankingSettings:
 
 @dataclass(frozen=True)
 class StripeSettings:
-    """P5: how the ranks of jobs that wish for no layout are laid out.
+    """P5: how the ranks of jobs that ask for no layout are laid out.
 
-    ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``: whichever of the two was more
-    efficient for the job's application, once ``learn_runs`` of each were seen, of its user's or of all users' runs
-    (``learn_by``), no shorter than ``learn_min_s`` and that share of their estimates. A stripe is ``width_factor``
-    times as wide as the fewest nodes, and two on one node start ``stagger_s`` apart.
+    ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``. ``learn`` takes the layout that
+    was more efficient for the job's application, once ``learn_runs`` runs of each were seen: of its user or of all
+    users (``learn_by``), at least ``learn_min_s`` long and at least ``learn_min_share`` of their estimates. A stripe is
+    ``width_factor`` times as wide as the fewest nodes; two stripes on one node start ``stagger_s`` apart. A node that
+    will be idle within ``idle_within_s`` is taken before one that stays shared.
     """
 
     layout: str = _choice("none", LAYOUT_CHOICES)
@@ -244,8 +251,11 @@ class StripeSettings:
 
 @dataclass(frozen=True)
 class PassSettings:
-    """How a pass in the server behaves: its interval, its time budget, how many jobs it starts and how many comments it
-    writes at most; and how often is looked between two passes whether one shall come ahead of its time (0: never)."""
+    """A pass in the server: its interval, its time budget, and how many jobs it starts and comments it writes at most.
+
+    ``look_s`` is the interval at which the server is checked between two passes, so that an early pass runs when jobs
+    have come or gone (0: never).
+    """
 
     interval_s: int = _whole(15, 1, 9999)
     budget_s: float = _number(10, 0.1, 9999, unit="seconds")
@@ -256,11 +266,14 @@ class PassSettings:
 
 @dataclass(frozen=True)
 class SubmissionSettings:
-    """What a submission or alteration is refused for: a ``select`` of more than ``select_length`` characters or
-    ``select_kinds`` kinds of chunks, other resources of more than ``text_length`` characters together (0: no bound),
-    in every mode; and, from the mode ``refuse_impossible`` on, a job
-    that no vnodes of the server could ever hold: in ``advise`` PBS's scheduler is in charge, and lets it wait.
-    ``reservations`` are those of users that are let through where a queue is in ``advise`` or ``drive``."""
+    """What submissions and alterations are refused for.
+
+    In every mode: a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of chunks, or other
+    resources of more than ``text_length`` characters together (0: no bound). From the mode ``refuse_impossible`` on: a
+    job that no vnodes of the server could ever hold. (In ``advise`` PBS's own scheduler is in charge, and lets such a
+    job wait.) ``reservations`` says which reservations of users are let through where a queue is in ``advise`` or
+    ``drive``.
+    """
 
     select_length: int = _whole(16_384, 0, 1_000_000_000)
     select_kinds: int = _whole(256, 0, 1_000_000_000)
@@ -275,8 +288,8 @@ class SubmissionSettings:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """How pbsteer sits in the server: the mode where a queue names none, and the group that may read the
-    journal (none where it is empty)."""
+    """Server-wide: the mode of queues that name none, the group that may read the journal (none where it is empty), and
+    how many days the journal is kept."""
 
     mode: str = _choice("observe", MODES)
     journal_group: str = _text("", "the name of a group on the server host")
@@ -285,7 +298,8 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class AlertSettings:
-    """The program that gets each alert (of failing or late passes, queues handed back, changes) beside syslog."""
+    """The program that gets each alert (failing or late passes, queues handed back, unconfirmed changes) beside
+    syslog."""
 
     command: tuple[str, ...] = _setting((), "a list: a program's absolute path, then its arguments", read_program_line)
 
@@ -335,7 +349,7 @@ class Settings:
         return settings
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data that :meth:`from_data` reads back; what is at its default is left out."""
+        """Plain data that :meth:`from_data` reads back, without values at their defaults."""
         data: dict[str, Any] = {}
         for name, kind in _TABLES:
             table = getattr(self, name)
@@ -383,7 +397,7 @@ def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str])
 
 
 def find_conflicts(settings: Settings) -> Iterator[str]:
-    """What is allowed for each key, but not together: one line for each such pair."""
+    """Values that are allowed for each key but not together: one line for each such pair."""
     backfill, quota, checkpoint = settings.backfill, settings.quota, settings.checkpoint
     if settings.rescue.enabled and backfill.kind == "none":
         yield (

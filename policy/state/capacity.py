@@ -1,9 +1,8 @@
-"""What is free, as sets of vnodes by their number of idle cores.
+"""What is free: sets of vnodes by their number of idle cores.
 
-A set of vnodes is one integer with a bit for each (lowest bit, first name), so that taking, giving back and choosing
-cost a few operations per distinct level, not per vnode. Taking and giving back are exact inverses; nothing here checks
-whether a taking is allowed. What the vnodes are is :mod:`policy.state.inventory`, who is alone on them
-:mod:`policy.state.sharing`, and what is free beside cores :mod:`policy.state.consumables`.
+A set of vnodes is an integer with a bit for each vnode (lowest bit: first name), so taking, giving back and choosing
+cost a few operations per distinct level, not per vnode. Taking and giving back are exact inverses; neither checks
+whether the amounts are there.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Callable
 
-from policy.model.allocation import Placement, Share
+from policy.model.allocation import Allocation, Share
 from policy.model.bitsets import count_vnodes, each_bit, indices_of
 from policy.model.cluster import Vnode
 from policy.model.request import Chunk, Request
@@ -23,11 +22,11 @@ from policy.state.sharing import Sharing
 
 
 class Capacity:
-    """Levels of idle cores and amounts of other consumables over an inventory of vnodes.
+    """Levels of idle cores, and amounts of other consumables, over an inventory of vnodes.
 
-    ``levels`` maps idle cores (negative on an overcommitted vnode) to the vnodes that have exactly so many. ``usable``
-    are those that take new jobs, ``exclusive`` those held by one job alone. Long searches call ``check_time``, where
-    there is one, which may raise :class:`~policy.plan.deadline.TimeIsUp`; a copy has the same.
+    ``levels`` maps a number of idle cores (negative on an overcommitted vnode) to the vnodes that have exactly that
+    many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. Long searches call
+    ``check_time``, if set, which may raise :class:`~policy.plan.deadline.TimeIsUp`; a copy keeps it.
     """
 
     __slots__ = (
@@ -46,9 +45,9 @@ class Capacity:
         self.usable = 0
         self.exclusive = 0
         self._by_host: dict[str, HostSums] = {}
-        # The vnodes on which so much more or less of a consumable is free than these sums tell.
+        # By consumable: the vnodes whose free amount has changed since its sums were updated.
         self._changed: dict[str, int] = {}
-        # The consumables whose sums a copy has as well, until one of the two needs others.
+        # The consumables whose sums are shared with a copy; they are copied before they are changed.
         self._shared: frozenset[str] = frozenset()
         for name, bit in self.directory.bits.items():
             vnode = vnodes[name]
@@ -57,7 +56,7 @@ class Capacity:
             self.usable |= bit if vnode.usable else 0
 
     def copy(self) -> Capacity:
-        """The same in a copy of its own: cheap, as sets of vnodes are values."""
+        """An independent copy. It is cheap, as sets of vnodes are plain integers."""
         self._shared = frozenset(self._by_host)
         twin = Capacity.__new__(Capacity)
         for name in self.__slots__:
@@ -69,7 +68,7 @@ class Capacity:
         return twin
 
     def is_like(self, other: Capacity) -> bool:
-        """Whether the same is free there as here."""
+        """Whether the same is free here as in the other."""
         return (
             self.levels == other.levels
             and (self.exclusive, self.usable) == (other.exclusive, other.usable)
@@ -77,7 +76,8 @@ class Capacity:
         )
 
     def replace(self, old: Vnode, new: Vnode) -> bool:
-        """Put a vnode's new state in place of the old one; False where only building anew gives the right picture."""
+        """Replace a vnode's state; False where the capacity has to be built anew, as more than its use and ``usable``
+        changed."""
         same_kind = (
             old.sharing == new.sharing
             and old.host == new.host
@@ -96,7 +96,7 @@ class Capacity:
     # Taking and giving back
 
     def take(self, shares: Iterable[Share], request: Request) -> None:
-        """Take what the shares hold; vnodes held alone leave the open ones."""
+        """Take what the shares hold; vnodes that the job holds alone are closed to others."""
         for mask, amounts, chunks, _ in shares:
             for resource, amount in amounts:
                 self._shift(resource, mask, -amount * chunks)
@@ -132,13 +132,14 @@ class Capacity:
             levels[level] = levels.get(level, 0) | here
 
     def take_amounts(self, shares: Iterable[Share], sign: int = 1) -> None:
-        """Take amounts (or give them back, with -1) without closing or opening a vnode to others."""
+        """Take amounts (with ``sign`` -1, give them back) without closing or opening a vnode to other jobs."""
         for mask, amounts, chunks, _ in shares:
             for resource, amount in amounts:
                 self._shift(resource, mask, -sign * amount * chunks)
 
     def close(self, shares: Iterable[Share], request: Request) -> int:
-        """Close the vnodes that such a job holds alone; gives those that were open, for :meth:`reopen`."""
+        """Close the vnodes that a job with this request holds alone. Returns those that were open, for
+        :meth:`reopen`."""
         mask = 0
         for share in shares:
             mask |= self.sharing.held_alone(share.mask, request)
@@ -150,10 +151,10 @@ class Capacity:
         """Open vnodes that :meth:`close` closed."""
         self.exclusive &= ~vnodes
 
-    # Asking
+    # Queries
 
     def idle(self, vnodes: int) -> int:
-        """Idle cores on the open ones of these vnodes."""
+        """Idle cores on those of these vnodes that are open to jobs."""
         allowed = vnodes & self.usable & ~self.exclusive
         idle = 0
         for level, mask in self.levels.items():
@@ -162,7 +163,7 @@ class Capacity:
         return idle
 
     def idle_of_each(self, vnodes: int) -> list[int]:
-        """The idle cores of every vnode in order, 0 for those not in the set."""
+        """The idle cores of every vnode in order; 0 for vnodes outside the set."""
         idle = [0] * len(self.directory.names)
         for level, mask in self.levels.items():
             for index in indices_of(mask & vnodes):
@@ -170,13 +171,13 @@ class Capacity:
         return idle
 
     def free_on(self, bit: int, resource: str) -> int:
-        """What one vnode has free of a consumable (negative where it is overcommitted)."""
+        """The free amount of a consumable on one vnode (negative where it is overcommitted)."""
         if resource == "ncpus":
             return next((level for level, mask in self.levels.items() if mask & bit), 0)
         return self.others.on(bit, resource)
 
     def by_host(self, resource: str) -> HostSums:
-        """What the vnodes of each host have free of a consumable, together and each, also closed ones."""
+        """The free amounts of a consumable by host and by vnode, closed vnodes included."""
         sums, changed = self._by_host.get(resource), self._changed.get(resource, 0)
         if sums is None:
             nothing = (0,) * len(self.directory.names)
@@ -191,7 +192,7 @@ class Capacity:
         return sums
 
     def _free_on_each(self, resource: str, vnodes: int) -> Iterator[tuple[int, int]]:
-        """What is free on each of these vnodes, given by index."""
+        """The free amount on each of these vnodes, with the vnode's index."""
         if resource == "ncpus":
             for level, mask in self.levels.items():
                 for index in indices_of(mask & vnodes):
@@ -202,11 +203,11 @@ class Capacity:
                 yield index, listed[index]
 
     def reaches(self, vnodes: int, cores: int) -> bool:
-        """Whether one of these vnodes has at least so many idle cores."""
+        """Whether one of these vnodes has at least ``cores`` idle cores."""
         return any(level >= cores and mask & vnodes for level, mask in self.levels.items())
 
     def open_to(self, request: Request) -> int:
-        """The vnodes open to such a job: where it would be alone, only those on which nothing runs."""
+        """The vnodes open to a job with this request. Where the job would hold a vnode alone, nothing may run on it."""
         allowed = self.usable & ~self.exclusive
         sharing = self.sharing
         if not (request.exclusive or sharing.has_lone_vnodes):
@@ -228,7 +229,7 @@ class Capacity:
     # Pieces
 
     def pieces(self, chunk: Chunk, vnodes: int, enough: int) -> int:
-        """How many such pieces fit these vnodes now, as they are; counted up to ``enough``."""
+        """How many pieces of the chunk fit these vnodes now, each on one vnode; counted up to ``enough``."""
         if not chunk.amounts:
             return min(enough, MOST_CORELESS * count_vnodes(vnodes))
         count = 0
@@ -239,11 +240,12 @@ class Capacity:
         return count
 
     def held_at_least(self, chunk: Chunk, vnodes: int) -> Iterator[int]:
-        """Those of the vnodes that hold one such piece, then those that hold two, and so on until none does."""
+        """The subset of the vnodes that hold one piece of the chunk, then those that hold two, and so on until it is
+        empty."""
         cores = chunk.cores
         others = [(name, amount) for name, amount in chunk.amounts if name != "ncpus"]
         levels = sorted(self.levels, reverse=True)
-        # From the widest to the narrowest, so that each union is made once.
+        # Made from the most pieces down, so that each union is made once.
         wide: list[int] = []
         if cores:
             union, at = 0, 0
@@ -267,7 +269,7 @@ class Capacity:
                 yield held
 
     def could_hold(self, chunk: Chunk, bit: int, level: int) -> int:
-        """How many such chunks fit a vnode with ``level`` idle cores."""
+        """How many pieces of the chunk fit a vnode with ``level`` idle cores."""
         count = most_on_vnode(chunk)
         index = bit.bit_length() - 1
         for resource, amount in chunk.amounts:
@@ -281,12 +283,12 @@ class Capacity:
             count = min(count, free // amount)
         return count
 
-    def part_within(self, placement: Placement) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
-        """A placement split into what is free now and what is still missing, vnode by vnode."""
+    def part_within(self, allocation: Allocation) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
+        """An allocation split, vnode by vnode, into what is free now and what is still missing."""
         inside: list[Share] = []
         missing: list[Share] = []
         asked: dict[tuple[int, str], int] = {}
-        for mask, amounts, chunks, _ in placement.shares(self.directory):
+        for mask, amounts, chunks, _ in allocation.shares(self.directory):
             for bit in each_bit(mask):
                 for resource, amount in amounts:
                     asked[bit, resource] = asked.get((bit, resource), 0) + amount * chunks

@@ -1,8 +1,8 @@
-"""The orders and counts that make a pass cheap, kept up to date entry by entry.
+"""The cluster index: four tables (vnodes, queues, jobs, runs) and what follows from them (the queue order, the runs by
+expected end, what is free, and what each user, group and project holds).
 
-Four tables (vnodes, queues, jobs, runs) and what follows from them: the queue order, the runs by expected end, what is
-free, and what each user, group and project holds per queue. Every change of an entry returns the change that undoes it;
-what follows from the tables depends on nothing but the tables.
+What follows is kept up to date with every change of an entry and depends on the tables alone. Every change returns the
+change that undoes it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from policy.state.capacity import Capacity
 from policy.state.usage import Scope, Usage
 
 Op = tuple[str, str, Any]
-"""Put a value in a table under a key; None takes the entry away."""
+"""A change: put a value in a table under a key. The value None removes the entry."""
 
 OrderKey = tuple[int, float, int, str]
 
 Entry = tuple[int, float, int, str, int, Job]
-"""A waiting job in the queue order: its order key, its cores, and itself."""
+"""A waiting job in the queue order: its order key, its cores, and the job itself."""
 
 
 _ONE_QUEUE = 1 << 32
-"""More than all priorities of jobs: a queue's priority comes before them."""
+"""More than any priority of a job, so that the queue's priority decides first."""
 
 
-class World:
+class ClusterIndex:
     """The tables and what follows from them. Mutable: only :class:`~policy.state.snapshot.Snapshot` hands it out.
 
-    ``memo`` is what the last pass keeps here for the next one, and ``arrivals`` are the jobs that were added since. Any
-    other change drops both.
+    ``memo`` is what the last pass keeps here for an incremental one, and ``arrivals`` are the jobs that were added
+    since. Any other change drops both.
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class World:
         self._vnodes_of_queue: dict[str, int] = {}
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
-        """Carry out changes in order; gives the changes that undo them."""
+        """Make the changes in order. Returns the changes that undo them."""
         self._drop_memo()
         undo: list[Op] = []
         for table, key, value in ops:
@@ -115,7 +115,7 @@ class World:
     # Entries
 
     def set_job(self, key: str, job: Job | None) -> Job | None:
-        """Put a waiting job in its place in the order, or take it out; gives what was there."""
+        """Insert a waiting job in the queue order, or remove it (None). Returns the entry that was there."""
         old = self.jobs.get(key)
         if self.memo is not None:
             if old is None and job is not None:
@@ -123,7 +123,7 @@ class World:
             else:
                 self._drop_memo()
         if old is not None:
-            # A key alone sorts right before the entry that begins with it.
+            # An order key sorts right before the entry that begins with it.
             del self.order[bisect_left(self.order, self.order_key(old))]
             del self.jobs[key]
             self._note_queued(old, -1)
@@ -134,7 +134,8 @@ class World:
         return old
 
     def order_key(self, job: Job) -> OrderKey:
-        """The queue order: the queue's priority, highest first; the job's; the longest waiting; the job's number."""
+        """The queue order: the queue's priority, highest first; the job's priority, highest first; the time it entered
+        the queue; the job's number."""
         queue = self.queues.get(job.queue)
         of_queue = queue.priority * _ONE_QUEUE if queue is not None else 0
         return (-of_queue - job.priority, job.submit_s, job.sequence, job.id)
@@ -167,11 +168,13 @@ class World:
             self._shaped += by
 
     def nothing_shut(self) -> bool:
-        """True where no waiting job has a gate before it: none is held back, and all their queues are plain ones."""
+        """Whether no waiting job has a gate to pass: none is held back, and all their queues are plain
+        (:meth:`plain_queues`)."""
         return not self._held_back and self._queued.keys() <= self.plain_queues()
 
     def set_run(self, key: str, run: Run | None) -> Run | None:
-        """Let a run take its resources, or give them back; gives what was there."""
+        """Add a run, which takes its resources, or remove it (None), which gives them back. Returns the run that was
+        there."""
         self._drop_memo()
         old = self.runs.get(key)
         capacity = self._capacity
@@ -179,13 +182,13 @@ class World:
             del self.runs[key]
             del self.ends[bisect_left(self.ends, (old.end_s, key))]
             if capacity is not None:
-                capacity.give(old.placement.shares(capacity.directory), old.job.request)
+                capacity.give(old.allocation.shares(capacity.directory), old.job.request)
             self.usage.count(self, old, -1)
         if run is not None:
             self.runs[key] = run
             insort(self.ends, (run.end_s, key))
             if capacity is not None:
-                capacity.take(run.placement.shares(capacity.directory), run.job.request)
+                capacity.take(run.allocation.shares(capacity.directory), run.job.request)
             self.usage.count(self, run, 1)
         return old
 
@@ -219,14 +222,14 @@ class World:
         return old
 
     def _note_limits(self) -> None:
-        """Whether the server or some queue has soft quotas, whether some queue has priorities."""
+        """Note whether the server or some queue has soft quotas, and whether some queue has priorities."""
         self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
             self.server.quotas.values()
         )
         self.has_priorities = any(queue.priorities for queue in self.queues.values())
 
     def _note_windows(self) -> None:
-        """Whether anything is ever closed."""
+        """Note whether any queue or vnode has windows."""
         closed = any(queue.closed for queue in self.queues.values())
         self.has_windows = closed or any(vnode.closed for vnode in self.vnodes.values())
 
@@ -242,7 +245,7 @@ class World:
         self._note_limits()
         return old
 
-    # What follows
+    # What follows from the tables
 
     @property
     def capacity(self) -> Capacity:
@@ -250,20 +253,21 @@ class World:
         if self._capacity is None:
             capacity = Capacity(self.vnodes)
             for run in self.runs.values():
-                capacity.take(run.placement.shares(capacity.directory), run.job.request)
+                capacity.take(run.allocation.shares(capacity.directory), run.job.request)
             self._capacity = capacity
         return self._capacity
 
     @property
     def idle_capacity(self) -> Capacity:
-        """What would be free without the runs; not to be changed. ``arrangements`` are the answers of
-        :func:`policy.fit.idle_cluster.fits_idle_cluster`, dropped with it."""
+        """What would be free without the runs; not to be changed. ``arrangements`` holds answers of
+        :func:`policy.fit.idle_cluster.fits_idle_cluster` and is dropped with it."""
         if self._idle_capacity is None:
             self._idle_capacity = Capacity(self.vnodes)
         return self._idle_capacity
 
     def vnodes_of(self, queue: str) -> int:
-        """The vnodes that jobs of a queue may use: those bound to it, else the unbound ones of its partition."""
+        """The vnodes that jobs of a queue may use: those bound to it; if there are none, the unbound vnodes of its
+        partition."""
         mask = self._vnodes_of_queue.get(queue)
         if mask is None:
             of = self.queues.get(queue) or Queue(queue)
@@ -275,7 +279,8 @@ class World:
         return mask
 
     def regions(self) -> dict[str, int]:
-        """Each queue's region: all vnodes it shares with queues that share vnodes with it, directly or by a chain."""
+        """Each queue's region: the vnodes of all queues that share vnodes with it, directly or by a chain of other
+        queues."""
         if self._regions is None:
             regions = {queue: self.vnodes_of(queue) for queue in self.queues}
             merged = True
@@ -292,7 +297,7 @@ class World:
         return self._regions
 
     def partitions(self) -> tuple[tuple[int, tuple[str, ...], int], ...]:
-        """Each region once: its vnodes, its queues, and how many cores those of its vnodes have that take jobs."""
+        """Each region once: its vnodes, its queues, and the cores of those of its vnodes that take jobs."""
         if self._partitions is None:
             queues: dict[int, list[str]] = {}
             for queue, mask in self.regions().items():
@@ -309,7 +314,7 @@ class World:
         self._partitions = None
 
     def closed_kinds(self) -> tuple[tuple[tuple[Window, ...], int], ...]:
-        """The vnodes that have windows, by these: a reservation gives all its vnodes the same ones."""
+        """The vnodes that have windows, grouped by these: a reservation gives all its vnodes the same ones."""
         if self._closed_kinds is None:
             bits = self.capacity.directory.bits
             by_identity: dict[int, tuple[tuple[Window, ...], int]] = {}
@@ -324,8 +329,8 @@ class World:
         return self._closed_kinds
 
     def plain_queues(self) -> frozenset[str]:
-        """The managed and started queues without any hard limit or window, where the server has no consumables of its
-        own."""
+        """The managed and started queues without hard limits and windows; none where the server has hard limits or
+        consumables of its own."""
         if self._plain_queues is None:
             bound = bool(self.server.left or self.server.hard.by_resource())
             plain = (
@@ -337,16 +342,16 @@ class World:
         return self._plain_queues
 
     def use_in(self, queue: str, resource: str) -> dict[EntityKey, int]:
-        """What the runs of a queue, or of all where it is "", keep of a resource, by entity; all of them under
-        ``("o", "PBS_ALL")``."""
+        """What the runs of a queue ("" for all) keep of a resource, by entity; the sum of all runs is under ``("o",
+        "PBS_ALL")``."""
         return self.usage.kept(self, (queue, resource))
 
     def used(self, scope: Scope) -> dict[EntityKey, int]:
-        """What runs asked for, by entity, where a hard limit counts it."""
+        """What runs asked for, by entity, in a scope that a hard limit counts."""
         return self.usage.asked(self, scope)
 
     def keep(self, memo: object) -> None:
-        """Keep this for the next pass, for as long as nothing but arrivals changes."""
+        """Keep a memo for the next pass, until anything but an arrival changes."""
         self.memo = memo
         self.arrivals = []
 
@@ -360,12 +365,13 @@ class World:
         self._plain_queues = None
 
 
-_SETTERS: Mapping[str, Callable[[World, str, Any], Any]] = {
-    "jobs": World.set_job,
-    "runs": World.set_run,
-    "vnodes": World._set_vnode,
-    "queues": World._set_queue,
-    "server": World._set_server,
-    "readings": World._set_reading,
+_SETTERS: Mapping[str, Callable[[ClusterIndex, str, Any], Any]] = {
+    "jobs": ClusterIndex.set_job,
+    "runs": ClusterIndex.set_run,
+    "vnodes": ClusterIndex._set_vnode,
+    "queues": ClusterIndex._set_queue,
+    "server": ClusterIndex._set_server,
+    "readings": ClusterIndex._set_reading,
 }
-"""Functions, not methods of a world: one that held itself would outlive its last user until a collection."""
+"""Plain functions, not bound methods: an index that referred to itself would stay in memory until a garbage
+collection."""

@@ -1,7 +1,7 @@
 """What is free of consumables other than cores, vnode by vnode.
 
-For every amount that was ever asked for the set of vnodes that have at least so much is remembered, and kept in step:
-asking again costs a look-up, a change a step for each amount that lies between before and after.
+For every amount that was asked about, the set of vnodes with at least that much is remembered and kept in step: asking
+again costs a look-up, a change one step for each such amount between the old and the new value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from policy.model.cluster import Vnode
 
 
 class Consumables:
-    """The free amounts over some vnodes; of a consumable that no vnode has there is nothing anywhere."""
+    """The free amounts over some vnodes. A consumable that no vnode has is free nowhere."""
 
     __slots__ = ("_marks", "_thresholds", "free")
 
@@ -28,7 +28,7 @@ class Consumables:
         self._marks: dict[str, list[int]] = {}
 
     def copy(self) -> Consumables:
-        """The same in a copy of its own."""
+        """An independent copy."""
         twin = Consumables.__new__(Consumables)
         twin.free = {resource: list(free) for resource, free in self.free.items()}
         twin._thresholds = dict(self._thresholds)
@@ -36,7 +36,7 @@ class Consumables:
         return twin
 
     def shift(self, resource: str, vnodes: int, by: int) -> None:
-        """Free so much more (less, where it is negative) of a consumable on each of these vnodes."""
+        """Add ``by`` (which may be negative) to the free amount of a consumable on each of these vnodes."""
         free = self.free.get(resource)
         if free is None:
             return
@@ -45,13 +45,13 @@ class Consumables:
             index = bit.bit_length() - 1
             before = free[index]
             free[index] = after = before + by
-            # What was or becomes enough for an amount lies between the two.
+            # Only for amounts between the two does the vnode become, or cease to be, sufficient.
             low, high = (before, after) if by > 0 else (after, before)
             for amount in marks[bisect_right(marks, low) : bisect_right(marks, high)]:
                 thresholds[resource, amount] ^= bit
 
     def at_least(self, resource: str, amount: int) -> int:
-        """The vnodes with at least so much of a consumable free."""
+        """The vnodes with at least this amount of a consumable free."""
         key = (resource, amount)
         mask = self._thresholds.get(key)
         if mask is None:
@@ -64,6 +64,6 @@ class Consumables:
         return mask
 
     def on(self, bit: int, resource: str) -> int:
-        """What one vnode has free of a consumable (negative where it is overcommitted)."""
+        """The free amount of a consumable on one vnode (negative where it is overcommitted)."""
         free = self.free.get(resource)
         return free[bit.bit_length() - 1] if free else 0

@@ -1,7 +1,7 @@
 """What the vnodes of each host have free of one consumable together.
 
-A chunk may be parted over the vnodes of a host (:mod:`policy.fit.host_chunks`), so what counts is their sum. The sums
-are made once and then kept in step vnode by vnode. What is overcommitted counts as nothing, not as less.
+A chunk may be split over the vnodes of a host (:mod:`policy.fit.host_chunks`), so their sum counts. The sums are
+computed once and then updated vnode by vnode. An overcommitted vnode counts as 0, not as negative.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from policy.model.bitsets import indices_of
 from policy.state.inventory import Inventory
 
 _KEPT = 4
-"""So many sets of vnodes are kept in step beside all of them; more would cost each change more than they spare."""
+"""At most this many sets of vnodes are kept in step beside the set of all; more would cost each change more than they
+save."""
 
 
 class HostSums:
-    """``each`` has what every vnode has free, in order."""
+    """Free amounts by host. ``each`` has the free amount of every vnode, in order."""
 
     __slots__ = ("_counts", "_inventory", "_sums", "each")
 
@@ -29,7 +30,7 @@ class HostSums:
         self._counts: dict[int, int] | None = None
 
     def copy(self) -> HostSums:
-        """The same in a copy of its own."""
+        """An independent copy."""
         twin = HostSums.__new__(HostSums)
         twin._inventory = self._inventory
         twin.each = self.each[:]
@@ -38,7 +39,7 @@ class HostSums:
         return twin
 
     def change(self, free: Iterable[tuple[int, int]]) -> None:
-        """So much is free now on some vnodes, given by index."""
+        """Set the free amounts of some vnodes, given as pairs of index and amount."""
         each, counts, everywhere = self.each, self._counts, self._inventory.everywhere
         host_of, together = self._inventory.host_of(), self._sums[everywhere]
         others = [(vnodes, sums) for vnodes, sums in self._sums.items() if vnodes != everywhere]
@@ -57,7 +58,7 @@ class HostSums:
                         sums[host] += more
 
     def of(self, vnodes: int) -> Sequence[int]:
-        """What those of the vnodes that are on each host have free together, in the order of the hosts."""
+        """The free amounts on those of the vnodes that are on each host, summed; in the order of the hosts."""
         everywhere = self._inventory.everywhere
         vnodes &= everywhere
         sums = self._sums.get(vnodes)
@@ -72,7 +73,7 @@ class HostSums:
         return sums
 
     def counts(self) -> Mapping[int, int]:
-        """How many hosts have so much free on all their vnodes together; of some amounts none may be left."""
+        """How many hosts have each free amount on all their vnodes together; the count of an amount may be 0."""
         if self._counts is None:
             self._counts = dict(Counter(self._sums[self._inventory.everywhere]))
         return self._counts

@@ -1,7 +1,7 @@
-"""What the vnodes are, whatever runs on them: their hosts and groups, what each has in all, and what a chunk may want.
+"""The vnodes independent of what runs on them: their hosts and groups, what each has in all, and which a chunk may use.
 
-Made once for a set of vnodes and shared by every capacity over it. Answers that cost a walk over all vnodes are
-remembered, so that asking again costs a look-up.
+Built once for a set of vnodes and shared by every capacity over it. Answers that need a walk over all vnodes are
+remembered.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _ONE_CORE = (("ncpus", 1),)
 _TRUTHS = {"t": "true", "1": "true", "y": "true", "f": "false", "0": "false", "n": "false"}
 _ANY_NUMBER = 1 << 30
 MOST_CORELESS = 1000
-"""So many pieces that ask for no core fit a vnode at most: nothing else bounds them, and
-who asks for a thousand million of a KiB each would keep passes busy, and PBS, which names each piece's vnode."""
+"""At most this many pieces without cores fit one vnode. Nothing else bounds them: a request for 1e9 pieces of 1 KiB
+would keep passes busy, and PBS too, which names the vnode of each piece."""
 
 
 def most_on_vnode(chunk: Chunk) -> int:
-    """More pieces of a kind are not looked for on one vnode, whatever it has."""
+    """The number of pieces of the chunk that are placed on one vnode at most, whatever it has."""
     return _ANY_NUMBER if chunk.cores else MOST_CORELESS
 
 
 class Inventory:
-    """The vnodes in order of their names. A set of them is an integer with a bit for each (lowest bit, first name).
+    """The vnodes in order of their names. A set of them is an integer with a bit for each (lowest bit: first name).
 
-    ``totals`` maps numbers of cores to the vnodes that have exactly so many, busy or not. ``one_vnode_per_host`` is
+    ``totals`` maps a number of cores to the vnodes that have exactly that many, busy or not. ``one_vnode_per_host`` is
     true where every host is one vnode, as on most clusters.
     """
 
@@ -59,7 +59,7 @@ class Inventory:
             self._hosts[host] = self._hosts.get(host, 0) | (1 << index)
         self.one_vnode_per_host = len(self._hosts) == len(self._vnodes)
 
-    # What they have in all
+    # Totals
 
     def total(self, vnodes: int) -> int:
         """All cores of these vnodes, busy or not."""
@@ -74,7 +74,7 @@ class Inventory:
         return self._vnodes[bit.bit_length() - 1].available.get(resource, 0)
 
     def kinds(self) -> Sequence[tuple[Amounts, int]]:
-        """The vnodes by what they have in all: most clusters have a few kinds, however many vnodes."""
+        """The vnodes grouped by what they have in all: most clusters have few kinds, however many vnodes."""
         if self._kinds is None:
             kinds: dict[Amounts, int] = {}
             for index, vnode in enumerate(self._vnodes):
@@ -84,7 +84,7 @@ class Inventory:
         return self._kinds
 
     def ever_holds(self, chunk: Chunk, vnodes: int) -> int:
-        """How many such chunks these vnodes hold with nothing else on them, by what each has in all."""
+        """How many pieces of the chunk these vnodes hold with nothing else on them, each on one vnode."""
         if chunk.amounts == _ONE_CORE and not chunk.wants:
             return self.total(vnodes)
         known = self._ever.get((chunk.amounts, chunk.wants, vnodes))
@@ -99,10 +99,10 @@ class Inventory:
         self._ever[chunk.amounts, chunk.wants, vnodes] = count
         return count
 
-    # What they are
+    # Attributes, hosts and groups
 
     def matching(self, chunk: Chunk) -> int:
-        """The vnodes whose other attributes are what the chunk wants."""
+        """The vnodes whose attributes are what the chunk wants."""
         if not chunk.wants:
             return -1
         mask = self._matching.get(chunk.wants)
@@ -119,13 +119,13 @@ class Inventory:
         return self._hosts.values()
 
     def host_indices(self) -> Sequence[Sequence[int]]:
-        """The same as indices of the vnodes: for walks over what each vnode has."""
+        """The same as lists of vnode indices, for walks over what each vnode has."""
         if self._host_indices is None:
             self._host_indices = [indices_of(host) for host in self._hosts.values()]
         return self._host_indices
 
     def host_of(self) -> Sequence[int]:
-        """The place of each vnode's host in the order of the hosts."""
+        """For each vnode, the position of its host in the order of the hosts."""
         if self._host_of is None:
             self._host_of = [0] * len(self._vnodes)
             for number, host in enumerate(self.host_indices()):
@@ -134,7 +134,8 @@ class Inventory:
         return self._host_of
 
     def host_sums(self, vnodes: int, resource: str) -> Sequence[int]:
-        """All of a consumable that those of the vnodes have which are on each host, in the order of the hosts."""
+        """All of a consumable on those of the vnodes that are on each host, in use or not; in the order of the
+        hosts."""
         known = self._host_sums.get((vnodes, resource))
         if known is None:
             inside = set(indices_of(vnodes & self.everywhere))
@@ -164,13 +165,14 @@ class Inventory:
                 groups[value] = groups.get(value, 0) | (1 << index)
         known = tuple(groups[value] for value in sorted(groups))
         if known:
-            # Vnodes have few resources, while a job may name any text.
+            # Vnodes have few resources, but a job may name any text: empty answers are not remembered.
             self._grouped[resource] = known
         return known
 
 
 def is_what(has: str, asked: str) -> bool:
-    """Whether a resource that is no number is what is asked for: the same truth, the same text, or one of a list."""
+    """Whether a vnode's non-numeric resource is what the job asks for: the same truth value, the same text, or an
+    element of a list."""
     if has.lower() in ("true", "false"):
         return has.lower() == _TRUTHS.get(asked.lower(), asked.lower())
     return asked in has.split(",")
@@ -193,7 +195,7 @@ def _has(vnode: Vnode, name: str, value: str) -> bool:
 
 
 def _is_host(name: str, asked: str) -> bool:
-    """Whether it is the host that is asked for: with or without its domain, but never with another one."""
+    """Whether ``name`` is the host that is asked for: with or without its domain, but never with another domain."""
     return asked in (name, _short(name)) or _short(asked) == name
 
 

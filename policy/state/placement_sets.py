@@ -1,9 +1,9 @@
-"""The groups of vnodes that could hold a request if nothing else were on them (``place=group=``).
+"""Placement sets (``place=group=``): the groups of vnodes that could hold a request if nothing else were on them.
 
-A job that some group could hold waits for it; one that none could hold is kept to none, as PBS has it unless
-``do_not_span_psets`` says otherwise (PBS Professional Administrator's Guide, "Placement Sets"). What vnodes have in all
-stays as it is whatever runs, so both answers and what they are made from are remembered, up to a bound. Groups hold few
-kinds of hosts as a rule: a request is tried on each kind once, and then only counted.
+A job that some group could hold waits for one; a job that none could hold may use all vnodes, as in PBS unless
+``do_not_span_psets`` is set (PBS Professional Administrator's Guide, "Placement Sets"). Both answers depend only on
+what vnodes have in all, so they are remembered, up to a bound. Groups have few kinds of hosts: a request is tried once
+on each kind, and then only counted.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from policy.state.inventory import Inventory, most_on_vnode
 
 _Wants = tuple[tuple[str, str], ...]
 _Host = tuple[int, ...]
-"""A kind of host: the kinds of those of its vnodes that a group has, by number, in order."""
+"""A kind of host: the kinds of its usable vnodes in a group, by number, in order."""
 
 MOST_REMEMBERED = 1 << 17
-"""So many groups are remembered in answers at most, and so many kinds of hosts in what these are made from."""
+"""At most this many groups (in answers) and kinds of hosts and vnodes (in tables) are remembered together."""
 
 
 class _Group(NamedTuple):
-    """A group's vnodes, and how many of each kind of host it has that may be used."""
+    """A group's vnodes, and how many usable hosts of each kind it has."""
 
     vnodes: int
     hosts: Mapping[_Host, int]
 
 
 class _Kind(NamedTuple):
-    """What a vnode has in all, and what chunks may want that it suits."""
+    """A kind of vnode: what it has in all, and which wishes of chunks it meets."""
 
     has: Mapping[str, int]
     suits: frozenset[_Wants]
 
 
 class _Table(NamedTuple):
-    """The groups by one resource, and the kinds of vnodes that they are told by."""
+    """The groups by one resource, and the kinds of vnodes that their hosts refer to."""
 
     groups: Sequence[_Group]
     kinds: Sequence[_Kind]
 
 
 class Groups:
-    """What groups of the vnodes of an inventory could ever hold."""
+    """What groups of an inventory's vnodes could ever hold."""
 
     __slots__ = ("_able", "_inventory", "_remembered", "_tables")
 
@@ -57,8 +57,8 @@ class Groups:
         self._remembered = 0
 
     def able(self, request: Request, vnodes: int) -> Sequence[int]:
-        """The groups, whole, of which these vnodes could hold the request, in order of the values that they are
-        grouped by; none where the request names no resource to group by."""
+        """The groups, whole, in which these vnodes could hold the request, in order of the values that they are grouped
+        by; empty where the request names no resource to group by, or no group could."""
         if request.group is None:
             return ()
         able = self._able.get((request, vnodes))
@@ -79,7 +79,7 @@ class Groups:
         return table
 
     def _remember(self, count: int) -> None:
-        """Make room for so many: whatever was remembered is only made anew."""
+        """Account for ``count`` new items; over the bound, drop all that was remembered."""
         self._remembered += count
         if self._remembered > MOST_REMEMBERED:
             self._able.clear()
@@ -121,7 +121,7 @@ class Groups:
 
 
 def _able(table: _Table, request: Request) -> tuple[int, ...]:
-    """Those of the groups that have as much as the request needs, on one host where it is packed."""
+    """The groups that have what the request needs, on one host where it is packed."""
     apart = request.place in ("scatter", "vscatter")
     pieces = [chunk.pieces for chunk in request.chunks]
     need = [*pieces, sum(pieces) if apart else 0, *(amount for _, amount in request.totals)]
@@ -147,10 +147,11 @@ def _covers(held: Sequence[int], need: Sequence[int]) -> bool:
 
 
 def _held(vnodes: Sequence[_Kind], request: Request) -> list[int]:
-    """What one host of such vnodes holds: of each chunk by itself, pieces that are to be apart, and of each consumable.
+    """What one host of such vnodes holds: pieces of each chunk by itself, places for pieces that are to be apart, and
+    amounts of each consumable.
 
-    Pieces may be parted over the vnodes of a host, but for ``vscatter``; those to be apart are on a host, or on a
-    vnode, of their own.
+    Pieces may be split over the vnodes of a host except with ``vscatter``. Pieces that are to be apart each need a host
+    (``scatter``) or a vnode (``vscatter``) of their own.
     """
     by_vnode = request.place == "vscatter"
     places = [[vnode] for vnode in vnodes] if by_vnode else [vnodes]

@@ -1,8 +1,8 @@
-"""Which vnodes a job holds alone when it is on them: by its own ``place``, or because the vnode gives itself so.
+"""Which vnodes a job holds alone: by its own ``place``, or by the vnode's ``sharing``.
 
-A vnode's ``sharing`` may be a default, which a job that says itself how it shares overrides, or may force its way on
-every job (PBS Professional Administrator's Guide, "Configuring Vnodes": ``default_excl``, ``force_excl``, ...); with
-the ``exclhost`` forms the whole host goes with it.
+A vnode's ``sharing`` may be a default, which a job's own sharing overrides, or may be forced on every job (PBS
+Professional Administrator's Guide, "Configuring Vnodes": ``default_excl``, ``force_excl``, ...). With the ``exclhost``
+forms the job holds the whole host.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from policy.state.inventory import Inventory
 
 
 class Sharing:
-    """The vnodes of an inventory by how they share. ``has_lone_vnodes`` is true where some vnode gives itself to one
-    job alone, whatever the job asks for; ``gives_hosts`` where some gives its whole host."""
+    """The vnodes of an inventory by how they share.
+
+    ``has_lone_vnodes``: some vnode gives itself to one job alone though the job does not ask for that. ``gives_hosts``:
+    some vnode gives its whole host.
+    """
 
     __slots__ = ("_alone", "_by_host", "_forced", "_ignoring", "_inventory", "gives_hosts", "has_lone_vnodes")
 
@@ -33,7 +36,8 @@ class Sharing:
         self.gives_hosts = bool(self._by_host)
 
     def held_alone(self, vnodes: int, request: Request) -> int:
-        """The vnodes that such a job holds alone when it is on these, whole hosts among them."""
+        """The vnodes that a job with this request holds alone when it is on ``vnodes``, including those of whole
+        hosts."""
         if not (request.exclusive or self.has_lone_vnodes):
             return 0
         held = vnodes & (~self._ignoring if request.exclusive else self._lone(request))
@@ -41,11 +45,11 @@ class Sharing:
         return held | self._inventory.hosts_of(by_host) if by_host else held
 
     def shared_by(self, request: Request) -> int:
-        """The vnodes that such a job would not hold alone."""
+        """The vnodes that a job with this request would not hold alone."""
         return self._ignoring if request.exclusive else ~self._lone(request)
 
     def whole(self, empty: int, request: Request) -> int:
-        """Those of the empty vnodes that such a job may hold alone: where it gets the host, all of that must be
+        """Those of the empty vnodes that the job may hold alone. Where it gets the host, all of the host must be
         empty."""
         inventory = self._inventory
         by_host = -1 if request.sharing == "exclhost" else self._exclhost(request)
@@ -54,13 +58,13 @@ class Sharing:
         return empty & ~(by_host & inventory.hosts_of(~empty & inventory.everywhere))
 
     def beside(self, vnodes: int, request: Request) -> int:
-        """The other vnodes that such a job holds alone when it is on these: the rest of hosts that it gets whole."""
+        """The further vnodes that the job holds alone when it is on these: the rest of the hosts that it gets whole."""
         return self.held_alone(vnodes, request) & ~vnodes
 
     def _lone(self, request: Request) -> int:
-        """The vnodes that give themselves to one such job alone."""
+        """The vnodes that give themselves to one job alone, if the job has this request."""
         return self._forced if request.sharing == "shared" else self._forced | self._alone
 
     def _exclhost(self, request: Request) -> int:
-        """The vnodes that give such a job their whole host."""
+        """The vnodes that give a job with this request their whole host."""
         return self._by_host & (self._forced if request.sharing else -1)

@@ -1,9 +1,9 @@
-"""Windows: the times in which vnodes, parts of them, or whole queues are not for ordinary jobs (docs/policies.md,
+"""Windows: the times in which vnodes, parts of them, or whole queues are closed to ordinary jobs (docs/policies.md,
 "Windows").
 
-A job may be on a vnode only if its whole run, by all that is left of its estimate, meets none of the vnode's windows;
-a shrunk estimate counts for nothing here, since nobody can cut for a window. What a window keeps of a vnode is taken as
-kept for the whole run, and what runs there now as not gone by then, so a run is never let in on a hope.
+A job may be on a vnode only if its whole run, by all that is left of its estimate, meets none of the vnode's windows. A
+shrunk estimate does not count here, as no run is cut for a window. What a window keeps of a vnode counts as kept for
+the whole run, and present runs count as still there when it begins.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from policy.model.allocation import Placement, Share
+from policy.model.allocation import Allocation, Share
 from policy.model.bitsets import count_vnodes
 from policy.model.cluster import UNLIMITED_S, Job, Window
 from policy.model.request import Amounts, Request
 from policy.reasons.reason import Reason
 from policy.state.capacity import Capacity
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 
 _EVERYWHERE = -1
 _ALL_WINDOWS = 1 << 30
@@ -27,7 +27,8 @@ _MOMENT_S = 1e-3
 
 
 class Closed(NamedTuple):
-    """What is closed to one run: whole ``vnodes``, and ``shares`` of others. Equal ``key`` means equally closed."""
+    """What is closed to one run: whole ``vnodes``, and ``shares`` of other vnodes. Equal ``key``: the same is
+    closed."""
 
     vnodes: int
     shares: tuple[Share, ...]
@@ -35,13 +36,13 @@ class Closed(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """Of two runs that start together on the same vnodes, to the one with the larger extent all that is closed to
-        the other is closed as well."""
+        """A measure of what is closed: of two runs that start together on the same vnodes, all that is closed to one is
+        also closed to the one with the larger extent."""
         return 0 if not self.key else _ALL_WINDOWS if self.vnodes == _EVERYWHERE else self.key[0]
 
     @contextmanager
     def applied_to(self, capacity: Capacity) -> Iterator[None]:
-        """What is free without the shares, as long as this lasts."""
+        """Context manager: take the shares off the capacity for its duration."""
         if self.shares:
             capacity.take_amounts(self.shares)
         try:
@@ -55,7 +56,7 @@ NOTHING_CLOSED = Closed(0, (), ())
 
 
 class _Meeting(NamedTuple):
-    """What a run of some span meets: vnodes closed whole, those closed in part, and what is kept of the latter."""
+    """What a run of some span meets: vnodes closed whole, vnodes closed in part, and the shares kept of the latter."""
 
     whole: int
     partly: int
@@ -65,16 +66,16 @@ class _Meeting(NamedTuple):
 class Windows:
     """The windows of one pass. Make it with :func:`windows_of`.
 
-    ``changes_s`` are the times at which some window ends, in order: only then does time alone open anything;
-    ``last_s`` is the last of them, which may be infinite. ``slack_s`` is how late a start that is planned ahead may
-    come, by the pass interval and the grace of those who make room.
+    ``changes_s`` are the finite times after now at which a window ends, in order: only then does time alone open
+    anything. ``last_s`` is the last end of all, possibly infinite. ``slack_s`` is how late a planned start may come:
+    the pass interval and the checkpoint grace of the victims.
     """
 
-    def __init__(self, world: World, now_s: float, slack_s: float) -> None:
-        self._capacity = world.capacity
-        self._kinds = world.closed_kinds()
+    def __init__(self, cluster: ClusterIndex, now_s: float, slack_s: float) -> None:
+        self._capacity = cluster.capacity
+        self._kinds = cluster.closed_kinds()
         self._of_queues: Mapping[str, tuple[Window, ...]] = {
-            queue.name: queue.closed for queue in world.queues.values() if queue.closed
+            queue.name: queue.closed for queue in cluster.queues.values() if queue.closed
         }
         self.slack_s = slack_s
         of_vnodes = {window[:2] for windows, _ in self._kinds for window in windows}
@@ -87,14 +88,14 @@ class Windows:
         self.last_s = max((end_s for _, end_s in of_vnodes | of_queues), default=now_s)
 
     def closed_to(self, job: Job, start_s: float, slack_s: float = 0.0) -> Closed:
-        """What is closed to the job if it starts then, or up to ``slack_s`` later."""
+        """What is closed to the job if it starts at ``start_s``, or up to ``slack_s`` later."""
         return self.closed_for(job.request, job.queue, start_s, start_s + job.left_s + slack_s)
 
     def closed_for(self, request: Request, queue: str, start_s: float, end_s: float) -> Closed:
         """What is closed to a run of that request in that queue from ``start_s`` until before ``end_s``."""
         if any(window.meets(start_s, end_s) for window in self._of_queues.get(queue, ())):
             return Closed(_EVERYWHERE, (), (_EVERYWHERE,))
-        # Who begins before the run ends, less who has ended by its start: the two counts tell exactly who meets it.
+        # The windows that begin before the run ends, less those that end by its start, are exactly those that it meets.
         key = (bisect_left(self._starts, end_s), bisect_right(self._ends, start_s))
         if key[0] <= key[1]:
             return NOTHING_CLOSED
@@ -104,13 +105,13 @@ class Windows:
         capacity = self._capacity
         if not (request.exclusive or capacity.sharing.has_lone_vnodes):
             return Closed(met.whole, met.shares, key)
-        # Whoever is alone on a vnode shares it with no window either.
+        # A job that is alone on a vnode does not share it with a window either.
         vnodes = met.whole | met.partly
         return Closed(capacity.inventory.hosts_of(vnodes) if request.sharing == "exclhost" else vnodes, (), key)
 
     def idle_now(self, capacity: Capacity, vnodes: int, now_s: float) -> int:
-        """Idle cores on these vnodes that no window keeps at this moment. What it keeps is used, or is kept from all
-        others, though no run of the world holds it."""
+        """Idle cores on these vnodes without those that a window keeps at this moment. No run of the snapshot holds
+        these, but they are in use by the reservation or kept for it."""
         met = self._met_at(now_s)
         left = vnodes & ~met.whole
         idle = capacity.idle(left)
@@ -122,7 +123,7 @@ class Windows:
         return idle
 
     def begun_on(self, vnodes: int, now_s: float) -> list[Window]:
-        """The windows that keep something of these vnodes at this moment; the one that ends first comes first."""
+        """The windows that keep something of these vnodes at this moment, in the order of their ends."""
         end_s = now_s + _MOMENT_S
         near = {window for windows, mask in self._kinds if mask & vnodes for window in windows}
         begun = [window for window in near if window.meets(now_s, end_s)]
@@ -133,12 +134,12 @@ class Windows:
             self._now = (now_s, self._meeting(now_s, now_s + _MOMENT_S))
         return self._now[1]
 
-    def why(self, job: Job, start_s: float, placement: Placement) -> Reason | None:
-        """Why the job may not start there, although it would fit: the first window that it would run into; None where
-        it would run into none."""
+    def why(self, job: Job, start_s: float, allocation: Allocation) -> Reason | None:
+        """The reason why the job may not start in this allocation although it would fit: the first window that it would
+        run into; None where it runs into none."""
         end_s = start_s + job.left_s
         taken = 0
-        for share in placement.shares(self._capacity.directory):
+        for share in allocation.shares(self._capacity.directory):
             taken |= share.mask
         if job.request.sharing == "exclhost":
             taken = self._capacity.inventory.hosts_of(taken)
@@ -152,8 +153,8 @@ class Windows:
         return Reason("into-window", (*numbers, ("before_s", first.start_s)))
 
     def ending_at(self, at_s: float, job: Job, allowed: int) -> str | None:
-        """What the windows that end then are called, of those on the job's queue and on the vnodes that are of the kind
-        it asks for; None where none does."""
+        """The names of the windows that end at ``at_s`` on the job's queue, or on those of the allowed vnodes that
+        match a chunk of the job; None where none does."""
         vnodes = 0
         for chunk in job.request.chunks:
             vnodes |= allowed & self._capacity.inventory.matching(chunk)
@@ -176,7 +177,7 @@ class Windows:
 
 
 def _most_kept(windows: Sequence[Window]) -> Amounts:
-    """The most that the windows keep of each resource at one moment: at the start of one of them."""
+    """The most that the windows keep of each resource at one moment. That moment is the start of one of them."""
     most: dict[str, int] = {}
     held: dict[str, int] = {}
     begin = sorted(windows, key=lambda window: window.start_s)
@@ -193,7 +194,7 @@ def _most_kept(windows: Sequence[Window]) -> Amounts:
     return tuple(sorted(most.items()))
 
 
-def windows_of(world: World, now_s: float, slack_s: float) -> Windows | None:
-    """The windows of the world; None where all have ended."""
-    windows = Windows(world, now_s, slack_s)
+def windows_of(cluster: ClusterIndex, now_s: float, slack_s: float) -> Windows | None:
+    """The windows of a cluster index; None where all have ended."""
+    windows = Windows(cluster, now_s, slack_s)
     return windows if windows.last_s > now_s else None

@@ -1,8 +1,8 @@
-"""Which layout suits an application: what its striped and its packed runs achieved, compared by their medians.
+"""Which layout suits an application: compares the medians of its striped and its packed runs (docs/policies.md, P5).
 
-A run counts with its efficiency, CPU time over cores times wall time, for its user and application; where nobody
-counted CPU time it counts with its speed, among runs of the same size and estimate only. Nothing is judged before
-enough runs of each layout were seen; until then the two take turns. See docs/policies.md, P5.
+A run counts by its efficiency, CPU time / (cores x wall time), for its user and application. If its CPU time is unknown
+it counts by its speed, among runs of the same size and estimate only. Until enough runs of each layout were seen, the
+two alternate.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from policy.settings.site_settings import StripeSettings
 
 _MOST_KEYS = 10_000
 _MOST_KEYS_OF_ONE = 200
-"""Users name applications; what is remembered stays bounded whatever they write, and of each user by itself."""
+"""Limits of what is remembered, in total and for each user: users may name any number of applications."""
 MOST_MEASURED = 25
-"""Of so many of its last runs a layout's median is taken: an odd number, so that it is one of them."""
+"""The median is taken of at most this many last runs of a layout; odd, so that it is one of them."""
 
 Learned = Mapping[str, Mapping[str, Tally]]
-"""What runs are compared under, see :func:`application_key` and :func:`size_key`, to layout to what was measured."""
+"""Key of comparable runs (:func:`application_key`, :func:`size_key`) to layout to what was measured."""
 
 _NONE = Tally(0, ())
 _HOUR_S = 3600
 
 
 def application_key(user: str, application: str, settings: StripeSettings) -> str:
-    """Under what runs are compared: ``u:alice:wrf``, or ``*:wrf`` where all users' runs are one."""
+    """The key of runs that are compared: ``u:alice:wrf``, or ``*:wrf`` if all users' runs are compared."""
     return f"u:{user}:{application}" if settings.learn_by == "user" else f"*:{application}"
 
 
 def size_key(application: str, cores: int, estimate_s: float) -> str:
-    """Under what runs without a known CPU time are compared: ``u:alice:wrf, 64 cores, 7200 s``."""
+    """The key of compared runs without a known CPU time: ``u:alice:wrf, 64 cores, 7200 s``."""
     return f"{application}, {cores} cores, {estimate_s:g} s"
 
 
 def learn(learned: Learned, finished: Iterable[Finished], settings: StripeSettings, seen_s: float) -> Learned:
-    """The tallies with the runs that ended after ``seen_s`` added; the same whatever order they come in.
+    """The tallies with the runs that ended after ``seen_s`` added; independent of their order.
 
-    Left out are runs without an application, those that were too short to tell, those whose job wished for a layout,
-    and those that no wider layout was open to. With a layout other than ``learn`` nothing is learned.
+    Left out are runs without an application, runs that were too short, runs whose job wished for a layout, and runs
+    too small to spread. With a layout setting other than ``learn`` nothing is learned.
     """
     if settings.layout != "learn":
         return learned
@@ -62,7 +62,7 @@ def learn(learned: Learned, finished: Iterable[Finished], settings: StripeSettin
 
 
 def _bounded(tallies: dict[str, dict[str, Tally]]) -> dict[str, dict[str, Tally]]:
-    """The tallies, of each user the most seen ones, and of all of those the most seen."""
+    """The tallies with most runs seen: a limited number for each user, then a limited number in total."""
     if len(tallies) <= _MOST_KEYS_OF_ONE:
         return tallies
     counts: dict[str, int] = {}
@@ -76,7 +76,7 @@ def _bounded(tallies: dict[str, dict[str, Tally]]) -> dict[str, dict[str, Tally]
 
 
 def _tells(run: Finished, settings: StripeSettings) -> bool:
-    """Whether a run says something of its layout; a job without an estimate has no share of it."""
+    """Whether a run counts for its layout. Without an estimate the least share of it is not required."""
     share = settings.learn_min_share if run.estimate_s < UNLIMITED_S else 0.0
     least_s = max(settings.learn_min_s, share * run.estimate_s if share else 0.0)
     took_s = run.end_s - run.start_s
@@ -84,7 +84,7 @@ def _tells(run: Finished, settings: StripeSettings) -> bool:
 
 
 def _measure(run: Finished, settings: StripeSettings) -> tuple[str, float]:
-    """The key of a run, and its efficiency, or else its speed in runs an hour."""
+    """The key of a run, and its efficiency, or else its speed in runs per hour."""
     wall_s = run.end_s - run.start_s
     key = application_key(run.user, run.application, settings)
     if run.cpu_s is not None:
@@ -97,7 +97,7 @@ def _seen(layouts: Mapping[str, Tally]) -> int:
 
 
 class Choice(NamedTuple):
-    """A layout and why; ``settled`` where the two were compared, so that it is more than a turn."""
+    """A layout and why. ``settled``: it follows from a comparison; otherwise the layouts still alternate."""
 
     layout: str
     why: str
@@ -105,10 +105,10 @@ class Choice(NamedTuple):
 
 
 def choose(learned: Learned, job: Job, settings: StripeSettings, running: int) -> Choice:
-    """The layout with the better median for a job once ``learn_runs`` of each were seen, else the one whose turn it is.
+    """The layout with the better median for a job once ``learn_runs`` of each were seen; else the next in alternation.
 
-    They alternate from start to start, packing first, as the runs seen and those ``running`` are counted; where one of
-    them has enough, it is always the other's turn.
+    The layouts alternate from start to start, packing first; runs seen and runs ``running`` are counted. If one of them
+    has enough runs, the other is chosen.
     """
     if not job.application:
         return Choice("pack", "it names no application to learn by", settled=True)
@@ -136,9 +136,10 @@ def choose(learned: Learned, job: Job, settings: StripeSettings, running: int) -
 def layout_of(
     job: Job, learned: Learned, settings: StripeSettings, running: Callable[[Job], int]
 ) -> tuple[Layout | None, str, bool]:
-    """The job's own wish, else the site's, else what was learned; who decided; and whether that is more than a turn.
+    """The job's own wish, else the site's layout, else the one learned; why; and whether that is settled (see
+    :class:`Choice`).
 
-    ``running`` tells how many runs are under way that are compared with the job's.
+    ``running`` gives the number of current runs that the job is compared with.
     """
     if job.layout is not None:
         return job.layout, "the job wishes so", True

@@ -1,6 +1,6 @@
-"""Nodes counted by size: how few of them hold a request when nothing else runs there.
+"""Nodes counted by size: the fewest that hold a request if nothing else runs on them.
 
-A node is a host with its vnodes; a size is what each of them has. Counting by size, ten thousand equal nodes cost as
+A node is a host with its vnodes; its size is what each of these has. Counted by size, ten thousand equal nodes cost as
 much as one.
 """
 
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from policy.model.request import Request
 
 Size = tuple[tuple[tuple[str, int], ...], ...]
-"""What a node has in all: the amounts of each of its vnodes, sorted."""
+"""The total amounts of each vnode of a node, sorted."""
 
 Sizes = Sequence[tuple[Size, int]]
-"""Sizes with how many nodes have each, those with the most cores first."""
+"""Sizes with the number of nodes of each, those with most cores first."""
 
 
 def cores_of(size: Size) -> int:
-    """The cores of a node."""
+    """The cores of a node of this size."""
     return sum(amount for vnode in size for name, amount in vnode if name == "ncpus")
 
 
@@ -28,7 +28,7 @@ def sort_sizes(counts: Sequence[tuple[Size, int]]) -> Sizes:
 
 
 def hold(request: Request, left: Sequence[int], size: Size) -> list[int]:
-    """How many of the pieces ``left`` of each chunk one node holds with nothing else on it, chunk after chunk."""
+    """How many of the pieces ``left`` of each chunk an empty node of this size holds, filled chunk after chunk."""
     held = [0] * len(left)
     for has in size:
         free = dict(has)
@@ -42,8 +42,7 @@ def hold(request: Request, left: Sequence[int], size: Size) -> list[int]:
 
 
 def fewest_nodes(request: Request, sizes: Sizes) -> int:
-    """The fewest nodes that hold the request; 0 where all do not. Fills one after the other, all of one size at
-    once."""
+    """The fewest nodes that hold the request; 0 if all of them do not. Fills nodes one by one, equal nodes at once."""
     left = [chunk.pieces for chunk in request.chunks]
     nodes = 0
     for size, count in sizes:

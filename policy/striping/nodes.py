@@ -1,7 +1,7 @@
-"""The cluster as nodes, for one pass: which are idle, which stripes share, and where one started a moment ago.
+"""The nodes of the cluster in one pass: which are idle, which are shared by stripes, and where one started just now.
 
-A node is a host; on most clusters that is one vnode. Built only when a job of the pass is striped, in one walk over the
-vnodes, and kept in step with the starts of the pass. See docs/policies.md, P5.
+A node is a host; on most clusters that is one vnode. The tables are built when a job of the pass is first striped, in
+one walk over the vnodes, and updated by the starts of the pass. See docs/policies.md, P5.
 """
 
 from __future__ import annotations
@@ -9,35 +9,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from policy.model.allocation import Directory, Placement
+from policy.model.allocation import Allocation, Directory
 from policy.model.bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.model.cluster import Job
 from policy.model.request import Request
 from policy.ranking.ranked_fit import Order
 from policy.settings.site_settings import StripeSettings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from policy.striping.node_sizes import Size, Sizes, fewest_nodes, sort_sizes
 
 
-def touched(placement: Placement, directory: Directory) -> int:
-    """The vnodes of a placement."""
+def touched(allocation: Allocation, directory: Directory) -> int:
+    """The vnodes of an allocation."""
     mask = 0
-    for share in placement.shares(directory):
+    for share in allocation.shares(directory):
         mask |= share.mask
     return mask
 
 
 class StripeNodes:
-    """Sets of vnodes by what striping prefers, and the table of the stripes' last starts."""
+    """Sets of vnodes by striping's order of preference, and the time of the last stripe's start on each vnode.
+
+    ``cooling``: vnodes of nodes on which a stripe started less than the stagger time ago.
+    """
 
     __slots__ = (
-        "_applications", "_capacity", "_counts", "_fewest", "_hosts", "_idle", "_largest", "_now_s", "_shared",
-        "_sizes", "_soon", "_stagger_s", "_starts", "_world", "cooling",
+        "_applications",
+        "_capacity",
+        "_cluster",
+        "_counts",
+        "_fewest",
+        "_hosts",
+        "_idle",
+        "_largest",
+        "_now_s",
+        "_shared",
+        "_sizes",
+        "_soon",
+        "_stagger_s",
+        "_starts",
+        "cooling",
     )  # fmt: skip
 
-    def __init__(self, world: World, starts: Mapping[str, float], settings: StripeSettings, now_s: float) -> None:
-        self._world = world
-        self._capacity = capacity = world.capacity
+    def __init__(
+        self, cluster: ClusterIndex, starts: Mapping[str, float], settings: StripeSettings, now_s: float
+    ) -> None:
+        self._cluster = cluster
+        self._capacity = capacity = cluster.capacity
         self._now_s = now_s
         self._stagger_s = settings.stagger_s
         self._hosts: list[int] | None = None
@@ -56,13 +74,14 @@ class StripeNodes:
         self.cooling = self.whole(self._named(name for name in self._starts if not self._cooled(name)))
 
     def _busy_after(self, at_s: float) -> int:
-        """The vnodes of nodes on which something runs after a time: a run by its expected end, or what is not ours."""
-        directory, runs, busy = self._capacity.directory, self._world.runs, 0
-        for end_s, run_id in reversed(self._world.ends):
+        """The vnodes of nodes that are busy after ``at_s``: with a run by its estimated end, or with use by no run of
+        the snapshot."""
+        directory, runs, busy = self._capacity.directory, self._cluster.runs, 0
+        for end_s, run_id in reversed(self._cluster.ends):
             if end_s <= at_s:
                 break
-            busy |= touched(runs[run_id].placement, directory)
-        vnodes = self._world.vnodes
+            busy |= touched(runs[run_id].allocation, directory)
+        vnodes = self._cluster.vnodes
         return self.whole(busy | self._named(name for name in vnodes if any(vnodes[name].elsewhere.values())))
 
     def _named(self, names: Iterable[str]) -> int:
@@ -73,11 +92,11 @@ class StripeNodes:
 
     @property
     def single(self) -> bool:
-        """True where each node is one vnode."""
+        """True if each node is one vnode."""
         return self._capacity.inventory.one_vnode_per_host
 
     def node_of(self, bit: int) -> int:
-        """All vnodes of the node that a vnode belongs to."""
+        """All vnodes of this vnode's node."""
         if self.single:
             return bit
         if self._hosts is None:
@@ -89,7 +108,7 @@ class StripeNodes:
 
     @property
     def largest(self) -> int:
-        """How many vnodes the node of most vnodes has."""
+        """The number of vnodes of the node that has most."""
         if not self._largest:
             self._largest = max(map(count_vnodes, self._capacity.inventory.hosts()), default=1)
         return self._largest
@@ -106,7 +125,7 @@ class StripeNodes:
         return nodes
 
     def count(self, mask: int) -> int:
-        """How many nodes a set touches."""
+        """The number of nodes that a set touches."""
         if self.single:
             return count_vnodes(mask)
         nodes = 0
@@ -116,7 +135,7 @@ class StripeNodes:
         return nodes
 
     def fewest(self, request: Request, allowed: int) -> int:
-        """The fewest of the allowed nodes that hold the request when nothing else runs; 0 where all do not."""
+        """The fewest of the allowed nodes that hold the request if nothing else runs; 0 if all of them do not."""
         key = (request, allowed)
         fewest = self._fewest.get(key)
         if fewest is None:
@@ -124,7 +143,7 @@ class StripeNodes:
         return fewest
 
     def most(self, request: Request, allowed: int) -> int:
-        """How many of the allowed nodes there are that take jobs and are what all chunks of the request want."""
+        """The number of allowed nodes that take jobs and match all chunks of the request."""
         wanted = self._wanted(request, allowed)
         count = self._counts.get(wanted)
         if count is None:
@@ -146,7 +165,7 @@ class StripeNodes:
                 allowed_one_by_one = 0
             else:
                 allowed_one_by_one = allowed
-            vnodes, names = self._world.vnodes, self._capacity.directory.names
+            vnodes, names = self._cluster.vnodes, self._capacity.directory.names
             nodes: dict[str, list[tuple[tuple[str, int], ...]]] = {}
             for index in indices_of(allowed_one_by_one):
                 vnode = vnodes[names[index]]
@@ -157,12 +176,12 @@ class StripeNodes:
             sizes = self._sizes[allowed] = sort_sizes([*counts.items()])
         return sizes
 
-    # What is preferred
+    # The order of preference
 
     def classes(self, vnodes: int, application: str) -> Iterator[int]:
-        """A set of vnodes in parts, the better first: of idle nodes; of such as soon will be; of nodes that stripes
-        share, first those without another run of the application, as unlike jobs want different things of a node (no
-        name, no difference); of others."""
+        """A set of vnodes in parts, best first: idle nodes; nodes that soon will be; nodes shared by stripes, first
+        those without another run of the application, as different applications need different things of a node (no
+        name, no difference); other nodes."""
         apart = ~self._nodes_of(application) if application else -1
         for part in (self._idle, self._soon, self._shared & apart, self._shared, -1):
             here = vnodes & part
@@ -171,20 +190,20 @@ class StripeNodes:
                 vnodes ^= here
 
     def _nodes_of(self, application: str) -> int:
-        """The nodes on which runs of an application are."""
+        """The vnodes of nodes with runs of an application."""
         if self._applications is None:
             self._applications = {}
-            for run in self._world.runs.values():
-                self._note_application(run.job.application, run.placement)
+            for run in self._cluster.runs.values():
+                self._note_application(run.job.application, run.allocation)
         return self._applications.get(application, 0)
 
-    def _note_application(self, application: str, placement: Placement) -> None:
+    def _note_application(self, application: str, allocation: Allocation) -> None:
         if application and self._applications is not None:
-            nodes = self.whole(touched(placement, self._capacity.directory))
+            nodes = self.whole(touched(allocation, self._capacity.directory))
             self._applications[application] = self._applications.get(application, 0) | nodes
 
     def pick(self, application: str, vnodes: int, count: int) -> int:
-        """So many of a set of vnodes, which has at least so many: by class, then by name."""
+        """``count`` vnodes of a set with at least as many: by class, then by name."""
         picked = 0
         for here in self.classes(vnodes, application):
             found = min(count, count_vnodes(here))
@@ -195,24 +214,24 @@ class StripeNodes:
         return picked
 
     def pick_ranked(self, application: str, ranked: Order, vnodes: int, count: int) -> int:
-        """The same by class, then as ranked."""
+        """The same, by class, then as ranked."""
         picked = 0
         for bit in islice(self.ordered(application, ranked, vnodes), count):
             picked |= bit
         return picked
 
     def ordered(self, application: str, ranked: Order, vnodes: int) -> Iterator[int]:
-        """All of a set of vnodes, one by one, by class, then as ranked."""
+        """All vnodes of a set, one by one, by class, then as ranked."""
         for here in self.classes(vnodes, application):
             yield from ranked(here)
 
-    # Starts
+    # Starts of stripes
 
-    def note_start(self, job: Job, placement: Placement, striped: bool) -> None:
-        """A job starts there in this pass."""
-        vnodes = touched(placement, self._capacity.directory)
+    def note_start(self, job: Job, allocation: Allocation, striped: bool) -> None:
+        """Note a start of this pass."""
+        vnodes = touched(allocation, self._capacity.directory)
         nodes = self.whole(vnodes)
-        self._note_application(job.application, placement)
+        self._note_application(job.application, allocation)
         self._idle &= ~nodes
         self._soon &= ~nodes
         if striped:
@@ -221,8 +240,8 @@ class StripeNodes:
             self._starts.update(dict.fromkeys(self._capacity.directory.named(vnodes), self._now_s))
 
     def last_to_cool(self, vnodes: int) -> tuple[str, float]:
-        """The vnode on whose node a stripe started last, of the nodes that a set touches, and when that was long
-        enough ago."""
+        """Of the nodes that a set touches, the vnode with the latest start of a stripe, and when its stagger time is
+        over."""
         names = self._capacity.directory.named(self.whole(vnodes) & self.cooling)
         at_s, first = min((-self._starts[name], name) for name in names if name in self._starts)
         return first, -at_s + self._stagger_s
@@ -231,7 +250,7 @@ class StripeNodes:
         return self._now_s >= self._starts[name] + self._stagger_s
 
     def starts(self) -> Mapping[str, float]:
-        """The last start of a stripe on each vnode, without those that are long ago and left the node idle."""
+        """The last start of a stripe on each vnode; vnodes on idle nodes only while the stagger time lasts."""
         bits = self._capacity.directory.bits
         return {
             name: at_s for name, at_s in self._starts.items() if not (bits[name] & self._idle and self._cooled(name))

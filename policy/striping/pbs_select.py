@@ -1,8 +1,7 @@
-"""A stripe written as chunks, for PBS's own scheduler: one chunk for each node, all alike or with one piece more.
+"""A stripe as chunks for PBS's own scheduler: one chunk for each node, all equal or with one piece more.
 
-Where pbsteer starts a job it stripes it over the very vnodes of the moment (:mod:`policy.plan.placer`). Where PBS's own
-scheduler does, all that can be said is into how many chunks the job falls and that each goes to another host. How wide
-that is follows the same rules. See docs/policies.md, P5.
+Where pbsteer starts a job, it stripes it over particular vnodes (:mod:`policy.plan.placer`). PBS's own scheduler can
+only be given the number of chunks, each on another host; the width follows the same rules. See docs/policies.md, P5.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from policy.striping.striping import cut, even_loads, policy_width, widths
 
 
 def stripe_chunks(request: Request, layout: Layout, nodes: Sizes, width_factor: float) -> Request | None:
-    """The request in one chunk for each node of a stripe, ``place=scatter``; the amounts in all are the same.
+    """The request as one chunk for each node of a stripe, ``place=scatter``, with the same amounts in total.
 
-    None where it stays as it is: it asks for more than one kind of chunk, for vnodes of some kind, for a placement of
-    its own or no cores, it cannot be divided, or the nodes leave no room to spread beyond the fewest. A narrower stripe
-    is tried where the nodes cannot hold a wide one even when nothing else runs there.
+    None if the request must stay as it is: it has several kinds of chunks, wants vnodes of some kind, has a ``place``
+    of its own or no cores, or cannot be divided, or the nodes leave no room beyond the fewest. A narrower stripe is
+    tried if the nodes could not hold a wide one even when idle.
     """
     pieces = cut(request)
     if pieces is None or len(pieces.chunks) != 1 or pieces.chunks[0].wants or not pieces.chunks[0].cores:
@@ -46,7 +45,7 @@ def _loads(pieces: int, width: int, nodes_per_stripe: int) -> list[int]:
 
 
 def _find_room(loads: list[int], room: list[tuple[int, int]]) -> bool:
-    """Whether idle nodes take the loads, each another one; ``room`` is how many pieces so many nodes hold."""
+    """Whether idle nodes take the loads, each on another node; ``room`` has (pieces held, number of such nodes)."""
     return all(
         sum(count for most, count in room if most >= load) >= sum(other >= load for other in loads)
         for load in set(loads)
@@ -54,8 +53,8 @@ def _find_room(loads: list[int], room: list[tuple[int, int]]) -> bool:
 
 
 def _chunk(piece: Chunk, load: int, nodes: int) -> Chunk:
-    """So many pieces as one chunk. PBS gives each process as many threads as its chunk has cores where nothing else is
-    said: several pieces in one chunk say what each of them had."""
+    """This many pieces as one chunk. ``ompthreads`` is set if there are several: PBS's default is all cores of the
+    chunk for each process, so the chunk states what each piece had."""
     if load == 1:
         return piece._replace(pieces=nodes)
     return piece._replace(

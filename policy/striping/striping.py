@@ -1,8 +1,8 @@
-"""A job's ranks spread evenly over more nodes than it needs: how a request may be cut, how wide, and who gets how much.
+"""Striping: a job's ranks spread evenly over more nodes than it needs (docs/policies.md, P5).
 
-What is placed are pieces: a chunk that was given once for many MPI ranks is cut where that comes out even, and a chunk
-given several times is taken as it was given. Each node gets as many pieces as every other, or one more; within a node
-the same holds for its NUMA domains, which PBS shows as the vnodes of one host. See docs/policies.md, P5.
+Pieces are placed: a chunk given once for many MPI ranks is cut if that comes out even, a chunk given several times is
+used as given. Numbers of pieces on two nodes differ by one at most; within a node the same holds for its NUMA domains,
+which PBS shows as the vnodes of one host.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from functools import lru_cache
 from math import ceil, gcd
 from typing import Callable, NamedTuple
 
-from policy.model.allocation import Placement, Share
+from policy.model.allocation import Allocation, Share
 from policy.model.bitsets import count_vnodes, each_bit
 from policy.model.request import Chunk, Request
 from policy.ranking.ranked_fit import Order
 from policy.state.capacity import Capacity
 
 Load = tuple[int, ...]
-"""How many pieces of each chunk of the request go to one place."""
+"""The number of pieces of each chunk of the request that go to one place."""
 
 Pick = Callable[[int, int], int]
-"""The best so many of a set of vnodes, which has at least so many."""
+"""Chooses the best ``count`` vnodes of a set that has at least that many."""
 
 
 class Chosen(NamedTuple):
-    """A load that each vnode of a set gets."""
+    """The load that each vnode of a set gets."""
 
     mask: int
     load: Load
@@ -34,11 +34,11 @@ class Chosen(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def cut(request: Request) -> Request | None:
-    """The request in pieces that may go to different nodes; None where its ``place`` does not leave that open.
+    """The request in pieces that may go to different nodes; None if its ``place`` does not allow that.
 
-    A chunk asked for once with several ``mpiprocs`` is cut into the largest number of pieces by which its processes
-    and all its amounts can be divided: ``1:ncpus=64:mpiprocs=64:mem=64gb`` into 64 pieces of one core and 1 GB. A chunk
-    asked for several times, or that runs one process, stays what it is. The amounts in all are the same.
+    A chunk given once with several ``mpiprocs`` is cut into the largest number of pieces by which its processes and all
+    its amounts can be divided: ``1:ncpus=64:mpiprocs=64:mem=64gb`` into 64 pieces of one core and 1 GB. A chunk given
+    several times, or with one process, is not cut. The amounts in total are the same.
     """
     if request.place != "free" or request.exclusive or request.group is not None:
         return None
@@ -55,13 +55,13 @@ def _cut(chunk: Chunk) -> Chunk:
 
 
 def total_pieces(request: Request) -> int:
-    """The pieces of all chunks together."""
+    """The number of pieces of all chunks."""
     return sum(chunk.pieces for chunk in request.chunks)
 
 
 def widths(wished: int, fewest: int, most: int, nodes_per_stripe: int = 1) -> Iterator[int]:
     """The widths to try, in nodes: the wished one within ``fewest`` and ``most``, then half of it and so on while that
-    is still more than the fewest. Each is a whole number of stripes, where one stripe spans several nodes."""
+    is more than the fewest. If a stripe spans several nodes, each is a whole number of stripes."""
     span = max(1, min(nodes_per_stripe, most))
     stripes = min(ceil(max(wished, fewest) / span), most // span)
     if stripes * span < fewest:
@@ -73,15 +73,15 @@ def widths(wished: int, fewest: int, most: int, nodes_per_stripe: int = 1) -> It
 
 
 def policy_width(fewest: int, width_factor: float) -> int:
-    """The width where the job names none: ``width_factor`` times the fewest nodes, rounded up."""
+    """The width if the job names none: ``width_factor`` times the fewest nodes, rounded up."""
     return ceil(fewest * width_factor)
 
 
 @lru_cache(maxsize=512)
 def even_loads(pieces: Load, width: int) -> tuple[Load, ...]:
-    """One load for each of ``width`` places: of every chunk, and in all, none gets more than one piece above another.
+    """One load for each of ``width`` places; of every chunk, and in total, the numbers of pieces differ by one at most.
 
-    What is left over of one chunk goes to the places after those that got the rest of the chunk before.
+    The remainder of one chunk goes to the places after those that got the remainder of the chunk before.
     """
     columns = []
     first = 0
@@ -93,7 +93,7 @@ def even_loads(pieces: Load, width: int) -> tuple[Load, ...]:
 
 
 def needs(request: Request, load: Load) -> dict[str, int]:
-    """What a load takes of each consumable."""
+    """The amount of each consumable that a load takes."""
     sums: dict[str, int] = {}
     for chunk, pieces in zip(request.chunks, load):
         for name, amount in chunk.amounts if pieces else ():
@@ -102,7 +102,7 @@ def needs(request: Request, load: Load) -> dict[str, int]:
 
 
 def able(capacity: Capacity, request: Request, load: Load, allowed: int) -> int:
-    """Those of the allowed vnodes that have room for the load and are what its chunks want."""
+    """The allowed vnodes that have room for the load and match its chunks."""
     for chunk, pieces in zip(request.chunks, load):
         if pieces:
             allowed &= capacity.inventory.matching(chunk)
@@ -127,16 +127,16 @@ def stripe(
     width: int,
     nodes_per_stripe: int,
     pick: Pick,
-) -> Placement | None:
-    """The request, in pieces, spread evenly over ``width`` of the allowed vnodes, each a node of its own; None where
-    they have no room for that. Stripes of several nodes are listed one after the other, so that ranks which follow
-    each other stay within one."""
+) -> Allocation | None:
+    """The request, in pieces, spread evenly over ``width`` of the allowed vnodes, each a node of its own; None if they
+    have no room for that. Stripes of several nodes are listed one after the other, so that consecutive ranks stay
+    within one."""
     chosen: list[Chosen] = []
     kinds = [
         (able(capacity, request, load, allowed), load, count)
         for load, count in _kinds(request, width, nodes_per_stripe)
     ]
-    # Those that the fewest nodes can hold choose first.
+    # Loads that the fewest nodes can hold choose first.
     for room, load, count in sorted(kinds, key=lambda kind: count_vnodes(kind[0])):
         left = room & allowed
         if count_vnodes(left) < count:
@@ -153,8 +153,8 @@ def stripe(
 
 
 class Domains(NamedTuple):
-    """Nodes of several vnodes: the vnodes best first, all vnodes of the node that one belongs to, and how many vnodes
-    the largest node has."""
+    """Nodes of several vnodes: the order of vnodes, the node of a vnode (all its vnodes), and the number of vnodes of
+    the largest node."""
 
     order: Order
     node_of: Callable[[int], int]
@@ -163,8 +163,8 @@ class Domains(NamedTuple):
 
 def stripe_over_domains(
     capacity: Capacity, request: Request, allowed: int, width: int, nodes_per_stripe: int, domains: Domains
-) -> Placement | None:
-    """The same where a node is several vnodes: evenly over the nodes, and in each over those vnodes that have room."""
+) -> Allocation | None:
+    """The same for nodes of several vnodes: evenly over the nodes, and in each over those vnodes that have room."""
     nodes: dict[Load, list[Sequence[Chosen]]] = {}
     for load, count in _kinds(request, width, nodes_per_stripe):
         found = nodes[load] = _nodes_for(capacity, request, load, allowed, count, domains)
@@ -178,8 +178,8 @@ def stripe_over_domains(
 def _nodes_for(
     capacity: Capacity, request: Request, load: Load, allowed: int, count: int, domains: Domains
 ) -> list[Sequence[Chosen]]:
-    """So many nodes for a load, or all there are. Looked at are only nodes of which some vnode has room for the part
-    that one of them has to take at least."""
+    """``count`` nodes for a load, or all there are. Only nodes are tried of which some vnode has room for the part that
+    one of them must take at least."""
     roomy, seen = able(capacity, request, _least_part(request, load, domains.most), allowed), 0
     found: list[Sequence[Chosen]] = []
     if count_vnodes(roomy) < count:
@@ -197,7 +197,7 @@ def _nodes_for(
 
 
 def _least_part(request: Request, load: Load, domains: int) -> Load:
-    """What at least one of so many vnodes gets of a load: of one kind of piece its part, of several some piece."""
+    """What at least one of this many vnodes gets of a load: of a single kind its part, of several kinds some piece."""
     if len(load) == 1:
         return (-(-load[0] // domains),)
     smallest = min((index for index, pieces in enumerate(load) if pieces), key=lambda at: request.chunks[at].cores)
@@ -205,7 +205,7 @@ def _least_part(request: Request, load: Load, domains: int) -> Load:
 
 
 def spread_within(capacity: Capacity, request: Request, load: Load, node: int) -> Sequence[Chosen] | None:
-    """A load over the vnodes of one node: each piece to the one that has the fewest of them and still has room."""
+    """A load over the vnodes of one node: each piece to the vnode with the fewest of them that still has room."""
     bits = list(each_bit(node))
     free = [{name: capacity.free_on(bit, name) for name in needs(request, load)} for bit in bits]
     given: list[list[int]] = [[] for _ in bits]
@@ -226,7 +226,8 @@ def spread_within(capacity: Capacity, request: Request, load: Load, node: int) -
 
 
 def _fill(before: list[int], room: list[int], count: int) -> list[int] | None:
-    """How many more each place gets, so that the fullest rises as little as can be; None where there is no room."""
+    """How many more pieces each place gets, so that the fullest rises as little as possible; None if there is no
+    room."""
     given = [0] * len(room)
     while count:
         open_to = [place for place, most in enumerate(room) if given[place] < most]
@@ -252,7 +253,7 @@ def _node_loads(request: Request, width: int, nodes_per_stripe: int) -> tuple[tu
 
 
 def _kinds(request: Request, width: int, nodes_per_stripe: int) -> list[tuple[Load, int]]:
-    """The different loads, those that take the most cores first, and how many nodes get each."""
+    """The different loads, most cores first, with the number of nodes that get each."""
     counts: dict[Load, int] = {}
     for loads in _node_loads(request, width, nodes_per_stripe):
         for load in loads:
@@ -264,7 +265,7 @@ def _kinds(request: Request, width: int, nodes_per_stripe: int) -> list[tuple[Lo
 def _by_stripe(
     request: Request, width: int, nodes_per_stripe: int, nodes: dict[Load, list[Sequence[Chosen]]]
 ) -> list[list[Chosen]]:
-    """The nodes that were chosen for each load, dealt out to the stripes."""
+    """The nodes chosen for each load, distributed to the stripes."""
     queues = {load: iter(found) for load, found in nodes.items()}
     return [
         [part for load in loads for part in next(queues[load])]
@@ -272,8 +273,8 @@ def _by_stripe(
     ]
 
 
-def _placed(capacity: Capacity, request: Request, stripes: Iterable[Sequence[Chosen]]) -> Placement:
-    """Chunk by chunk, and within a chunk stripe by stripe, equal numbers of pieces as one set."""
+def _placed(capacity: Capacity, request: Request, stripes: Iterable[Sequence[Chosen]]) -> Allocation:
+    """The allocation, by chunk and then by stripe; equal numbers of pieces are merged into one set."""
     shares: list[Share] = []
     stripes = list(stripes)
     for index, chunk in enumerate(request.chunks):
@@ -283,4 +284,4 @@ def _placed(capacity: Capacity, request: Request, stripes: Iterable[Sequence[Cho
                 if load[index]:
                     masks[load[index]] = masks.get(load[index], 0) | mask
             shares += [Share(mask, chunk.amounts, pieces) for pieces, mask in masks.items()]
-    return Placement(shares=tuple(shares), directory=capacity.directory)
+    return Allocation(shares=tuple(shares), directory=capacity.directory)

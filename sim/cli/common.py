@@ -1,7 +1,7 @@
-"""What every command that replays a workload needs: where the jobs come from, progress, and errors of one line.
+"""What every command that replays a workload needs: the source of the jobs, progress, and one-line errors.
 
-What the user gave is checked before anything is replayed, since a replay may take minutes; an error is one line and
-exit status 2; what was left out of a trace, or by a policy, is always said on stderr.
+The user's input is checked before the replay, which may take minutes; an error is one line and exit status 2. What was
+left out of a trace, or by a policy, is always reported on stderr.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PROGRESS_STEPS = 500
 
 
 class CommandError(click.ClickException):
-    """What the user gave cannot be used; a line for each thing that is wrong."""
+    """Input that cannot be used; one line for each problem."""
 
     exit_code = 2
 
@@ -43,8 +43,7 @@ class CommandError(click.ClickException):
 
 @dataclass(frozen=True)
 class Source:
-    """Where the jobs come from, as the user gave it: a trace (one, or the files of one log), or what to draw; the
-    cluster."""
+    """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster."""
 
     traces: tuple[Path, ...]
     cluster: str | None
@@ -56,7 +55,7 @@ class Source:
     reservations: Path | None = None
 
     def load_workload(self) -> tuple[Workload, Cluster]:
-        """The jobs, and the cluster they meet, with what is reserved of it. Raises CommandError."""
+        """The jobs, and the cluster with its reservations. Raises CommandError."""
         workload, cluster = self._load()
         if self.reservations is None:
             return workload, cluster
@@ -113,7 +112,7 @@ def load_trace(paths: Sequence[Path], cluster_text: str | None) -> tuple[Workloa
 
 
 def say_left_out(workload: Workload) -> None:
-    """Says on stderr what was left out of a workload when it was read."""
+    """Report on stderr what was left out of a workload when it was read."""
     if workload.skipped:
         left_out = describe_skipped(workload.skipped, workload.skipped_lines)
         click.echo(printable(f"{workload.name}: {left_out}"), err=True)
@@ -127,7 +126,7 @@ def _cluster(text: str | None) -> Cluster | None:
 
 
 def source_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the argument TRACE and the options beside it; it is called with them as `source`."""
+    """Add the argument TRACE and the options beside it to a command, which gets them as `source`."""
 
     @functools.wraps(command)
     def with_source(
@@ -172,30 +171,31 @@ _SOURCE_OPTIONS = (
 contention_option = click.option(
     "--contention", is_flag=True, help="Jobs that share nodes share their memory bandwidth, and slow each other down."
 )
-"""The option --contention, given as `contention`."""
+"""The option --contention, passed as `contention`."""
 
 
 def titled(workload: Workload, *, contention: bool) -> Workload:
-    """The workload, under a name that says so where it is replayed with contention."""
+    """The workload; with contention its name says so."""
     return replace(workload, name=f"{workload.name}, sharing memory bandwidth") if contention else workload
 
 
 def policy_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The option --policy, given as `policy_names`; `default` says in the help what is taken without one."""
+    """The option --policy, passed as `policy_names`; `default` is the default shown in the help."""
     return click.option(
         "--policy", "policy_names", metavar="NAME|FILE", multiple=True, help=f"A policy; repeat to compare. [{default}]"
     )
 
 
 def file_option(option: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option that names a file to write; `--plot` is given as `plot_file`."""
+    """An option that names a file to write; `--plot` is passed as `plot_file`."""
     name = option.strip("-").replace("-", "_") + "_file"
     return click.option(option, name, type=click.Path(path_type=Path), metavar="FILE", help=text)
 
 
 def find_policies(names: Sequence[str]) -> list[Build]:
-    """What makes the policies of these names or files for a workload: found before one is read, so that a name that is
-    wrong is told at once. Raises CommandError."""
+    """Functions that build the policies of these names or files for a workload. Called before a workload is read, so
+    that a wrong name is reported at once. Raises CommandError.
+    """
     try:
         return list(map(find, names))
     except ValueError as error:
@@ -205,10 +205,11 @@ def find_policies(names: Sequence[str]) -> list[Build]:
 def replay_each(
     workload: Workload, cluster: Cluster, policies: Sequence[Policy], *, contention: bool = False
 ) -> Iterator[Replay]:
-    """Replay policy by policy, each with a bar on stderr; what reading left out, or a policy by itself, is said there.
+    """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading or by a policy are
+    reported.
 
     Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
-    jobs that slow each other down outlive the estimates by which a reservation's nodes are free when it begins.
+    jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
     """
     if contention and cluster.reservations:
         raise CommandError("--contention: not with --reservations: jobs outlive their estimates, and run into them")
@@ -226,7 +227,9 @@ def replay_each(
 
 @contextmanager
 def progress(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr, to be told how much of `length` is done; None where stderr is no terminal."""
+    """A progress bar on stderr: yields a function that takes how much of `length` is done; None where stderr is no
+    terminal.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -239,21 +242,23 @@ def progress(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
 
 
 def check_writable(files: Mapping[str, Path | None]) -> None:
-    """Refuses files that could not be written later, before the work; by option. What is for --plot is a picture."""
+    """Refuse, before the work, files (by option) that could not be written later. The file of --plot must be a
+    picture.
+    """
     for option, path in files.items():
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise CommandError(f"{option} {path}: must be a file in a folder that exists")
-    picture = files.get("--plot")
-    if picture is not None:
+    plot = files.get("--plot")
+    if plot is not None:
         try:
-            check_plot(picture)
+            check_plot(plot)
         except PlotError as error:
             raise CommandError(f"--plot: {error}") from error
 
 
 @contextmanager
 def writing(option: str, path: Path) -> Iterator[None]:
-    """Turns a failure to write the file of an option into one line that names both."""
+    """Turn a failure to write the file of an option into one line that names both."""
     try:
         yield
     except OSError as error:

@@ -108,7 +108,7 @@ def compare(
 
 
 def write_csv(path: Path, compared: Sequence[Compared], workload: Workload) -> None:
-    """A row for each policy, a column for each figure; empty where there is none. Raises OSError."""
+    """A row for each policy, a column for each figure, empty where the policy has none. Raises OSError."""
     rows = [policy.flat(workload) for policy in compared]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -117,7 +117,7 @@ def write_csv(path: Path, compared: Sequence[Compared], workload: Workload) -> N
 
 
 def _speaks_unicode() -> bool:
-    # Python writes UTF-8 in the C locale too; a user who sets LC_ALL to it asks for plain text.
+    # Python writes UTF-8 in the C locale too; a user who sets LC_ALL to it wants plain text.
     return "utf" in (sys.stdout.encoding or "").lower() and os.environ.get("LC_ALL") not in {"C", "POSIX"}
 
 

@@ -1,6 +1,6 @@
-"""`pbsteer simulate`: replay a recorded or generated workload under one or more policies, and measure each.
+"""`pbsteer simulate`: replays a recorded or generated workload under one or more policies, and measures each.
 
-Job lists are written policy by policy: what is done is kept when a later replay is interrupted.
+Job lists are written policy by policy, so those of finished replays are kept when a later one is interrupted.
 """
 
 from __future__ import annotations

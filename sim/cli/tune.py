@@ -1,7 +1,7 @@
-"""`pbsteer tune`: recommend backfill settings from a site's own history, judged on weeks they were not chosen on.
+"""`pbsteer tune`: recommends backfill settings from a site's own history, judged on weeks that they were not chosen on.
 
-What the user gave is checked before anything is replayed; every error is one line and exit status 2; what was left out
-of the history is said on stderr.
+The user's input is checked before the replays; every error is one line and exit status 2; what was left out of the
+history is reported on stderr.
 """
 
 from __future__ import annotations

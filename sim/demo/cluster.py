@@ -1,8 +1,7 @@
-"""The demo cluster: a simulated PBS server on which the real hooks decide and act, with people who use it.
+"""The demo cluster: a simulated PBS server with users, on which the real hooks decide and act.
 
-The hook files are those that would be imported into PBS. So what is seen here is what a server would do, only that the
-cluster is simulated, its time too, and that it says so. Safe for several threads; no call takes much longer than its
-budget or, where that is longer, one pass.
+The hook files are those that would be imported into PBS, so passes do what they would do on a server. Safe for several
+threads; no call takes much longer than `BUDGET_S` or, where that is longer, one pass.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hooks.pbs.status import (
     SERVER_ATTRIBUTES,
     VNODE_ATTRIBUTES,
     Attributes,
-    Picture,
+    ServerStatus,
 )
 from hooks.store.config import show_config
 from hooks.store.state_dir import LAST_PASS, State, state_folder
@@ -47,10 +46,12 @@ from sim.workload.workload import Workload
 SPEEDS = (1.0, 1000.0)
 DEFAULT_SPEED = 10.0
 BUDGET_S = 0.05
-"""The real seconds after which a call stops moving the clock; what is left of its time is not made up for."""
+"""Real seconds after which a call stops moving the clock; the rest of its time is dropped."""
 
 BEGIN_S = 1_772_442_000.0
-"""When the demo begins, in seconds since 1970: a Monday, at 9:00 UTC. The same each time, so that a seed is a story."""
+"""The start of the demo in seconds since 1970: a Monday, at 9:00 UTC. It is fixed, so that a seed always gives the same
+events.
+"""
 
 _SCHED_INTERVAL_S = 60.0
 _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
@@ -62,10 +63,10 @@ _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
 
 
 class DemoCluster:
-    """One demo cluster. `settings` are the hooks'; `jobs`, where given, is how many wait when it begins.
+    """One demo cluster. `settings` are the hooks'; `jobs`, where given, is how many jobs wait at the start.
 
-    Begins some hours in, with running and waiting jobs, before the first pass. With a `trace` it is the cluster that
-    this was recorded on, empty, and its jobs arrive as they did. Call `close` when done with it.
+    It begins some hours into its work, with running and waiting jobs, before the first pass. With a `trace` it is the
+    cluster on which that was recorded, empty, and the jobs arrive as they did. Call `close` when done with it.
     """
 
     def __init__(
@@ -108,23 +109,23 @@ class DemoCluster:
         return self._clock.now_s
 
     def set_speed(self, speed: float) -> None:
-        """How many simulated seconds pass in a real one; ValueError for less than 1 or more than 1,000."""
+        """Set how many simulated seconds pass in a real one; ValueError for less than 1 or more than 1,000."""
         if not SPEEDS[0] <= speed <= SPEEDS[1]:
             raise ValueError(f"speed {speed:g}: must be from {SPEEDS[0]:g} to {SPEEDS[1]:,.0f}")
         self.speed = speed
 
     def pause(self) -> None:
-        """Let the time stand still; steps still go."""
+        """Stop the time; `step` still works."""
         self.paused = True
 
     def resume(self) -> None:
-        """Let the time go on."""
+        """Let the time pass again."""
         self.paused = False
 
     def advance(self, real_seconds: float) -> float:
-        """Move the time by `real_seconds` at the speed set; returns the simulated seconds that it moved.
+        """Move the time by `real_seconds` at the set speed; returns the simulated seconds that it moved.
 
-        Less than asked for where the budget ran out: the cluster then is slower than its speed says, never behind.
+        It moves less where `BUDGET_S` ran out: the cluster is then slower than its speed, but is never behind.
         """
         with self._lock:
             if self.paused or real_seconds <= 0:
@@ -139,7 +140,7 @@ class DemoCluster:
             return self._clock.now_s - begun_s
 
     def step(self) -> None:
-        """Go on until exactly one more pass has run, paused or not."""
+        """Move the time until exactly one more pass has run, paused or not."""
         with self._lock:
             wanted = self.passes + 1
             while self.passes < wanted:
@@ -147,13 +148,13 @@ class DemoCluster:
 
     # ---- looking and changing
 
-    def picture(self) -> Picture:
-        """The server as the console's reader would see it. Later changes do not show in it."""
+    def server_status(self) -> ServerStatus:
+        """The server status as the console's reader gets it. Later changes of the server do not show in it."""
         with self._lock:
             server = self.server
             name, texts = stat_server(server)[0]
             jobs = self._view_jobs()
-            return Picture(
+            return ServerStatus(
                 self._clock.now_s,
                 {NAME: name, **_choose(texts, _SERVER_NAMES)},
                 _view(stat_queues(server), _QUEUE_NAMES),
@@ -164,8 +165,9 @@ class DemoCluster:
             )
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """One job's, vnode's or queue's attributes, or None where there is no such thing, or the job has ended; as
-        ``ended job`` a job from the history as well."""
+        """The attributes of one job, vnode or queue, or None where it does not exist or the job has ended; with the
+        kind ``ended job`` also those of a job in the history.
+        """
         with self._lock, contextlib.suppress(PbsError):
             if kind == "ended job":
                 return dict(stat_jobs(self.server, name, "x")[0][1])
@@ -173,7 +175,7 @@ class DemoCluster:
         return None
 
     def finished(self, window_s: float) -> dict[str, Mapping[str, str]]:
-        """The jobs of the history that ended in the last simulated seconds."""
+        """The jobs in the history that ended in the last `window_s` simulated seconds."""
         with self._lock:
             since_s = self._clock.now_s - window_s
             return {
@@ -183,12 +185,12 @@ class DemoCluster:
             }
 
     def run(self, argv: Sequence[str]) -> Reply:
-        """Do what one of PBS's programs would, as a manager of the simulated server."""
+        """Run one of PBS's programs as a manager of the simulated server."""
         with self._lock:
             return run_program(self.server, argv)
 
     def journal(self, count: int = 50) -> list[dict[str, Any]]:
-        """The last passes as the periodic hook wrote them down, oldest first."""
+        """The journal entries of the last passes, as the periodic hook wrote them, oldest first."""
         with self._lock:
             return self._state.read_journal(count)
 
@@ -207,7 +209,7 @@ class DemoCluster:
             return list(self.server.log)
 
     def close(self) -> None:
-        """Remove what the hooks wrote. The cluster can still be looked at, not moved."""
+        """Remove the files of the hooks. The cluster can still be read, but its time not moved."""
         self.paused = True
         self._scratch.close()
 
@@ -219,7 +221,7 @@ class DemoCluster:
         self.passes += 1
 
     def _schedule(self) -> None:
-        """PBS's own schedulers, for whoever leaves `drive` by switching one on."""
+        """A cycle of PBS's own schedulers, which run once an administrator enables one, on leaving `drive`."""
         self._clock.after(_SCHED_INTERVAL_S, self._schedule)
         for name in list(self.server.scheds):
             scheduler = Scheduler(self.server, name)
@@ -227,7 +229,7 @@ class DemoCluster:
                 scheduler.cycle()
 
     def _view_jobs(self) -> dict[str, Attributes]:
-        """Jobs and arrays that have not ended, and running subjobs; views of what has not changed are used again."""
+        """Jobs and arrays that have not ended, and running subjobs; views of unchanged objects are reused."""
         jobs: dict[str, Attributes] = {}
         kept: dict[str, tuple[Mapping[str, str], Attributes]] = {}
         for job in self.server.jobs.values():
@@ -248,7 +250,7 @@ class DemoCluster:
 
 
 def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None) -> SimServer:
-    """The demo's own site, some hours in; where `jobs` is given, with so many waiting."""
+    """The demo's own site, some hours into its work; with `jobs` waiting jobs where given."""
     server = furnish(clock, vnodes)
     load = Load(seed, cores_of(server, "workq"), cores_of(server, "gpu"))
     crowd = Crowd(server, load)
@@ -263,7 +265,7 @@ def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None) 
 
 
 def _server_with(clock: Clock, trace: Workload) -> SimServer:
-    """The cluster that a trace was recorded on, whose jobs arrive from now on."""
+    """The cluster on which a trace was recorded; its jobs arrive from now on."""
     server = furnish_for(clock, trace)
     if trace.cluster is not None:
         Arrivals(server, trace, trace.cluster).arrive()
@@ -278,7 +280,7 @@ _SCHED_NAMES = frozenset(SCHED_ATTRIBUTES)
 
 
 def _choose(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """The attributes that the reader asks a server for."""
+    """The attributes that the reader requests from a server."""
     return {key: text for key, text in texts.items() if split_key(key)[0] in names}
 
 

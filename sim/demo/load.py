@@ -1,8 +1,8 @@
-"""The people of the demo cluster and what they submit, for ever.
+"""The users of the demo cluster and their endless submissions.
 
 Sizes, run times and the daily cycle are those of the Lublin-Feitelson model (`sim.workload.lublin`), estimates those of
-`sim.workload.users`; names, arrays, holds and start times are made to look like a site's. Arrivals come the faster the
-shorter the queue is, so that it neither runs empty nor grows without end.
+`sim.workload.users`; names, arrays, holds and start times imitate a site's. The shorter the queue, the faster jobs
+arrive, so that it neither runs empty nor grows without end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MEMORY_PER_CORE_GB = 4
 
 
 class Person(NamedTuple):
-    """A user: group, share of the submissions and quota in thousandths of the cluster, by queue, and job names."""
+    """A user: name, group, share of the submissions and quota in thousandths of the cluster, by queue, and job
+    names.
+    """
 
     name: str
     group: str
@@ -49,23 +51,25 @@ WISHES: Mapping[str, Mapping[str, str]] = {
     "erin": {"Resource_List.pbsteer_rank": "memory", "Resource_List.pbsteer_min_mem": "8gb"},
     "frank": {"Resource_List.pbsteer_rank": "stability"},
 }
-"""Who wishes for what of the vnodes (docs/policies.md, P4): room in memory, or a cool one."""
+"""Users' requests for ranked vnodes (docs/policies.md, P4): free memory, or a cool vnode."""
 
 OTHERS_QUOTA = 20
-"""The generic quota, in thousandths as well."""
+"""The generic quota, also in thousandths."""
 
 _ESTIMATES_S = tuple(3600 * hours for hours in (1, 2, 4, 8, 12, 24))
 _LONGEST_RUN_S = 16 * 3600
 _LARGEST_SHARE = 8
 _LARGEST_CORES = 512
-"""No job is larger than this fraction of its queue's cores, nor than so many cores."""
+"""No job is larger than this fraction of its queue's cores, nor than this many cores."""
 
 _GAP_VNODE_S = 2000.0
-"""Seconds from one submission to the next, were there one vnode: enough to keep it busy."""
+"""Mean seconds between two submissions if there were one vnode: enough to keep it busy."""
 
 
 class Submission(NamedTuple):
-    """One `qsub`: who, what, how long it truly runs, how it ends, and after how long a held job is let go (else 0)."""
+    """One `qsub`: user, group, attributes, true run time, exit status, and seconds until a held job is released (else
+    0).
+    """
 
     user: str
     group: str
@@ -76,7 +80,7 @@ class Submission(NamedTuple):
 
 
 class Load:
-    """Draws one submission after the other. The same seed gives the same ones."""
+    """Draws one submission after the other, the same ones for the same seed."""
 
     def __init__(self, seed: int, cores: int, gpu_cores: int) -> None:
         self._random = Random(f"{seed} demo")  # noqa: S311 - no secret depends on it
@@ -84,7 +88,7 @@ class Load:
         self._gpu_cores = gpu_cores
 
     def draw(self, queue: str, now_s: float) -> Submission:
-        """What somebody submits to this queue now."""
+        """The next submission to this queue."""
         random = self._random
         gpu = queue == "gpu"
         weights = [person.gpu_activity if gpu else person.activity for person in PEOPLE]
@@ -116,7 +120,9 @@ class Load:
         return Submission(person.name, person.group, attributes, run_s, int(random.random() < 0.05), held_s)
 
     def draw_gap_s(self, cores: int, waiting: float) -> float:
-        """Until the next submission to a queue of this many cores, when what waits is `waiting` times its cores."""
+        """Seconds until the next submission to a queue with this many cores, when `waiting` times its cores are
+        requested by waiting jobs.
+        """
         return self._random.expovariate(1.0) * _GAP_VNODE_S * CORES_PER_VNODE / cores * min(4.0, 0.3 + 2 * waiting**2)
 
     def _draw_cores(self, array: bool) -> tuple[str, int]:

@@ -1,7 +1,7 @@
-"""A folder for as long as this process lives, however it ends: closed with its terminal, told to end, or killed.
+"""A folder that is removed when this process ends, whichever way: terminal closed, signal, or kill.
 
-Nothing that a killed process does can be relied on, so a shell in a session of its own waits for the other end of a
-pipe to close, and removes the folder then.
+A killed process cannot clean up, so a shell in its own session waits for the other end of a pipe to close, and then
+removes the folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEEPER = ("/bin/sh", "-c", 'read -r _; rm -rf -- "$0"')
 
 
 class Scratch:
-    """A new folder, whose name begins with ``prefix``, among the temporary ones. Call :meth:`close` when done."""
+    """A new temporary folder, whose name begins with ``prefix``. Call :meth:`close` when done."""
 
     def __init__(self, prefix: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=prefix))

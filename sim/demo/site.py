@@ -1,8 +1,8 @@
-"""The demo cluster's furniture: vnodes, queues, quotas, schedulers, and somebody who has had it running for hours.
+"""The demo cluster's vnodes, queues, quotas, schedulers and users, with hours of work before pbsteer begins.
 
-Two managed queues with vnodes of their own: `workq`, and `gpu` in a partition with its own scheduler. It is set up by
-the qmgr lines that an administrator would type, and warmed up without pbsteer, by first come and whatever fits: so the
-first pass meets users who are far over their quotas.
+Two managed queues with vnodes of their own: `workq`, and `gpu` in a partition with its own scheduler. They are set up
+by qmgr lines such as an administrator would type, and warmed up without pbsteer, first come and whatever fits: so in
+the first pass users are far over their quotas.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ SERVER_NAME = "demo"
 COMMENT = "a simulated cluster: nothing here is real"
 QUEUES = ("workq", "gpu")
 PRIORITIES = {"gpu": {"u:alice": 10}}
-"""Who has a priority, by queue: a job within alice's quota preempts the jobs of the base class there."""
+"""Priorities by queue: a job within alice's quota preempts the jobs of the base class there."""
 
 GPU_SHARE = 8
-"""One vnode in so many has GPUs."""
+"""One in this many vnodes has GPUs."""
 
 _HISTORY = "24:00:00"
 _SCHED_INTERVAL_S = 120.0
 _COUNT_INTERVAL_S = 60.0
 _WARM_UP_S = 5 * 3600.0
 _WARM_UP_VNODES = 256
-"""A larger cluster is warmed up for less time, by as much as more jobs come."""
+"""A cluster with more vnodes is warmed up for less time, in proportion to its higher rate of jobs."""
 
 _FIRST_LOAD = 1.3
-"""What is submitted at the very beginning, in multiples of the cores."""
+"""The jobs submitted at the very start, in multiples of the cores."""
 
 
 def furnish(clock: Clock, vnodes: int) -> SimServer:
-    """A server with so many vnodes, idle, its queues in `drive`."""
+    """A server with this many idle vnodes and its queues in `drive`."""
     server = SimServer(SERVER_NAME, clock)
     server.resources["ngpus"] = ("long", "hnq")
     server.resources.update(RESOURCES)
@@ -70,7 +70,7 @@ def furnish(clock: Clock, vnodes: int) -> SimServer:
 
 
 def _set_up_lines(server: SimServer) -> Iterator[str]:
-    """What an administrator would type; each line is made when the one before has been carried out."""
+    """An administrator's qmgr lines; each is generated after the one before has been executed."""
     yield f'set server comment = "{COMMENT}"'
     yield f"set server job_history_duration = {_HISTORY}"
     yield "create queue gpu queue_type = execution, partition = gpu, enabled = true, started = true"
@@ -98,7 +98,7 @@ def _quota_lines(server: SimServer, queue: str) -> Iterator[str]:
 
 
 class Crowd:
-    """The users at work: submits what the load draws, as the simulated time passes, and lets held jobs go."""
+    """The users: submits what the load draws, as the simulated time passes, and releases held jobs."""
 
     def __init__(self, server: SimServer, load: Load) -> None:
         self._server = server
@@ -108,20 +108,20 @@ class Crowd:
         self._counted_s = float("-inf")
 
     def arrive(self, queue: str) -> None:
-        """Somebody submits to the queue now; the next arrival is on the clock."""
+        """Submit a job to the queue now, and put the next arrival on the clock."""
         self.submit(self._load.draw(queue, self._server.clock.now_s))
         gap_s = self._load.draw_gap_s(self._cores[queue], self._count_waiting(queue))
         self._server.clock.after(gap_s, lambda: self.arrive(queue))
 
     def rush(self, queue: str) -> None:
-        """Submit at once what more than fills the queue's vnodes."""
+        """Submit enough jobs at once to more than fill the queue's vnodes."""
         cores = 0
         while cores < _FIRST_LOAD * self._cores[queue]:
             job = self.submit(self._load.draw(queue, self._server.clock.now_s))
             cores += int(job.texts["Resource_List.ncpus"]) * max(len(job.indices), 1) if job else 0
 
     def submit(self, submission: Submission) -> SimJob | None:
-        """One qsub. What the server refuses is the user's business, and None."""
+        """One qsub; None if the server refuses it."""
         server = self._server
         try:
             job_id = server.submit(
@@ -138,7 +138,7 @@ class Crowd:
             self._server.release_job(job_id, "u")
 
     def _count_waiting(self, queue: str) -> float:
-        """What waits in a queue, in multiples of its cores, as of at most a minute ago."""
+        """The cores requested by a queue's waiting jobs, in multiples of its cores, at most a minute old."""
         if self._server.clock.now_s >= self._counted_s + _COUNT_INTERVAL_S:
             self._counted_s = self._server.clock.now_s
             cores: Counter[str] = Counter()
@@ -151,7 +151,7 @@ class Crowd:
 
 
 def warm_up(server: SimServer, crowd: Crowd) -> None:
-    """Let the cluster work for some hours under its own scheduler; afterwards the schedulers are switched off."""
+    """Let the cluster work for some hours under PBS's own schedulers; afterwards the default scheduler is disabled."""
     clock = server.clock
     schedulers = [Scheduler(server, name) for name in server.scheds]
     begun_s = clock.now_s
@@ -167,7 +167,7 @@ def warm_up(server: SimServer, crowd: Crowd) -> None:
 
 
 def break_vnodes(server: SimServer) -> None:
-    """One vnode is offline for repair, one is down."""
+    """Set one vnode offline for a repair, and one down."""
     names = list(server.vnodes)
     offline, down = names[len(names) // 3], names[len(names) // 2]
     run_line(server, f"set node {offline} state = offline")

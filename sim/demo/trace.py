@@ -1,6 +1,8 @@
-"""A recorded workload on the demo cluster: the trace's own cluster, its users' shares as quotas, its jobs as they came.
+"""A recorded workload on the demo cluster: the trace's own cluster, its users' shares as quotas, its jobs as they
+arrived.
 
-Jobs arrive by the simulated clock, run as long as they truly ran, and meet the same hooks as the demo's own people.
+Jobs arrive by the simulated clock, run for their true run times, and pass through the same hooks as the demo's own
+jobs.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def furnish_for(clock: Clock, workload: Workload) -> SimServer:
 
 
 class Arrivals:
-    """The trace's jobs, submitted one after the other from now on; the first arrives at once."""
+    """Submits the trace's jobs one after the other from now on; the first arrives at once."""
 
     def __init__(self, server: SimServer, workload: Workload, cluster: Cluster) -> None:
         self._server = server
@@ -62,7 +64,7 @@ class Arrivals:
         self._next = next(self._jobs, None)
 
     def arrive(self) -> None:
-        """Submit whatever is due, and be on the clock for the next one."""
+        """Submit the jobs that are due, and put the next one on the clock."""
         clock = self._server.clock
         while self._next is not None and self._begin_s + self._next.submit_s <= clock.now_s:
             self._submit(self._next)
@@ -85,7 +87,7 @@ class Arrivals:
 
 
 def _select(cores: int, per_node: int) -> str:
-    """Whole nodes, and the rest on one more."""
+    """Whole nodes, and the rest of the cores on one more."""
     whole, rest = divmod(cores, per_node)
     chunks = [f"{whole}:ncpus={per_node}"] * (whole > 0) + [f"1:ncpus={rest}"] * (rest > 0)
     return "+".join(chunks)

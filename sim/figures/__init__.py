@@ -1,1 +1,1 @@
-"""What draws the pictures of the documentation, and the table of hard limits against soft quotas."""
+"""The pictures of the documentation, and the table of hard limits against soft quotas."""

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/policies.md from what the engine decides on the scenes that the page tells of.
+"""Draws the pictures of docs/policies.md from the engine's decisions on the page's scenes.
 
 ``python -m sim.figures.policy_pictures FOLDER`` draws them all. The same code draws the same bytes.
 """
@@ -33,7 +33,9 @@ _FILLS = ("#9ecae9", "#fdc58a", "#a8dba8", "#e3b7d8", "#f3e48c")
 
 
 def _draw_scenes(title: str, shown: Sequence[Scene], hours: int, promised: Sequence[int] = ()) -> Drawing:
-    """A Gantt view for each policy of each scene, one below the other; `promised` jobs have their promise marked."""
+    """A Gantt view for each policy of each scene, one below the other; the promises of the jobs `promised` are
+    marked.
+    """
     replays = [
         (scene, called, policy.settings.checkpoint.saves, replay(scene.workload, scene.cluster, policy))
         for scene in shown
@@ -69,7 +71,7 @@ class _Panel:
         return _LEFT + at_s / HOUR_S * (_WIDTH - _LEFT - _RIGHT) / self._hours
 
     def draw_frame(self, called: str) -> None:
-        """The axes, and below them who is submitted when."""
+        """The axes, and below them the names of the jobs at their submit times."""
         drawing, base = self._drawing, self._base
         drawing.words(_LEFT, self._top + 22, called, bold=True)
         drawing.box(_LEFT, base - _CORES, _WIDTH - _LEFT - _RIGHT, _CORES, "#f6f6f6", "#bbbbbb")
@@ -86,7 +88,9 @@ class _Panel:
             drawing.words(self._x(at_s), base + 33, "▲ " + ", ".join(names))
 
     def draw_runs(self, result: Replay, saves: bool) -> None:
-        """The runs in the colours of their users; those that were cut have an edge, and are pale if all was in vain."""
+        """The runs in the colours of their users. Cut runs have a red edge, and are pale if nothing of them was
+        saved.
+        """
         drawn = bars(result, Span(0, self._hours * HOUR_S))
         for bar in drawn:
             fill = _FILLS[self._users.index(bar.record.job.user)]
@@ -109,7 +113,7 @@ class _Panel:
                 self._drawing.words((start + end) / 2, self._y((low + high) / 2) + 4.5, name, "middle")
 
     def mark_promise(self, record: JobRecord) -> None:
-        """When a head was promised to start."""
+        """Mark the promised start of a head."""
         at = self._x(record.start_s - (record.head_delay_s or 0))
         self._drawing.line((at, self._top + 26), (at, self._base), INK, dashes="5 4")
         self._drawing.words(at, self._top + 22, f"{self._scene.names[record.job.number]} was promised", "middle")
@@ -121,17 +125,17 @@ def draw_quota() -> Drawing:
 
 
 def draw_priority() -> Drawing:
-    """P2: job 3 takes what is below its class, if that is enough."""
+    """P2: job 3 preempts lower classes, if their cores are enough."""
     return _draw_scenes("A higher class takes from a lower one", [scenes.priority(4), scenes.priority(8)], 9)
 
 
 def draw_window() -> Drawing:
-    """P3: what the window leaves idle, and what a checkpoint at the promised time makes of it."""
+    """P3: the cores that the window leaves idle, and their use by runs that are checkpointed at the promised time."""
     return _draw_scenes("Backfilling with and without checkpoints", [scenes.window()], 13, promised=(3,))
 
 
 def draw_rescue() -> Drawing:
-    """The rescue: one run cut for a short job that has waited long for its length."""
+    """The rescue: one run is cut for a short job that has waited long for its length."""
     return _draw_scenes("Short jobs rescued", [scenes.rescue()], 6)
 
 
@@ -139,22 +143,22 @@ def draw_rescue() -> Drawing:
 
 
 def draw_ranking() -> Drawing:
-    """P4: the order of the vnodes before and after the start of the job that wants them."""
+    """P4: the order of the vnodes before and after the start of the job that requests it."""
     snapshot = scenes.ranked(scenes.ranked_job(8))
     plan = decide(snapshot, Ledger(), scenes.ONLY_CLASSES)
     panels = {
         "before job 8 starts": scenes.ranked(),
-        f"after its start on {' and '.join(plan.starts[0].placement.vnodes)}": plan.started,
+        f"after its start on {' and '.join(plan.starts[0].allocation.vnodes)}": plan.started,
     }
     drawing = Drawing(_WIDTH, 2 * 176, "Vnodes ranked by what is left of them")
     for index, (called, then) in enumerate(panels.items()):
-        world = then.world()
-        ranking = Ranking(world, RankingSettings(), RANKED_AT_S)
+        ranked = then.cluster()
+        ranking = Ranking(ranked, RankingSettings(), RANKED_AT_S)
         best = [name for bit in ranking.ordered(RANK_WISH, ranking.compliant(RANK_WISH))
-                for name in world.capacity.directory.named(bit)]  # fmt: skip
+                for name in ranked.capacity.directory.named(bit)]  # fmt: skip
         top = 176 * index
         drawing.words(_LEFT, top + 22, called, bold=True)
-        rest = [name for name in world.vnodes if name not in best]
+        rest = [name for name in ranked.vnodes if name not in best]
         for row, name in enumerate([*best, *rest]):
             y = top + 34 + 27 * row
             drawing.words(_LEFT - 10, y + 15, name, "end", bold=name in best)
@@ -197,10 +201,10 @@ def draw_stripes() -> Drawing:
 
 
 def _ranks(plan: Plan, nodes: Sequence[str]) -> Mapping[str, list[str]]:
-    """For each node the job of each of its cores in use."""
+    """For each node the job ids on its cores in use."""
     ranks: dict[str, list[str]] = {node: [] for node in nodes}
     for start in plan.starts:
-        for spot in start.placement.spots:
+        for spot in start.allocation.spots:
             ranks[spot.vnode] += [start.id] * (spot.chunks * dict(spot.amounts)["ncpus"])
     return ranks
 
@@ -213,11 +217,11 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {
     "policy-ranking": draw_ranking,
     "policy-stripes": draw_stripes,
 }
-"""Each picture by the name of its file."""
+"""The functions by the names of their files."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw into the folder that was named."""
+    """Draw into the named folder."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m sim.figures.policy_pictures FOLDER\n")
         return 2

@@ -1,7 +1,7 @@
-"""Prints the comparison of hard limits with soft quotas that P1's source gives as its Table 1 (docs/policies.md, P1).
+"""Prints the comparison of hard limits with soft quotas in Table 1 of P1's source (docs/policies.md, P1).
 
-Each batch is replayed twice, with the 100 cores of a user as a hard limit and as a soft quota with preemption, on the
-same jobs. A preempted job starts again from its beginning. `python -m sim.figures.quota_table`, or `make tables`.
+Each batch is replayed twice on the same jobs, with the 100 cores of a user as a hard limit and as a soft quota with
+preemption. A preempted job starts again from its beginning. `python -m sim.figures.quota_table`, or `make tables`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _FOUND = ["R hard %", "R soft %", "unused %", "ended hard", "ended soft", "preem
 class Outcome(NamedTuple):
     """One batch under one policy, up to the horizon.
 
-    `idle` is the source's R: idle cores / all cores, mean of hourly samples. `unused` adds to it the share of the
-    core-hours that went into runs which were preempted, and so were repeated; runs after the horizon count here too.
+    `idle` is the source's R: idle cores / all cores, mean of hourly samples. `unused` adds the share of the core-hours
+    spent in runs that were preempted, and so were repeated; for this, runs after the horizon count too.
     """
 
     idle: float
@@ -46,7 +46,9 @@ class Outcome(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One setting: its jobs in a batch, and the outcomes of its batches, in the same order under both policies."""
+    """One setting: the number of jobs in a batch, and the outcomes of its batches, in the same order under both
+    policies.
+    """
 
     setting: Setting
     jobs: int
@@ -65,7 +67,7 @@ class Row(NamedTuple):
 
 
 def both_policies(workload: Workload, cluster: Cluster) -> tuple[Policy, Policy]:
-    """The equal share of every user as a hard limit, and as a soft quota."""
+    """The equal share of each user as a hard limit, and as a soft quota."""
     equal = Limits({("u", "PBS_GENERIC"): cluster.cores // USERS})
     hard, soft = resolve("hard-limit", workload, cluster), resolve("quota", workload, cluster)
     return (
@@ -75,7 +77,7 @@ def both_policies(workload: Workload, cluster: Cluster) -> tuple[Policy, Policy]
 
 
 def outcome_of(result: Replay, horizon_h: int) -> Outcome:
-    """What a replay had come to by the horizon."""
+    """The outcome of a replay at the horizon."""
     cores = result.cluster.cores
     busy = busy_cores(result.records, 0, SAMPLE_S, horizon_h * _HOUR_S // SAMPLE_S)
     idle = 1 - sum(busy) / (len(busy) * cores)
@@ -103,9 +105,9 @@ def compare_batches(
     workers: int = 1,
     show: Callable[[int], None] | None = None,
 ) -> list[Row]:
-    """Replay so many batches of each setting under both policies, in so many processes.
+    """Replay `batches` batches of each setting under both policies, in `workers` processes.
 
-    `show` is told how many batches are done.
+    `show` is called with the number of finished batches.
     """
     which = [(setting, number) for setting in settings for number in range(1, batches + 1)]
     outcomes: list[tuple[Outcome, Outcome]] = []

@@ -1,7 +1,7 @@
-"""The small clusters that docs/policies.md tells of, one or more for each policy.
+"""The small clusters in docs/policies.md: one or more for each policy.
 
-Each is given as it is put to the engine: a workload with the policies that it is replayed under, or a moment to decide
-on. The page's pictures are drawn from them, and its worked examples are what comes out.
+Each is given in the engine's terms: a workload with the policies to replay it under, or a snapshot to decide on. The
+page's pictures and worked examples are made from them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ GIB_KIB = 1 << 20
 
 
 class Scene(NamedTuple):
-    """A workload, the cluster it meets, what its jobs are called (the first word is the id), and the policies to replay
-    it under, by what each is called."""
+    """A workload, its cluster, the names of its jobs (the first word is the id), and the policies to replay it under,
+    by their titles.
+    """
 
     workload: Workload
     cluster: Cluster
@@ -34,7 +35,7 @@ class Scene(NamedTuple):
 
 
 def quota() -> Scene:
-    """P1: eight cores, four for each of two users. alice has work for all eight; bob comes two hours later."""
+    """P1: eight cores, four for each of two users. alice has jobs for all eight; bob's job comes two hours later."""
     jobs = [
         _job(1, "alice", 0, 7, 7, 4),
         _job(2, "alice", 0, 5, 5, 2),
@@ -54,7 +55,9 @@ def quota() -> Scene:
 
 
 def priority(need: int) -> Scene:
-    """P2's second example, on cores instead of GPUs: u1 holds all eight; an hour later u2's job 3 needs so many."""
+    """P2's second example, on cores instead of GPUs: u1 has all eight; an hour later u2's job 3 requests `need`
+    cores.
+    """
     jobs = [_job(1, "u1", 0, 6, 6, 4), _job(2, "u1", 0, 6, 6, 4), _job(3, "u2", 1, 2, 2, need)]
     scene = _scene(8, jobs, {1: "1 u1, class 20", 2: "2 u1, base", 3: "3 u2, class 10"}, ("priority",))
     queue = replace(PRIORITIES, name=QUEUE)
@@ -62,7 +65,7 @@ def priority(need: int) -> Scene:
 
 
 def window() -> Scene:
-    """P3: A and B run; C, the head, D and E wait. D and E ask for six hours each, and really run for two and five."""
+    """P3: A and B run; C, the head, D and E wait. D and E request six hours each, and truly run for two and five."""
     jobs = [
         _job(1, "a", 0, 2, 2, 2),
         _job(2, "b", 0, 6, 6, 2),
@@ -74,7 +77,7 @@ def window() -> Scene:
 
 
 def rescue() -> Scene:
-    """The rescue: job 1 has the whole cluster for five hours; after two hours come two short jobs."""
+    """The rescue: job 1 has the whole cluster for five hours; two short jobs arrive after two hours."""
     jobs = [
         _job(1, "long", 0, 5, 7, 8),
         _job(2, "short", 2, 1 / 4, 1 / 3, 4),
@@ -84,7 +87,7 @@ def rescue() -> Scene:
 
 
 def moment(scene: Scene, at_h: float) -> Snapshot:
-    """The cluster of a scene when its first jobs have run for so many hours and those submitted since all wait."""
+    """The snapshot of a scene after `at_h` hours: its first jobs run, and all jobs submitted since wait."""
     ids = {number: name.split()[0] for number, name in scene.names.items()}
     jobs = {
         trace.number: Job(
@@ -120,7 +123,7 @@ def _job(number: int, user: str, submit_h: float, run_h: float, estimate_h: floa
 
 
 def _scene(cores: int, jobs: Sequence[TraceJob], names: Mapping[int, str], policies: Sequence[str]) -> Scene:
-    """One node, and policies as `pbsteer simulate` has them by name."""
+    """A scene on one node, with the policies that `pbsteer simulate` has by these names."""
     cluster = Cluster(1, cores)
     workload = Workload("scene", cluster, tuple(jobs))
     return Scene(workload, cluster, names, {name: resolve(name, workload, cluster) for name in policies})
@@ -137,8 +140,9 @@ ONLY_CLASSES = Settings(quota=QuotaSettings(preempt=False))
 
 
 def four_jobs(full: bool) -> Snapshot:
-    """P2's first example: u1 asks for 2 and 4, u2 for 4 and 6; on 16 idle cores, or where all are held by a run that
-    may not be rerun."""
+    """P2's first example: u1 requests 2 and 4 cores, u2 4 and 6; on 16 idle cores, or with all held by a run that may
+    not be rerun.
+    """
     jobs = [
         Job(str(number), user, parse_request(str(cores), ""), QUEUE, 0, HOUR_S, sequence=number)
         for number, (user, cores) in enumerate((("u1", 2), ("u1", 4), ("u2", 4), ("u2", 6)), start=1)
@@ -158,13 +162,15 @@ RANKED = {
     "n4": (8, 112, 40, 54, 990),
     "n5": (28, 64, 20, 72, 990),
 }
-"""What each vnode reported as left of compute, of memory in GiB and of network, its temperature, and when."""
+"""Each vnode's report: what is left of compute, of memory in GiB and of network; its temperature, and the time of the
+report.
+"""
 
 RANK_WISH = RankWish("compute+memory", Needs(memory_kib=48 * GIB_KIB, temperature=72))
 
 
 def ranked(*waiting: Job) -> Snapshot:
-    """The five vnodes, of which n3 fell silent; job 7 runs on half of n2."""
+    """The five vnodes, where n3's report is too old; job 7 runs on half of n2."""
     attributes = {"sockets": "2", "cores_per_socket": "16"}
     job = Job("7", "dave", parse_request("16", ""), QUEUE, 0)
     return Snapshot.build(
@@ -181,7 +187,7 @@ def ranked(*waiting: Job) -> Snapshot:
 
 
 def ranked_job(number: int, needs: Needs = RANK_WISH.needs) -> Job:
-    """A job like job 8, with what it requires of its vnodes."""
+    """A job like job 8, with these requirements for its vnodes."""
     request = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
     return Job(str(number), "alice", request, QUEUE, 0, HOUR_S, sequence=number, rank=RANK_WISH._replace(needs=needs))
 

@@ -1,7 +1,7 @@
-"""A small vector drawing, written as text: boxes, lines and words, in the order in which they are put down.
+"""A small vector drawing, written as text: boxes, lines and words, in the order in which they are added.
 
-The same calls give the same bytes, so that a picture under version control changes only where what it shows does.
-Nothing in it is fetched from elsewhere; its ground is white whatever the page around it is.
+The same calls give the same bytes, so a picture under version control changes only with its content. It refers to no
+other file, and its background is white on every page.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _SIZE = 13
 
 
 class Drawing:
-    """A drawing of so many pixels; x grows to the right and y downwards."""
+    """A drawing of `width` by `height` pixels; x grows to the right and y downwards."""
 
     def __init__(self, width: float, height: float, title: str) -> None:
         self._parts = [
@@ -31,7 +31,7 @@ class Drawing:
     def line(
         self, start: tuple[float, float], end: tuple[float, float], colour: str, width: float = 1, dashes: str = ""
     ) -> None:
-        """A straight line; `dashes` as SVG has them, such as `4 3`."""
+        """A straight line; `dashes` as in SVG, such as `4 3`."""
         points = f'x1="{_show(start[0])}" y1="{_show(start[1])}" x2="{_show(end[0])}" y2="{_show(end[1])}"'
         dashed = f" stroke-dasharray={quoteattr(dashes)}" if dashes else ""
         self._parts.append(f'<line {points} stroke={quoteattr(colour)} stroke-width="{_show(width)}"{dashed}/>')

@@ -1,1 +1,1 @@
-"""The modules pbs and pbs_ifl over the simulated server, and what runs hook files with them."""
+"""The modules pbs and pbs_ifl over the simulated server, and the runner of hook files."""

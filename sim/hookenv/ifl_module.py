@@ -1,7 +1,7 @@
-"""A stand-in for the module `pbs_ifl` over a simulated server: the C API's calls as SWIG gives them to Python.
+"""A stand-in for the module `pbs_ifl` over a simulated server: the C API's calls as SWIG offers them to Python.
 
-Requests answer as the real ones do: status requests with linked lists or None, all others with 0 or PBS's error
-number; `get_pbs_errno` tells how the last request ended, and `pbs_geterrmsg` what was last said on a connection.
+Results are those of the real calls: linked lists or None for status requests, 0 or PBS's error number for all others.
+`get_pbs_errno` gives the result of the last request, `pbs_geterrmsg` the last error message of a connection.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ class _Link:
 
 
 class attrl(_Link):  # noqa: N801 - PBS's names, as in C
-    """An attribute that is asked for, told, or altered."""
+    """An attribute that is requested, reported, or altered."""
 
     __slots__ = ()
 
 
 class attropl(_Link):  # noqa: N801
-    """An attribute with an operation: how to compare, or how to set."""
+    """An attribute with an operator: how to compare, or how to set."""
 
     __slots__ = ()
 
 
 class batch_status:  # noqa: N801
-    """One object of a status answer, and the next one. Its attributes are linked when they are asked for: the links of
-    a hundred thousand jobs are not held at once."""
+    """One object of a status reply, and the next one. Its attributes are linked only when they are read, so that the
+    links of a hundred thousand jobs are not in memory at once.
+    """
 
     __slots__ = ("_texts", "name", "next", "text")
 
@@ -67,7 +68,7 @@ class batch_status:  # noqa: N801
 
 
 class _Client:
-    """The state that the C library keeps: connections with their last message, and the last error number."""
+    """The state of the C library: connections with their last error messages, and the last error number."""
 
     def __init__(self, server: SimServer) -> None:
         self.server = server
@@ -91,7 +92,7 @@ class _Client:
     def ask(
         self, handle: int, status: Callable[[], Stat], wanted: _Link | None, table: Sequence[str]
     ) -> batch_status | None:
-        """A status request: the attributes in `wanted`, or all; one that no object of the kind has is an error."""
+        """A status request for the attributes in `wanted`, or all; one that is not in `table` is an error."""
         found: Stat = []
 
         def collect() -> None:
@@ -108,7 +109,9 @@ class _Client:
         return head
 
     def do(self, handle: int, request: Callable[[], None]) -> int:
-        """Any request: 0 or the error number. What was said before stays said until the next refusal."""
+        """Any request; returns 0 or the error number. The error message of a connection stays until its next
+        refusal.
+        """
         if handle not in self.messages:
             self.errno = PROTOCOL
             return PROTOCOL
@@ -122,7 +125,7 @@ class _Client:
 
 
 def make_pbs_ifl(server: SimServer) -> ModuleType:
-    """The module over this server, with connections and an error number of its own."""
+    """The module over this server, with its own connections and error number."""
     module = ModuleType("pbs_ifl", "The simulated server's pbs_ifl.")
     client = _Client(server)
     for part in (_status_calls(client), _job_calls(client), _CONSTANTS):
@@ -140,7 +143,7 @@ def _status_calls(client: _Client) -> Mapping[str, object]:
         return stat_jobs(server, job_id or "", extend or "")
 
     def select(criteria: _Link | None, wanted: _Link | None, extend: str | None) -> Stat:
-        """Jobs in the states asked for; with `T`, subjobs are judged each by itself."""
+        """Jobs in the requested states; with `T`, subjobs are matched one by one."""
         states = [link.value or "" for link in _walk(criteria, attropl)]
         if any(link.name != "job_state" for link in _walk(criteria, attropl)):
             raise PbsError(UNDEFINED_ATTRIBUTE)
@@ -183,7 +186,7 @@ def _job_calls(client: _Client) -> Mapping[str, object]:
     server = client.server
 
     def start_unheard(handle: int, job_id: str, exec_vnode: str) -> int:
-        """A start whose outcome the caller never hears: what a hook says against it goes into the job's comment."""
+        """A start whose outcome the caller does not get: a hook's rejection goes into the job's comment."""
         if handle not in client.messages:
             return client.do(handle, lambda: None)
         try:
@@ -194,7 +197,7 @@ def _job_calls(client: _Client) -> Mapping[str, object]:
         return 0
 
     def signal(job_id: str, _name: str) -> None:
-        """Simulated programs take no signals; the job must be there."""
+        """Simulated programs take no signals; the job must exist."""
         server.look_up(job_id)
 
     def change(command: int, kind: int, name: str, changes: _Link | None) -> None:
@@ -236,7 +239,7 @@ def _named(table: Table) -> Sequence[str]:
 
 
 def _walk(link: _Link | None, kind: type[_Link] = attrl) -> Iterator[_Link]:
-    """The attributes of a list of this kind; TypeError for the other kind, which SWIG does not take for it."""
+    """The attributes of a list of this kind; TypeError for the other kind, which SWIG does not accept either."""
     while link is not None:
         if not isinstance(link, kind):
             raise TypeError(f"argument of type 'struct {kind.__name__} *' expected, not '{type(link).__name__}'")
@@ -249,13 +252,13 @@ def _key(link: _Link) -> str:
 
 
 def _free(answer: batch_status | None) -> None:
-    """Link by link: a long chain that goes all at once keeps every other thread waiting meanwhile."""
+    """Free link by link: freeing a long chain at once would stop every other thread meanwhile."""
     while answer is not None:
         answer.next, answer = None, answer.next
 
 
 def _choose(texts: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:
-    """The attributes of these names; of one that goes by resource, all its resources, whichever was named."""
+    """The attributes of these names, and all resources of those that have one value for each resource."""
     if not names:
         return texts
     wanted = frozenset(names)
@@ -263,7 +266,7 @@ def _choose(texts: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]
 
 
 def _chain(texts: Mapping[str, str]) -> _Link | None:
-    """Attributes as a linked list. Each entry of a limit is a link of its own, as the server sends them."""
+    """Attributes as a linked list. Each entry of a limit is its own link, as the server sends them."""
     head: _Link | None = None
     for key, text in reversed(list(texts.items())):
         name, resource = split_key(key)

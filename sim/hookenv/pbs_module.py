@@ -1,7 +1,7 @@
 """A stand-in for the module `pbs` that hooks import: one event, and the server around it.
 
-Like PBS's own, a module object is made for each event. `accept` and `reject` raise SystemExit; whoever ran the hook
-finds the verdict in the :class:`Event`. What a hook logs goes into the simulated server's log.
+Like PBS's own, a module object is made for each event. `accept` and `reject` raise SystemExit; the verdict is in the
+:class:`Event`. A hook's log messages go into the simulated server's log.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _queue(PbsObject):  # noqa: N801
 
 
 class Event:
-    """What `pbs.event()` gives. After the hook has ended, `rejection` says why it refused; None where it did not."""
+    """The result of `pbs.event()`. After the hook, `rejection` is its reason for a refusal; None where it accepted."""
 
     def __init__(self, kind: int, hook_name: str, requestor: str | None, host: str | None, **extra: Any) -> None:
         self.type = kind
@@ -67,7 +67,7 @@ class Event:
 
 
 class _server(PbsObject):  # noqa: N801
-    """The server in a hook: its attributes, and its objects by name; None where there is none of the name."""
+    """The server in a hook: its attributes, and its objects by name; None where there is no such object."""
 
     def __init__(self, server: SimServer) -> None:
         queue = _wrap_queue(server, server.texts.get("default_queue", ""))
@@ -77,21 +77,21 @@ class _server(PbsObject):  # noqa: N801
         vars(self)["_server"] = server
 
     def vnode(self, name: str) -> _vnode | None:
-        """The vnode of this name."""
+        """The vnode with this name."""
         server: SimServer = vars(self)["_server"]
         return wrap_vnode(server, name) if name in server.vnodes else None
 
     def vnodes(self) -> Iterator[_vnode]:
-        """All vnodes, as they are now."""
+        """All vnodes in their present state."""
         server: SimServer = vars(self)["_server"]
         return (wrap_vnode(server, name) for name in server.vnodes)
 
     def queue(self, name: str) -> _queue | None:
-        """The queue of this name."""
+        """The queue with this name."""
         return _wrap_queue(vars(self)["_server"], name)
 
     def job(self, job_id: str) -> _job | None:
-        """The job or subjob of this id."""
+        """The job or subjob with this id."""
         server: SimServer = vars(self)["_server"]
         try:
             texts = dict(stat_jobs(server, job_id)[0][1])
@@ -101,7 +101,7 @@ class _server(PbsObject):  # noqa: N801
 
 
 def wrap_job(server: SimServer, job_id: str, texts: MutableMapping[str, str]) -> _job:
-    """A job as a hook sees it. What the hook sets is written into `texts`."""
+    """A job as a hook sees it. Attributes that the hook sets are written to `texts`."""
     special: dict[str, Any] = {"id": job_id}
     if job_id:
         special["queue"] = _wrap_queue(server, texts.get("queue", ""))
@@ -109,7 +109,7 @@ def wrap_job(server: SimServer, job_id: str, texts: MutableMapping[str, str]) ->
 
 
 def wrap_vnode(server: SimServer, name: str) -> _vnode:
-    """A vnode as a hook sees it, as it is now."""
+    """A vnode as a hook sees it, in its present state."""
     return _vnode(name, VNODE, dict(server.vnodes[name].attributes()), server.resources, {"name": name})
 
 

@@ -1,7 +1,7 @@
-"""The types of attribute values that hooks see, as PBS's Python module `pbs` gives them.
+"""The types of attribute values in hooks, as PBS's Python module `pbs` has them.
 
-A number comes as a number, a size, a duration, a truth value as a type that prints as PBS writes it, anything else as
-text. Objects take only the attributes that PBS knows: an unset one is None, an unknown one an AttributeError.
+Numbers are ints; sizes, durations and truth values have types that print as PBS writes them; all else is text. Objects
+have only the attributes that PBS knows: an unset one is None, an unknown one raises AttributeError.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class size:  # noqa: N801 - PBS's name
 
 
 class duration(int):  # noqa: N801 - PBS's name
-    """Seconds. Made from seconds or from `hours:minutes:seconds`, and prints as it was made."""
+    """Seconds. Made from seconds or from `hours:minutes:seconds`, and prints as it was given."""
 
     _text: str
 
@@ -106,8 +106,9 @@ _OF_THEIR_OWN = {"select": select, "place": place}
 
 
 class pbs_resource:  # noqa: N801 - PBS's name
-    """The values of one attribute by resource, such as a job's `Resource_List`, written through to `texts`. What is set
-    to None is an empty text then, as in PBS: it unsets."""
+    """The values of one attribute by resource, such as a job's `Resource_List`, written through to `texts`. Setting
+    None stores an empty text, which unsets the resource, as in PBS.
+    """
 
     def __init__(self, name: str, texts: MutableMapping[str, str], resources: Resources, *, limits: bool) -> None:
         self._name = name

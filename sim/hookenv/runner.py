@@ -1,8 +1,8 @@
 """Runs hook files, as they would be imported into PBS, against a simulated server.
 
-A hook's `import pbs`, `import pbs_ifl` and `import time` give stand-ins for that server: what it asks and changes is
-simulated, and so is the time of day. Nothing else in the process can import these, and two simulated servers never meet
-in them. As in PBS, an event starts with fresh globals, and the modules that a hook loaded by itself stay for the next.
+In a hook, `import pbs`, `import pbs_ifl` and `import time` give stand-ins for that server: its requests and the time of
+day are simulated. No other code in the process can import the stand-ins, and each server has its own. As in PBS, an
+event starts with fresh globals, and modules that a hook created itself stay loaded for the next event.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from sim.pbs_server.server import SimServer
 
 EVENTS: Mapping[str, int] = {"queuejob": QUEUEJOB, "modifyjob": MODIFYJOB, "runjob": RUNJOB, "periodic": PERIODIC}
 
-# A hook's own modules are in `sys.modules` while it runs, which is the whole process's.
+# A hook's own modules are in `sys.modules` while it runs, which the whole process shares.
 _ONE_AT_A_TIME = threading.RLock()
 
 
 class HookSite:
     """The hooks of one simulated server: files by event, PBS_HOME, and the hooks' configuration file.
 
-    Gives itself to the server as its hooks; :meth:`periodic` is for whoever keeps the interval.
+    Registers itself as the server's hooks; the owner of the interval calls :meth:`periodic`.
     """
 
     def __init__(self, server: SimServer, sources: Mapping[str, str], home: Path, config: Path | None = None) -> None:
@@ -69,7 +69,7 @@ class HookSite:
         self._fire("runjob", Event(RUNJOB, "pbsteer_runjob", "root", self._server.name, job=seen))
 
     def periodic(self) -> None:
-        """The interval has passed. Whatever the hook says or raises, nobody waits for it."""
+        """The interval has passed. A rejection or an error of the hook has no effect on the caller."""
         vnodes = _Vnodes(self._server)
         event = Event(PERIODIC, "pbsteer_periodic", None, None, vnode_list=vnodes)
         try:
@@ -120,7 +120,7 @@ class HookSite:
 
 
 class _Vnodes(Mapping[str, Any]):
-    """All vnodes by name, each made when it is looked at."""
+    """All vnodes by name, each wrapped when it is read."""
 
     def __init__(self, server: SimServer) -> None:
         self._server = server
@@ -138,7 +138,7 @@ class _Vnodes(Mapping[str, Any]):
 
 
 def _lay_out_schedulers(server: SimServer, home: Path) -> None:
-    """Give each scheduler its folder in PBS_HOME, with a ``sched_config`` that asks for nothing beside the defaults."""
+    """Give each scheduler a folder in PBS_HOME with a ``sched_config`` that sets nothing beyond PBS's defaults."""
     for name, texts in server.scheds.items():
         folder = home / ("sched_priv" if name == "default" else f"sched_priv_{name}")
         folder.mkdir(exist_ok=True)
@@ -147,7 +147,7 @@ def _lay_out_schedulers(server: SimServer, home: Path) -> None:
 
 
 def make_time(clock: Clock) -> ModuleType:
-    """The module `time` with the simulated time of day. What measures how long something takes stays real."""
+    """The module `time` with the simulated time of day. Clocks that measure elapsed time stay real."""
     module = ModuleType("time", "The simulated server's time.")
     vars(module).update({name: value for name, value in vars(time).items() if not name.startswith("__")})
 
@@ -169,7 +169,7 @@ def make_time(clock: Clock) -> ModuleType:
 
 
 def _made_by_hand(before: set[str]) -> list[tuple[str, ModuleType]]:
-    """The modules that are new in `sys.modules` and that no import made: a hook's own."""
+    """The new modules in `sys.modules` that no import made: a hook's own."""
     return [
         (name, module)
         for name, module in list(sys.modules.items())

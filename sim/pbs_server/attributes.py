@@ -1,8 +1,8 @@
-"""Which attributes the simulated server's objects have, in PBS's order, and how each is written.
+"""The attributes of the simulated server's objects, in PBS's order, and how each is written.
 
-An object's attributes are a plain mapping from name to text; an attribute of a resource is named
-`resources_available.ncpus`. Every text that enters passes `check_value` and is afterwards written as PBS writes it.
-Order, kinds and canonical forms are those of a running OpenPBS 23.06.06.
+An object's attributes are a mapping from name to text; an attribute of a resource has a name like
+`resources_available.ncpus`. Each text that is set passes `check_value`, and is kept as PBS writes it. Order, kinds and
+canonical forms are those of a running OpenPBS 23.06.06.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim.pbs_server.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOUR
 
 
 class Kind(Enum):
-    """How an attribute's text is read. Those of the second group hold one value for each resource."""
+    """How an attribute's text is read. RESOURCES and RESOURCE_LIMITS have one value for each resource."""
 
     FLAG = "flag"
     NUMBER = "number"
@@ -36,7 +36,7 @@ class Kind(Enum):
 
 
 class Attribute(NamedTuple):
-    """One attribute: `writable` is False for what only the server sets; `saved` for what `print` shows."""
+    """One attribute: `writable` is False if only the server sets it; `saved` is True if `print` shows it."""
 
     name: str
     kind: Kind
@@ -48,7 +48,9 @@ Table = Mapping[str, Attribute]
 
 
 def _table(*groups: tuple[Kind, str]) -> Table:
-    """Attributes in order: after each name `!` marks the server's own, `?` one that managers set but `print` omits."""
+    """Attributes in order; a name followed by `!` is set only by the server, one by `?` by managers but omitted from
+    `print`.
+    """
     attributes = [
         Attribute(word.rstrip("!?"), kind, writable=not word.endswith("!"), saved=not word.endswith(("!", "?")))
         for kind, words in groups
@@ -138,7 +140,7 @@ BUILT_IN_RESOURCES: Mapping[str, tuple[str, str]] = {
         ("pgov", "string", "m"), ("pcap_node", "long", "m"), ("pcap_accelerator", "long", "m"),
     )
 }  # fmt: skip
-"""Resource -> type and flags, as `pbs_statrsc` tells them for a fresh server."""
+"""Resource -> type and flags, as `pbs_statrsc` reports them for a fresh server."""
 
 DURATIONS = frozenset({"cput", "walltime", "soft_walltime", "min_walltime", "max_walltime", "pcput"})
 """Resources of type long that PBS shows as hours, minutes and seconds."""
@@ -153,13 +155,15 @@ _YES, _NO = ("true", "t", "1", "y", "yes"), ("false", "f", "0", "n", "no")
 
 @lru_cache(maxsize=4096)
 def split_key(key: str) -> tuple[str, str]:
-    """The attribute and the resource of a key, `Resource_List.ncpus`; no resource where the key has none."""
+    """The attribute and the resource of a key such as `Resource_List.ncpus`; an empty resource where the key has
+    none.
+    """
     name, _, resource = key.partition(".")
     return name, resource
 
 
 def find_attribute(table: Table, name: str) -> Attribute:
-    """The attribute called `name`, whatever its case; PbsError if there is none."""
+    """The attribute called `name`, ignoring case; PbsError if there is none."""
     attribute = table.get(name) or next((a for key, a in table.items() if key.lower() == name.lower()), None)
     if attribute is None:
         raise PbsError(UNDEFINED_ATTRIBUTE)
@@ -167,7 +171,7 @@ def find_attribute(table: Table, name: str) -> Attribute:
 
 
 def check_value(attribute: Attribute, resource: str, text: str, resources: Resources) -> str:
-    """The text as PBS keeps it. PbsError if the attribute, or the resource, does not take it."""
+    """The text as PBS keeps it. PbsError if it is not valid for the attribute or the resource."""
     about = f"{attribute.name}.{resource}" if resource else ""
     if attribute.kind.by_resource:
         if resource not in resources:
@@ -188,7 +192,9 @@ def check_value(attribute: Attribute, resource: str, text: str, resources: Resou
 
 
 def check_resource(kind: str, resource: str, text: str, about: str) -> str:
-    """A resource's value by the resource's type. PbsError naming `about` if it is none."""
+    """A resource's value as PBS keeps it, by the resource's type. PbsError with `about` in its message if it is not
+    valid.
+    """
     try:
         if resource in DURATIONS:
             return show_hours(parse_duration_s(text))
@@ -205,7 +211,7 @@ def check_resource(kind: str, resource: str, text: str, about: str) -> str:
 
 
 def read_entries(text: str, about: str) -> dict[str, str]:
-    """Entity -> value of a limit, `[u:alice=4],[g:chem=8]`. PbsError if it is not one or names an entity twice."""
+    """Entity -> value of a limit, `[u:alice=4],[g:chem=8]`. PbsError if it is invalid or names an entity twice."""
     entries: dict[str, str] = {}
     position = 0
     while position < len(text) or not entries:

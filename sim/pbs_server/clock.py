@@ -1,6 +1,6 @@
-"""The simulated time: events in order of time, then of the order they were asked for.
+"""The simulated time: events in order of time, then in the order in which they were added.
 
-Nothing here sleeps. Whoever owns the clock moves it, and each event sees the clock at its own time.
+Nothing here sleeps. The owner moves the clock, and each event runs with the clock at its own time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Clock:
         self._count = 0
 
     def at(self, time_s: float, action: Action) -> None:
-        """Have `action` called when the clock reaches `time_s`; a time that has passed means next."""
+        """Call `action` when the clock reaches `time_s`; for a time in the past, next."""
         self._count += 1
         heappush(self._events, (max(time_s, self.now_s), self._count, action))
 
     def after(self, delay_s: float, action: Action) -> None:
-        """Have `action` called `delay_s` from now."""
+        """Call `action` in `delay_s` seconds."""
         self.at(self.now_s + delay_s, action)
 
     @property
@@ -39,7 +39,7 @@ class Clock:
         action()
 
     def run_until(self, time_s: float) -> None:
-        """Call all events up to and at `time_s`, then stand there."""
+        """Call all events up to and at `time_s`, then set the clock to it."""
         while self.next_s <= time_s:
             self.fire_next()
         self.now_s = max(self.now_s, time_s)

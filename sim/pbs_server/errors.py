@@ -1,6 +1,6 @@
-"""How the simulated server refuses: PBS's error numbers and PBS's own words.
+"""The simulated server's refusals: PBS's error numbers and messages.
 
-Numbers are those of PBS's `pbs_error.h`, words what a running OpenPBS 23.06.06 answered; blanks at the end are its own.
+Numbers are those of PBS's `pbs_error.h`; messages are those of a running OpenPBS 23.06.06, including blanks at the end.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _WORDS = {
 
 
 class PbsError(Exception):
-    """A request that the server refused. `code` is PBS's number, `text` its words with what they are about."""
+    """A request that the server refused. `code` is PBS's number, `text` its message and what that is about."""
 
     def __init__(self, code: int, about: str = "", text: str = "") -> None:
         self.code = code

@@ -1,7 +1,7 @@
 """A simulated job: its attributes as PBS keeps them from submission on, and what only the simulation knows of it.
 
-A job's attributes are replaced, never written to, so that whoever was given them keeps what was true then. Job arrays
-are one job with the indices that wait; a subjob becomes a job of its own when it starts.
+A job's attributes are replaced, never modified, so that a mapping handed out earlier does not change. A job array is
+one job with its waiting indices; a subjob becomes its own job when it starts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.request import Request, RequestError, parse_request
 from policy.model.units import parse_amount
 from sim.pbs_server.attributes import JOB, Resources, check_value, find_attribute, split_key
@@ -34,17 +34,17 @@ _SERVER_DEFAULTS = {"Hold_Types": "n", "project": NO_PROJECT}
 
 @dataclass
 class SimJob:
-    """One job, array or subjob. `run_s` is how long it truly runs, `exit_status` how it then ends.
+    """One job, array or subjob. `run_s` is its true run time in seconds, `exit_status` its exit status after that.
 
-    `placement` and `exclusive` say what it holds while it runs. Of an array, `waiting` has the indices that have not
-    started and `subjobs` those that have; a subjob names its array as `parent`.
+    `allocation` and `exclusive` describe what it holds while it runs. For an array, `waiting` has the indices that have
+    not started and `subjobs` those that have; a subjob has its array as `parent`.
     """
 
     id: str
     texts: dict[str, str]
     run_s: float
     exit_status: int = 0
-    placement: Placement | None = None
+    allocation: Allocation | None = None
     exclusive: bool = False
     parent: SimJob | None = None
     index: int = 0
@@ -54,12 +54,12 @@ class SimJob:
 
     @property
     def state(self) -> str:
-        """PBS's one letter."""
+        """PBS's letter for the state."""
         return self.texts["job_state"]
 
     @property
     def step(self) -> int:
-        """From one index of an array to the next."""
+        """The step between indices of an array."""
         return self.indices[1] - self.indices[0] if len(self.indices) > 1 else 1
 
     @property
@@ -68,14 +68,14 @@ class SimJob:
         return bool(self.indices)
 
     def set(self, changes: Mapping[str, str], without: Iterable[str] = ()) -> None:
-        """Replace the attributes by ones with these changes and without those named, a resource list as a whole."""
+        """Change these attributes and remove those named in `without`, with all resources of a resource list."""
         gone = set(without)
         kept = {name: text for name, text in self.texts.items() if name.partition(".")[0] not in gone}
         kept.update(changes)
         self.texts = kept
 
     def request(self, consumables: frozenset[str]) -> Request:
-        """What it asks for, defaults included; which resources are consumable is the server's to say."""
+        """The job's request, defaults included; `consumables` are the server's consumable resources."""
         return parse_request(self.texts["schedselect"], self.texts.get("Resource_List.place", ""), consumables)
 
     def subjob_id(self, index: int) -> str:
@@ -83,7 +83,7 @@ class SimJob:
         return self.id.replace("[]", f"[{index}]", 1)
 
     def waiting_subjob(self, index: int) -> dict[str, str]:
-        """The attributes PBS shows for a subjob that has not started."""
+        """The attributes that PBS shows for a subjob that has not started."""
         shown = {name: text for name, text in self.texts.items() if name.partition(".")[0] not in _ONLY_OF_ARRAYS}
         return {**shown, "job_state": "Q", "substate": "10"}
 
@@ -99,7 +99,7 @@ class SimJob:
 
 
 def check_request(given: Mapping[str, str], resources: Resources, server_defaults: Mapping[str, str]) -> dict[str, str]:
-    """The attributes of a request with PBS's defaults and with what it works out from `select`. Raises PbsError."""
+    """The attributes of a request with PBS's defaults and with those derived from `select`. Raises PbsError."""
     texts = dict(_SERVER_DEFAULTS)
     for name, text in given.items():
         attribute_name, resource = split_key(name)
@@ -114,7 +114,7 @@ def check_request(given: Mapping[str, str], resources: Resources, server_default
 def work_out_chunks(
     texts: Mapping[str, str], resources: Resources, server_defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """`schedselect` and the resources that PBS sums up over the chunks. Raises PbsError for a select it refuses."""
+    """`schedselect` and the resources that PBS sums over the chunks. Raises PbsError for a select that it refuses."""
     select = texts.get("Resource_List.select", "")
     found: dict[str, str] = {}
     if not select:
@@ -144,7 +144,7 @@ def work_out_chunks(
 
 
 def consumables_of(resources: Resources) -> frozenset[str]:
-    """The resources that running jobs use up on their vnodes."""
+    """The resources that running jobs consume on their vnodes."""
     return frozenset(name for name, (_, flag) in resources.items() if "n" in flag or "f" in flag)
 
 
@@ -170,7 +170,7 @@ def _check_chunk(chunk: str, resources: Resources) -> None:
 
 
 def read_indices(text: str) -> tuple[int, ...]:
-    """The indices of `1-5`, `2-10:2`, as `qsub -J` takes them. PbsError for anything else."""
+    """The indices of `1-5` or `2-10:2`, as `qsub -J` takes them. PbsError for anything else."""
     bounds, _, step = text.partition(":")
     first, _, last = bounds.partition("-")
     if not all(part.isascii() and part.isdigit() for part in (first, last, step or "1")) or int(step or "1") < 1:
@@ -182,7 +182,7 @@ def read_indices(text: str) -> tuple[int, ...]:
 
 
 def show_indices(indices: Iterable[int], step: int) -> str:
-    """Indices in order as PBS writes them, those of an array by its step: `2,4-6`, `1-10:3`, and `-` for none."""
+    """Indices as PBS writes them, with the step of their array: `2,4-6`, `1-10:3`, and `-` for none."""
     runs: list[list[int]] = []
     for index in sorted(indices):
         if runs and index == runs[-1][-1] + step:
@@ -195,5 +195,5 @@ def show_indices(indices: Iterable[int], step: int) -> str:
 
 
 def show_day(time_s: float) -> str:
-    """A time as PBS puts it into comments: `Fri Nov 20 at 20:44`."""
+    """A time as PBS writes it in comments: `Fri Nov 20 at 20:44`."""
     return time.strftime("%a %b %d at %H:%M", time.localtime(time_s))

@@ -1,15 +1,15 @@
-"""A job's life on a simulated server: held, waiting, queued, running, requeued, ended, remembered for a while.
+"""A job's life on a simulated server: held, waiting, queued, running, requeued, ended, kept in the history for a while.
 
-Each step sets what PBS sets and takes or gives back what the job holds; whether it may be taken is asked before, by
-:class:`sim.pbs_server.server.SimServer`. Here also: jobs that wait for another's end, arrays as their subjobs come and
-go, and the count of jobs by queue and state.
+Each step sets the attributes that PBS sets and takes or frees the job's resources; whether it is allowed is checked
+before, by :class:`sim.pbs_server.server.SimServer`. Also here: dependencies, arrays as their subjobs start and end, and
+the count of jobs by queue and state.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.units import parse_duration_s
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.jobs import SimJob, show_day
@@ -17,13 +17,13 @@ from sim.pbs_server.moms import KILLED, REQUEUED, WALLTIME_EXCEEDED, Moms, Proce
 from sim.pbs_server.objects import Inventory
 
 HISTORY_S = 14 * 24 * 3600
-"""How long PBS remembers ended jobs where `job_history_duration` does not say."""
+"""Seconds for which PBS keeps ended jobs where `job_history_duration` is not set."""
 
 _OF_A_RUN = ("exec_host", "exec_vnode", "jobdir", "resources_used")
 
 
 class JobLife(Inventory):
-    """What happens to the jobs of a server. `states` counts them by queue and state."""
+    """The state changes of a server's jobs. `states` counts them by queue and state."""
 
     def __init__(self, name: str, clock: Clock) -> None:
         super().__init__(name, clock)
@@ -33,7 +33,7 @@ class JobLife(Inventory):
         self._dependents: dict[str, list[str]] = {}
 
     def _make_subjob(self, array: SimJob, index: int) -> SimJob:
-        """The subjob that is about to start; the array does not know it before it has."""
+        """The subjob that is about to start; it is not in the array's `subjobs` before it has started."""
         texts = array.waiting_subjob(index)
         texts.update({"array_id": array.id, "array_index": str(index)})
         texts.update({name: array.texts[name] for name in ("project", "Submit_Host")})
@@ -41,7 +41,7 @@ class JobLife(Inventory):
             texts.pop(name, None)
         return SimJob(array.subjob_id(index), texts, array.run_s, array.exit_status, parent=array, index=index)
 
-    def _start(self, job: SimJob, placement: Placement, exec_vnode: str) -> None:
+    def _start(self, job: SimJob, allocation: Allocation, exec_vnode: str) -> None:
         now_s, now = self.clock.now_s, str(int(self.clock.now_s))
         array = job.parent
         if array is not None:
@@ -49,9 +49,9 @@ class JobLife(Inventory):
             array.waiting.remove(job.index)
         else:
             self._count(job, -1)
-        job.placement, job.exclusive = placement, job.request(self.consumables).exclusive
-        hosts = self._show_hosts(placement)
-        for vnode, amounts, chunks, _ in placement.spots:
+        job.allocation, job.exclusive = allocation, job.request(self.consumables).exclusive
+        hosts = self._show_hosts(allocation)
+        for vnode, amounts, chunks, _ in allocation.spots:
             self.vnodes[vnode].hold(job.id, amounts, chunks, job.exclusive, now_s)
         job.set(
             {
@@ -66,15 +66,15 @@ class JobLife(Inventory):
             self._begin_array(array, now)
         walltime = job.texts.get("Resource_List.walltime", "")
         process = Process(
-            now_s, placement.total("ncpus"), placement.total("mem"), lambda status: self._obit(job, status)
+            now_s, allocation.total("ncpus"), allocation.total("mem"), lambda status: self._obit(job, status)
         )
         self.moms.start(job.id, process, job.run_s, parse_duration_s(walltime) if walltime else None, job.exit_status)
         self.note(job.id, f"Job Run on exec_vnode {exec_vnode}")
 
-    def _show_hosts(self, placement: Placement) -> str:
-        """`exec_host`: for each chunk the host, the number of the job there, and the cores where they are several."""
+    def _show_hosts(self, allocation: Allocation) -> str:
+        """`exec_host`: for each chunk the host, the number of jobs on it, and the cores if there is more than one."""
         hosts = []
-        for vnode, amounts, chunks, _ in placement.spots:
+        for vnode, amounts, chunks, _ in allocation.spots:
             cores = dict(amounts).get("ncpus", 0)
             host = f"{vnode}/{len(self.vnodes[vnode].jobs)}" + (f"*{cores}" if cores > 1 else "")
             hosts += [host] * chunks
@@ -96,13 +96,13 @@ class JobLife(Inventory):
         self._finish(job, status, ending)
 
     def _free(self, job: SimJob) -> None:
-        if job.placement is not None:
-            for vnode, amounts, chunks, _ in job.placement.spots:
+        if job.allocation is not None:
+            for vnode, amounts, chunks, _ in job.allocation.spots:
                 self.vnodes[vnode].release(job.id, amounts, chunks, self.clock.now_s)
-        job.placement = None
+        job.allocation = None
 
     def _lose(self, job: SimJob) -> None:
-        """A job's vnode is lost: the job is requeued or, where it may not be, deleted."""
+        """Handle the loss of a job's vnode: requeue the job or, if it is not rerunnable, delete it."""
         if job.texts["Rerunable"] == "True":
             self.moms.kill(job.id)
             self._requeue(job)
@@ -162,7 +162,7 @@ class JobLife(Inventory):
         self._release_dependents(job.id, status)
 
     def _close_array(self, array: SimJob) -> None:
-        """After a subjob has gone: the array's counts, and its end when no subjob waits or runs."""
+        """After a subjob has ended: update the array's counts, and end the array when no subjob waits or runs."""
         array.set(array.count_subjobs())
         if not array.waiting and not any(subjob.state == "R" for subjob in array.subjobs.values()):
             self._finish(array, 0, " and finished")
@@ -174,7 +174,7 @@ class JobLife(Inventory):
             del self.jobs[self._history.popleft()[1]]
 
     def _settle(self, job: SimJob) -> None:
-        """The state of a job that does not run, from its holds, its dependencies and its start time."""
+        """Set the state of a job that does not run from its holds, its dependencies and its start time."""
         texts = job.texts
         starts = texts.get("Execution_Time", "")
         if texts["Hold_Types"] != "n":
@@ -186,7 +186,7 @@ class JobLife(Inventory):
             job.set({"job_state": "B", "substate": "70"})
         else:
             etime = texts.get("etime", "") or str(int(self.clock.now_s))
-            # PBS keeps when the last run began as long as the job is held.
+            # While a job is held, PBS keeps the start time of its last run.
             job.set({"job_state": "Q", "substate": "10", "etime": etime}, without=["stime"])
 
     def _resettle(self, job: SimJob) -> None:
@@ -196,14 +196,16 @@ class JobLife(Inventory):
             self._count(job, 1)
 
     def _depend(self, job: SimJob) -> None:
-        """Hold a job that needs another one's end, `afterok:ID` or `afterany:ID`, until there is that end."""
+        """Hold a job with `afterok:ID` or `afterany:ID` until that job has ended."""
         other = self.jobs.get(job.texts.get("depend", "").partition(":")[2])
         if other is not None and other.state != "F":
             self._dependents.setdefault(other.id, []).append(job.id)
             job.set({"Hold_Types": change_holds(job, added="s")})
 
     def _release_dependents(self, job_id: str, status: int | None) -> None:
-        """Let go what waited for this job's end; what waited for its success goes with its failure, as in PBS."""
+        """Release the jobs that depend on this job's end; those that need its success are deleted if it failed, as in
+        PBS.
+        """
         for dependent in self._dependents.pop(job_id, []):
             job = self.jobs.get(dependent)
             if job is None or job.state != "H":
@@ -219,5 +221,5 @@ class JobLife(Inventory):
 
 
 def change_holds(job: SimJob, added: str = "", removed: str = "") -> str:
-    """A job's holds with these added and those taken off; `n` for none."""
+    """A job's holds with these added and removed; `n` for none."""
     return "".join(sorted((set(job.texts["Hold_Types"]) | set(added)) - set(removed) - {"n"})) or "n"

@@ -1,7 +1,7 @@
-"""What managers change on a simulated server: queues, vnodes, schedulers, resources and the server itself.
+"""Managers' changes on a simulated server: queues, vnodes, schedulers, resources and the server itself.
 
-One request names one object and changes all the attributes it asks for or, where one is refused, none; PBS's qmgr and
-`pbs_manager` both come down to it.
+One request is for one object, and makes all its changes or, where one is refused, none. PBS's qmgr and `pbs_manager`
+both end in it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sim.pbs_server.vnodes import SimVnode
 
 
 class Command(Enum):
-    """What to do, with PBS's numbers."""
+    """The commands, with PBS's numbers."""
 
     CREATE = 0
     DELETE = 1
@@ -52,7 +52,7 @@ class Command(Enum):
 
 
 class Object(Enum):
-    """What to do it to, with PBS's numbers."""
+    """The kinds of objects, with PBS's numbers."""
 
     SERVER = 0
     QUEUE = 1
@@ -62,7 +62,7 @@ class Object(Enum):
 
 
 class Operation(Enum):
-    """How a value meets the one that is there, with PBS's numbers."""
+    """How a value is combined with the present one, with PBS's numbers."""
 
     SET = 0
     UNSET = 1
@@ -71,7 +71,7 @@ class Operation(Enum):
 
 
 class Change(NamedTuple):
-    """One attribute, of one resource where it goes by resource, and the value to set, add or take away."""
+    """One attribute, with a resource where it has one value for each, and the value to set, add or remove."""
 
     attribute: str
     resource: str
@@ -89,7 +89,7 @@ _RESOURCE_TYPES = ("long", "size", "float", "string", "string_array", "boolean")
 
 
 def manage(server: SimServer, command: Command, kind: Object, name: str, changes: Sequence[Change]) -> None:
-    """Carry out one request; PbsError where the server refuses it."""
+    """Execute one request; PbsError where the server refuses it."""
     if kind is Object.RSC:
         _manage_resource(server, command, name, changes)
     elif command is Command.CREATE:
@@ -101,7 +101,9 @@ def manage(server: SimServer, command: Command, kind: Object, name: str, changes
 
 
 def find_texts(server: SimServer, kind: Object, name: str) -> dict[str, str]:
-    """The attributes of an object that are set rather than counted; PbsError if there is no such object."""
+    """The attributes of an object that can be set, not those that the server computes; PbsError if there is no such
+    object.
+    """
     if kind is Object.SERVER:
         return server.texts
     if kind is Object.NODE:
@@ -142,7 +144,9 @@ def _change(server: SimServer, kind: Object, name: str, command: Command, change
 
 
 def _merge(attribute: Attribute, change: Change, before: str, server: SimServer) -> str:
-    """The new text. Adding to a limit replaces entries of the same entity; taking away goes by entity and value."""
+    """The new text. Adding to a limit replaces entries of the same entity; removing requires the same entity and
+    value.
+    """
     value = check_value(attribute, change.resource, change.value, server.resources)
     if change.operation is Operation.SET:
         return value
@@ -188,7 +192,7 @@ def _check_default_queue(server: SimServer, kind: Object, key: str, value: str) 
 
 
 def _follow_scheduling(server: SimServer, kind: Object, name: str) -> None:
-    """The server's `scheduling` is the default scheduler's."""
+    """Keep the server's `scheduling` and the default scheduler's equal."""
     if kind is Object.SERVER:
         server.scheds["default"]["scheduling"] = server.texts.get("scheduling", "False")
     elif kind is Object.SCHED and name == "default":

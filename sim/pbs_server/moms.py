@@ -1,6 +1,6 @@
-"""The simulated MoMs: they run a job for as long as it truly takes, end it at its walltime, and tell what it used.
+"""The simulated MoMs: they run each job for its true run time, end it at its walltime, and report what it used.
 
-A MoM never decides which job runs; it tells the server when one has ended, with the exit status PBS would give.
+A MoM never decides which job runs; it reports a job's end to the server, with the exit status that PBS would give.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sim.pbs_server.attributes import show_hours
 from sim.pbs_server.clock import Clock
 
 KILLED = 271
-"""Exit status of a job that was deleted: PBS's 256 and the number of the signal, SIGTERM."""
+"""Exit status of a deleted job: PBS's 256 plus the number of the signal, SIGTERM."""
 
 WALLTIME_EXCEEDED = -29
 REQUEUED = -11
@@ -20,7 +20,7 @@ REQUEUED = -11
 
 CPU_SHARE_PERCENT = 97
 MEMORY_SHARE_PERCENT = 60
-"""How much a job uses of the cores and of the memory that it holds."""
+"""Percent of its cores and of its memory that a job uses."""
 
 
 class Process(NamedTuple):
@@ -40,13 +40,13 @@ class Moms:
         self._processes: dict[str, Process] = {}
 
     def start(self, job_id: str, process: Process, run_s: float, walltime_s: float | None, exit_status: int) -> None:
-        """Begin a job that would end with `exit_status` after `run_s`, unless its walltime passes before."""
+        """Start a job that ends with `exit_status` after `run_s`, unless its walltime is shorter."""
         self._processes[job_id] = process
         too_long = walltime_s is not None and walltime_s < run_s
         last_s = walltime_s if too_long and walltime_s is not None else run_s
 
         def finish() -> None:
-            # A job that was killed, and perhaps begun again, is another process by now.
+            # A job that was killed, and perhaps started again, is another process by now.
             if self._processes.get(job_id) is process:
                 del self._processes[job_id]
                 process.end(WALLTIME_EXCEEDED if too_long else exit_status)
@@ -54,7 +54,7 @@ class Moms:
         self._clock.after(max(last_s, 1.0), finish)
 
     def kill(self, job_id: str) -> None:
-        """End a job now, without a word to the server; one that does not run is left alone."""
+        """End a job now without a report to the server; no effect on one that does not run."""
         self._processes.pop(job_id, None)
 
     def used(self, job_id: str) -> Mapping[str, str]:

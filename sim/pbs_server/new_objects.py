@@ -1,4 +1,4 @@
-"""The attributes of a server and of a scheduler as they are right after PBS has been installed."""
+"""The attributes of a server and of a scheduler right after PBS was installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ VERSION = "23.06.06"
 
 
 def fresh_server(name: str) -> dict[str, str]:
-    """A new server's attributes, apart from what it counts."""
+    """A new server's attributes, except its counts."""
     return {
         "server_host": name, "scheduling": "True", "log_events": "511",
         "mailer": "/usr/sbin/sendmail", "mail_from": "adm", "query_other_jobs": "True", "resources_default.ncpus": "1",

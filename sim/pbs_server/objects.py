@@ -1,4 +1,4 @@
-"""What a simulated server has, apart from what happens on it: queues, vnodes, schedulers, resources, jobs, log."""
+"""The objects of a simulated server: queues, vnodes, schedulers, resources, jobs, and the log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from policy.model.allocation import Placement, PlacementError, parse_exec_vnode
+from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.units import UnitError
 from sim.pbs_server.attributes import BUILT_IN_RESOURCES
 from sim.pbs_server.clock import Clock
@@ -33,12 +33,12 @@ class Inventory:
         self.log: deque[str] = deque(maxlen=_LOG_LENGTH)
 
     def add_queue(self, name: str, **attributes: str) -> None:
-        """A queue that takes and starts jobs; the first one becomes the default queue."""
+        """Add a queue that is enabled and started; the first one becomes the default queue."""
         self.queues[name] = {"queue_type": "Execution", "enabled": "True", "started": "True", **attributes}
         self.texts.setdefault("default_queue", name)
 
     def add_vnode(self, name: str, resources: Mapping[str, str], **attributes: str) -> None:
-        """A vnode with a MoM of its own; `resources` are its resources_available."""
+        """Add a vnode with its own MoM; `resources` are its resources_available."""
         shown = {"host": name, "vnode": name, "arch": "linux", **resources}
         texts = {
             "Mom": name, "Port": "15002", "pbs_version": VERSION, "ntype": "PBS", "pcpus": resources["ncpus"],
@@ -49,18 +49,18 @@ class Inventory:
 
     @property
     def consumables(self) -> frozenset[str]:
-        """The resources that running jobs use up on their vnodes."""
+        """The resources that running jobs consume on their vnodes."""
         return consumables_of(self.resources)
 
     def find_vnode(self, name: str) -> SimVnode:
-        """The vnode called `name`."""
+        """The vnode called `name`; PbsError if there is none."""
         vnode = self.vnodes.get(name)
         if vnode is None:
             raise PbsError(UNKNOWN_NODE)
         return vnode
 
     def look_up(self, job_id: str) -> tuple[SimJob, int | None]:
-        """The job, or the array and the index of one of its subjobs. PbsError if there is none of the id."""
+        """The job, or the array and the index of one of its subjobs. PbsError if there is none with this id."""
         number, _, rest = job_id.partition(".")
         if "[" in number and not number.endswith("[]"):
             base, _, index = number.partition("[")
@@ -78,15 +78,15 @@ class Inventory:
         job, index = self.look_up(job_id)
         return job if index is None else job.subjobs[index]
 
-    def read_placement(self, exec_vnode: str) -> Placement:
-        """An `exec_vnode` on vnodes that are there; PbsError for any other."""
+    def read_allocation(self, exec_vnode: str) -> Allocation:
+        """The allocation of an `exec_vnode` on existing vnodes; PbsError for any other."""
         try:
-            placement = parse_exec_vnode(exec_vnode)
-        except (PlacementError, UnitError) as error:
+            allocation = parse_exec_vnode(exec_vnode)
+        except (AllocationError, UnitError) as error:
             raise PbsError(BAD_VALUE) from error
-        for name in placement.vnodes:
+        for name in allocation.vnodes:
             self.find_vnode(name)
-        return placement
+        return allocation
 
     def note(self, job_id: str, words: str) -> None:
         """Write a line about a job into the server's log."""

@@ -1,7 +1,7 @@
-"""PBS's own programs on a simulated server, as far as the console runs them: arguments in, status and words out.
+"""PBS's own programs on a simulated server, as far as the console runs them: arguments in, status and output out.
 
-What a program would send to a real server is done to the simulated one, and a refusal has the words that PBS's program
-prints. An option that is not simulated is refused by name.
+A program's requests go to the simulated server; a refusal has the message that PBS's program prints. Options that are
+not simulated are refused by name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sim.pbs_server.qmgr import Reply, run_line
 from sim.pbs_server.server import SimServer
 
 Do = Callable[[SimServer, str], None]
-"""What a program does to one object."""
+"""What a program does to one object, given by its name."""
 
 
 def run_program(server: SimServer, argv: Sequence[str]) -> Reply:
@@ -31,7 +31,7 @@ def run_program(server: SimServer, argv: Sequence[str]) -> Reply:
 
 
 def _complain(server: SimServer, do: Do, program: str, name: str) -> str:
-    """Do it to one object: what the program prints where the server refuses, else nothing."""
+    """Apply `do` to one object; returns what the program prints if the server refuses, else an empty text."""
     try:
         do(server, name)
     except PbsError as error:
@@ -40,7 +40,7 @@ def _complain(server: SimServer, do: Do, program: str, name: str) -> str:
 
 
 def _understand(program: str, arguments: Sequence[str]) -> tuple[Do, Sequence[str]]:
-    """What to do to each of which names; ValueError for what is not simulated."""
+    """The function to apply, and the names to apply it to; ValueError for what is not simulated."""
     if program in _PLAIN:
         return _PLAIN[program], arguments
     if program == "qmove" and len(arguments) > 1:

@@ -1,4 +1,4 @@
-"""qmgr on a simulated server: one line in, what PBS's qmgr would print, and whether it took it.
+"""qmgr on a simulated server: one line in; out come the output of PBS's qmgr and whether the line was accepted.
 
 Reads `create`, `delete`, `set`, `unset`, `list` and `print` on server, queue, node, sched and resource, with `=`, `+=`
 and `-=`, several attributes and several names by commas. Messages are those of a running OpenPBS 23.06.06.
@@ -33,14 +33,14 @@ _NEEDS_QUOTES = re.compile(r"[\s,]")
 
 
 class Reply(NamedTuple):
-    """What qmgr said: `text` is its output, or its error message where `ok` is False."""
+    """The reply of qmgr: `text` is its output, or its error message where `ok` is False."""
 
     ok: bool
     text: str
 
 
 class _QmgrError(Exception):
-    """A line that qmgr itself refuses, before the server sees it."""
+    """A line that qmgr itself refuses, before it reaches the server."""
 
 
 class _Line(NamedTuple):
@@ -118,7 +118,7 @@ def _parse_changes(line: str, parsed: _Line) -> list[Change]:
         if parsed.verb != "unset":
             operator = _OPERATOR.match(line, position)
             if not operator:
-                # qmgr sends what follows a comma as an attribute of its own, which the server then does not know.
+                # qmgr sends what follows a comma as another attribute, which the server then does not know.
                 if changes:
                     raise PbsError(UNDEFINED_ATTRIBUTE)
                 raise _syntax_error(line, position)
@@ -142,7 +142,7 @@ def _parse_changes(line: str, parsed: _Line) -> list[Change]:
 
 
 def _check_shape(line: str, position: int, kind: Object, name: str, resource: str) -> None:
-    """qmgr itself knows which attributes go by resource, and wants a resource for those."""
+    """qmgr itself knows which attributes have one value for each resource, and requires a resource for those."""
     attribute = TABLES.get(kind, {}).get(name)
     if attribute is not None and attribute.kind.by_resource and not resource:
         raise _syntax_error(line, position)
@@ -193,7 +193,7 @@ def _stat(server: SimServer, parsed: _Line) -> Stat:
 
 
 def _choose(table: Table, texts: Mapping[str, str], wanted: list[_Wanted]) -> list[tuple[str, str]]:
-    """The attributes in PBS's order: those wanted, all without any."""
+    """The wanted attributes in PBS's order, or all if none is named."""
     names = [find_attribute(table, each.attribute).name for each in wanted]
     order = {name: number for number, name in enumerate(table)}
     keys = sorted(texts, key=lambda key: (order.get(key.partition(".")[0], len(order)), key))
@@ -203,7 +203,7 @@ def _choose(table: Table, texts: Mapping[str, str], wanted: list[_Wanted]) -> li
 def _print_object(
     server: SimServer, kind: Object, name: str, chosen: list[tuple[str, str]], *, whole: bool
 ) -> Iterator[str]:
-    """The lines that would make the object again."""
+    """The qmgr lines that would create the object again."""
     what = "server" if kind is Object.SERVER else f"{_WORDS[kind]} {name}"
     if kind is Object.SERVER and whole:
         if any(_custom(server)):
@@ -228,7 +228,7 @@ def _print_object(
 
 
 def _entries(key: str, text: str) -> list[str]:
-    """A limit's entries, each of which qmgr shows on a line of its own; of anything else the text."""
+    """A limit's entries, each of which qmgr shows on its own line; for anything else the text."""
     limits = any(
         table[name].kind in (Kind.LIMITS, Kind.RESOURCE_LIMITS)
         for table in TABLES.values()

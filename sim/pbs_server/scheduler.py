@@ -1,7 +1,7 @@
-"""A simulated pbs_sched as a site has it before pbsteer: each cycle starts, first come, every job that fits.
+"""A simulated pbs_sched without pbsteer: each cycle starts every job that fits, first come, first served.
 
-It serves the queues and vnodes of one scheduler's partition, knows no quotas, reserves nothing for anybody, and starts
-jobs through the server like anyone else, so that the runjob hook sees them.
+It serves the queues and vnodes of its partition, knows no quotas and makes no reservations. It starts jobs through the
+server, so the runjob hook runs for them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Free = dict[str, int]
 
 
 class Scheduler:
-    """The scheduler object called `name` of a server, as a program that runs."""
+    """The running program of the scheduler object called `name`."""
 
     def __init__(self, server: SimServer, name: str) -> None:
         self._server = server
@@ -26,12 +26,12 @@ class Scheduler:
 
     @property
     def active(self) -> bool:
-        """Whether managers let it start jobs."""
+        """Whether its `scheduling` is on."""
         texts = self._server.scheds.get(self._name, {})
         return texts.get("scheduling") == "True"
 
     def cycle(self) -> int:
-        """Start what fits; returns how many were started."""
+        """Start the jobs that fit; returns how many were started."""
         texts = self._server.scheds[self._name]
         texts["state"] = "idle"
         served = texts.get("partition", _DEFAULT_PARTITION)
@@ -70,8 +70,9 @@ def _startable(job: SimJob) -> list[str]:
 
 
 def _place(request: Request, room: dict[str, Free]) -> str | None:
-    """Where the chunks go, taking their amounts out of `room`, and full vnodes; None, and nothing taken, if they do
-    not all fit."""
+    """The `exec_vnode` of a request. Takes its amounts out of `room`, and drops vnodes without cores; None, with `room`
+    unchanged, if the chunks do not all fit.
+    """
     taken: list[tuple[str, Chunk]] = []
     spread = request.place in ("scatter", "vscatter")
     for chunk in request.chunks:

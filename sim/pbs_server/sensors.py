@@ -1,8 +1,8 @@
-"""What the simulated hosts report of themselves: the readings that follow from the jobs they run.
+"""The simulated hosts' readings, which follow from the jobs that they run.
 
-Every host reports at the interval, each at its own time, and as real ones do only what has changed or would soon be too
-old. Hosts differ a little, and always in the same way: one is hotter, one has a daemon that eats memory. A host that is
-down reports nothing.
+Every host reports once per interval, at its own time, and as real ones do only when the reading has changed or would
+soon be too old. Hosts differ a little, always in the same way: one is hotter, one has a daemon that uses memory. A host
+that is down reports nothing.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _TICK_S = 1.0
 _KIB_OF_A_MIB = 1024
 _LINK_MBIT = 25_000
 _MBIT_OF_A_CORE = 150
-"""What a busy core sends, so that a host full of jobs has little left of its link."""
+"""Mbit/s that a busy core sends, so that a host full of jobs has little left of its link."""
 
 _SYSTEM_MEMORY_PERCENT = 3
 _COOL, _HEAT_OF_LOAD, _HIGHEST = 36.0, 38.0, 95.0
 
 
 class Sensors:
-    """The hosts' reports on one simulated server; :meth:`start` puts them on its clock."""
+    """The readings of the hosts of one simulated server; :meth:`start` puts them on its clock."""
 
     def __init__(self, server: SimServer, settings: RankingSettings) -> None:
         self._server = server
@@ -43,7 +43,7 @@ class Sensors:
         self._server.clock.after(_TICK_S, self._tick)
 
     def _tick(self) -> None:
-        """The hosts whose turn it is: in one interval each has its own."""
+        """Report for the hosts whose time it is: in one interval each host has one."""
         self._server.clock.after(_TICK_S, self._tick)
         turns = max(1, math.ceil(self._settings.interval_s / _TICK_S))
         for vnode in list(self._server.vnodes.values())[self._turn :: turns]:
@@ -61,7 +61,7 @@ class Sensors:
 
 
 def read_sensors(vnode: SimVnode, now_s: float) -> HostReading:
-    """What a host would report now."""
+    """The reading that a host would report now."""
     cores = parse_amount(vnode.texts.get("resources_available.ncpus", "0")) or 0
     memory_kib = parse_amount(vnode.texts.get("resources_available.mem", "0")) or 0
     own = zlib.crc32(vnode.name.encode()) % 8

@@ -1,9 +1,9 @@
-"""A simulated PBS server: jobs from submission to history, on simulated MoMs, moved by a clock of its own.
+"""A simulated PBS server: jobs from submission to history, on simulated MoMs, moved by its own clock.
 
-It keeps attributes under PBS's names and in PBS's formats and refuses in PBS's words. Like PBS, it starts a job
-wherever it is told to, without a look at what is free there: whoever starts jobs, and the runjob hook, must be right.
-How a job goes from state to state is in `sim.pbs_server.lifecycle`, what managers change in
-`sim.pbs_server.management`; hooks are called through the :class:`Hooks` that the server is given.
+Attributes have PBS's names and formats, refusals PBS's messages. Like PBS, it starts a job on the requested vnodes
+without a check of what is free there: the sender of the request, and the runjob hook, must be right. The job's state
+changes are in `sim.pbs_server.lifecycle`, managers' changes in `sim.pbs_server.management`; hooks are called through
+the given :class:`Hooks`.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})
 
 
 class SimServer(JobLife):
-    """One server, from what it has to what is asked of it. Not safe for two threads at once."""
+    """One server with its objects and requests. Not safe for two threads at once."""
 
     def __init__(self, name: str, clock: Clock, hooks: Hooks | None = None) -> None:
         super().__init__(name, clock)
         self.hooks: Hooks = hooks or NoHooks()
         self._next_number = 0
 
-    # ---- what is asked about jobs
+    # ---- requests about jobs
 
     def submit(self, user: str, group: str, attributes: Mapping[str, str], run_s: float, exit_status: int = 0) -> str:
-        """Submit a job as `qsub` would; returns its id. `attributes` are what the user asks for, by their names in PBS.
+        """Submit a job as `qsub` would; returns its id. `attributes` are the user's, by their names in PBS.
 
-        `queue` names the queue, `array_indices_submitted` makes a job array, `run_s` is how long it (each subjob)
-        truly runs. Raises PbsError for what the server or the queuejob hook refuses.
+        `queue` names the queue, `array_indices_submitted` makes a job array, `run_s` is the true run time of the job or
+        of each subjob in seconds. Raises PbsError for what the server or the queuejob hook refuses.
         """
         asked = {**QSUB_DEFAULTS, **attributes}
         try:
@@ -96,7 +96,7 @@ class SimServer(JobLife):
         return job_id
 
     def run_job(self, job_id: str, exec_vnode: str) -> None:
-        """Start a job or subjob exactly there, whatever is free."""
+        """Start a job or subjob on exactly these vnodes, whatever is free there."""
         parent, index = self.look_up(job_id)
         job = parent if index is None else parent.subjobs.get(index)
         if job is not None and job.is_array:
@@ -107,16 +107,16 @@ class SimServer(JobLife):
             raise PbsError(JOB_FINISHED)
         if not exec_vnode:
             raise PbsError(NO_SCHEDULER)
-        placement = self.read_placement(exec_vnode)
+        allocation = self.read_allocation(exec_vnode)
         starting = job or self._make_subjob(parent, index or 0)
         try:
             self.hooks.runjob(starting, exec_vnode)
         except HookRejection as rejection:
             self.note(job_id, f"not started: {rejection}")
             raise PbsError(HOOK_REJECTED, text=str(rejection)) from rejection
-        if any(self.vnodes[name].down for name in placement.vnodes):
+        if any(self.vnodes[name].down for name in allocation.vnodes):
             raise PbsError(REJECTED_BY_MOM)
-        self._start(starting, placement, exec_vnode)
+        self._start(starting, allocation, exec_vnode)
 
     def rerun_job(self, job_id: str) -> None:
         """Requeue a running job or subjob, or all running subjobs of an array."""
@@ -134,7 +134,7 @@ class SimServer(JobLife):
         self._requeue(job)
 
     def delete_job(self, job_id: str, by: str = "root") -> None:
-        """End a job or subjob; one that has not started, and an array with all its subjobs, likewise."""
+        """Delete a job or subjob, started or not, or an array with all its subjobs."""
         parent, index = self.look_up(job_id)
         if parent.state == "F":
             raise PbsError(JOB_FINISHED)
@@ -149,7 +149,7 @@ class SimServer(JobLife):
         self._delete(job, by)
 
     def hold_job(self, job_id: str, holds: str) -> None:
-        """Put holds on a job: `u` its owner's, `o` an operator's, `s` the system's."""
+        """Put holds on a job: `u` the owner's, `o` an operator's, `s` the system's."""
         job, index = self.look_up(job_id)
         if index is not None or job.state == "F":
             raise PbsError(BAD_STATE if index is None else INVALID_REQUEST)
@@ -158,7 +158,7 @@ class SimServer(JobLife):
         self._resettle(job)
 
     def release_job(self, job_id: str, holds: str) -> None:
-        """Take holds off a job."""
+        """Remove holds from a job."""
         job, index = self.look_up(job_id)
         if index is not None or job.state == "F":
             raise PbsError(BAD_STATE if index is None else INVALID_REQUEST)
@@ -167,7 +167,7 @@ class SimServer(JobLife):
         self._resettle(job)
 
     def move_job(self, job_id: str, queue: str) -> None:
-        """Move a job that has not started to another queue, where it is the youngest."""
+        """Move a job that has not started to another queue; its time in that queue begins now."""
         job, index = self.look_up(job_id)
         if queue not in self.queues:
             raise PbsError(UNKNOWN_QUEUE)
@@ -180,7 +180,7 @@ class SimServer(JobLife):
     def alter_job(self, job_id: str, changes: Mapping[str, str], by: str = "root") -> None:
         """Change attributes of a job, as `qalter` does: all of them or, where one is refused, none.
 
-        An empty text unsets a resource. PBS's scheduler, `Scheduler`, is not asked by hooks.
+        An empty text unsets a resource. Requests of PBS's scheduler (`by` is `Scheduler`) run no modifyjob hook.
         """
         job, index = self.look_up(job_id)
         if index is not None:
@@ -217,7 +217,9 @@ class SimServer(JobLife):
     # ---- vnodes that fail
 
     def fail_vnode(self, name: str) -> None:
-        """The vnode's MoM falls silent: it is down, and its jobs are requeued when `node_fail_requeue` has passed."""
+        """Let the vnode's MoM stop answering: the vnode is down, and its jobs are requeued after `node_fail_requeue`
+        seconds.
+        """
         vnode = self.find_vnode(name)
         if vnode.down:
             return
@@ -232,13 +234,13 @@ class SimServer(JobLife):
         self.clock.after(float(self.texts["node_fail_requeue"]), give_up)
 
     def recover_vnode(self, name: str) -> None:
-        """The vnode's MoM answers again."""
+        """Let the vnode's MoM answer again."""
         vnode = self.find_vnode(name)
         vnode.down_since_s = None
         vnode.touch(self.clock.now_s)
 
     def refresh_used(self) -> None:
-        """Have the MoMs tell what each running job has used so far."""
+        """Update `resources_used` of each running job from the MoMs."""
         for vnode in self.vnodes.values():
             for job_id in vnode.jobs:
                 used = self.moms.used(job_id)

@@ -1,7 +1,7 @@
-"""Status requests on a simulated server: what exists, under PBS's names, and what PBS counts and sums up.
+"""Status requests on a simulated server: its objects under PBS's names, with PBS's counts and sums.
 
-Each answer is a list of names and attributes. The mappings are the server's own where they can be: not to be written
-to, and for jobs and vnodes the very same object until something changes.
+Each reply is a list of names and attributes. The mappings are the server's own where possible: they must not be
+modified, and those of jobs and vnodes are the same objects until something changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sim.pbs_server.server import SimServer
 from sim.pbs_server.vnodes import show_amount
 
 Stat = list[tuple[str, Mapping[str, str]]]
-"""What a status request answers: names and attributes."""
+"""The reply to a status request: names and attributes."""
 
 _STATES = (("Transit", "T"), ("Queued", "Q"), ("Held", "H"), ("Waiting", "W"), ("Running", "R"), ("Exiting", "E"),
            ("Begun", "B"))  # fmt: skip
@@ -59,8 +59,9 @@ def stat_resources(server: SimServer, name: str = "") -> Stat:
 
 
 def stat_jobs(server: SimServer, job_id: str = "", extend: str = "") -> Stat:
-    """The attributes of all jobs, or of those named, with commas between them: an error where none of these is there.
-    `extend` as PBS has it: `t` for subjobs as well, `x` for ended jobs."""
+    """The attributes of all jobs, or of those named in `job_id`, separated by commas; PbsError if none of these exists.
+    `extend` as in PBS: `t` for subjobs as well, `x` for ended jobs.
+    """
     found: Stat = []
     if not job_id:
         for job in server.jobs.values():
@@ -105,7 +106,7 @@ def _counts(server: SimServer, queue: str | None) -> dict[str, str]:
 
 
 def _assigned(server: SimServer, queue: str | None) -> dict[str, str]:
-    """What running jobs hold, of a queue or of all: PBS sums up what they asked for."""
+    """The sums over running jobs, of a queue or of all: PBS sums what they requested."""
     sums: Counter[str] = Counter()
     consumables = server.consumables
     for job_id in {job_id for vnode in server.vnodes.values() for job_id in vnode.jobs}:

@@ -1,6 +1,6 @@
-"""A simulated vnode: what it has, which jobs hold what of it, and the state that PBS would show for that.
+"""A simulated vnode: its resources, the jobs that hold them, and the state that PBS would show.
 
-What is assigned may exceed what there is, as on a real server: `pbs_runjob` checks nothing.
+The sum of what jobs hold may exceed the vnode's resources, as on a real server: `pbs_runjob` checks nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ def show_amount(resource: str, amount: int) -> str:
 
 
 class SimVnode:
-    """One vnode. `texts` has what is set on it rather than follows from its jobs; `offline` is a manager's
-    doing, `down_since_s` its MoM's."""
+    """One vnode. `texts` has the attributes that are set, not those that follow from its jobs; `offline` is set by
+    managers, `down_since_s` when its MoM stops answering.
+    """
 
     def __init__(self, name: str, texts: Mapping[str, str], now_s: float) -> None:
         self.name = name
@@ -49,7 +50,7 @@ class SimVnode:
         return self._state
 
     def free(self) -> dict[str, int]:
-        """What is left of each of its amounts; less than nothing where it is overcommitted."""
+        """What is left of each of its amounts; negative where it is overcommitted."""
         return {resource: amount - self.assigned.get(resource, 0) for resource, amount in self._available.items()}
 
     def _work_out_state(self) -> str:
@@ -62,7 +63,7 @@ class SimVnode:
         return ",".join(states) or "free"
 
     def hold(self, job_id: str, amounts: Amounts, chunks: int, exclusive: bool, now_s: float) -> None:
-        """Give `chunks` times `amounts` to a job, on top of what it holds here already."""
+        """Assign `chunks` times `amounts` to a job, on top of what it holds here already."""
         for resource, amount in amounts:
             self.assigned[resource] = self.assigned.get(resource, 0) + amount * chunks
         self.jobs[job_id] = self.jobs.get(job_id, 0) + chunks * dict(amounts).get("ncpus", 0)
@@ -71,7 +72,7 @@ class SimVnode:
         self.touch(now_s)
 
     def release(self, job_id: str, amounts: Amounts, chunks: int, now_s: float) -> None:
-        """Take back what :meth:`hold` gave."""
+        """Free what :meth:`hold` assigned."""
         for resource, amount in amounts:
             self.assigned[resource] -= amount * chunks
         self.jobs.pop(job_id, None)
@@ -80,20 +81,20 @@ class SimVnode:
         self.touch(now_s)
 
     def change(self, texts: Mapping[str, str], offline: bool, now_s: float) -> None:
-        """Have these attributes from now on."""
+        """Replace the attributes."""
         self.texts, self.offline = dict(texts), offline
         self._available = _read_amounts(self.texts)
         self.touch(now_s)
 
     def touch(self, now_s: float) -> None:
-        """Something about the vnode has changed."""
+        """Recompute what follows from a change of the vnode."""
         self._shown = None
         state = self._work_out_state()
         if state != self._state:
             self._state, self._changed_s = state, now_s
 
     def attributes(self) -> dict[str, str]:
-        """All attributes as texts; the same object until something changes, and not to be written to."""
+        """All attributes as texts; the same object until something changes, and not to be modified."""
         if self._shown is None:
             shown = {**self.texts, "state": self._state}
             if self.jobs:
@@ -107,7 +108,9 @@ class SimVnode:
         return self._shown
 
     def _show_jobs(self) -> str:
-        """Each core a job holds as `12.server/0`: PBS numbers them, and repeats the last where there are too many."""
+        """Each core of a job as `12.server/0`: PBS numbers them, and repeats the last number where there are too
+        many.
+        """
         last = max(self._available.get("ncpus", 1) - 1, 0)
         cores = [job_id for job_id, count in self.jobs.items() for _ in range(max(count, 1))]
         return ", ".join(f"{job_id}/{min(number, last)}" for number, job_id in enumerate(cores))

@@ -1,1 +1,1 @@
-"""A workload under a policy, measured."""
+"""The replay of a workload under a policy, and its metrics."""

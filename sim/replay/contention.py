@@ -1,16 +1,16 @@
-"""Jobs that share nodes slow each other down: the memory bandwidth that ranks share, and the price of spreading them.
+"""Jobs that share nodes slow each other down: a model of shared memory bandwidth, and of the price of spreading ranks.
 
 A job's time at full speed has three parts: a share bound by memory bandwidth, a share of communication, and the rest.
 The first stretches with the demand on its node over the node's bandwidth, once that exceeds 1 (the roofline, Williams,
 Waterman, Patterson, CACM 52(4), 2009; convolving an application's demands with a machine's rates: Snavely, Carrington
 et al., "A Framework for Performance Modeling and Prediction", SC 2002). The second grows by its own length with each
 doubling of the nodes, as the steps of tree-shaped collective operations do (Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
-2005). A job goes at the pace of its slowest rank. That colocating unlike jobs on more nodes gains throughput was
+2005). A job runs at the pace of its slowest rank. That colocating unlike jobs on more nodes gains throughput was
 measured by Breslow et al., "The case for colocation of high performance computing workloads", CCPE 28(2), 2016 (12 % to
 26 % on average over all pairs); nothing of this model is fitted to their machine.
 
-The recorded run time of a job is taken as what it needs packed on the fewest nodes with nobody beside it. Between two
-starts or ends the pace of every job is constant, so that its progress is a line and its end is exact.
+The recorded run time of a job is taken as its time when packed on the fewest nodes with no other job on them. Between
+two starts or ends the pace of every job is constant, so its progress is linear and its end is exact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from sim.workload.applications import Traits
 from sim.workload.workload import Cluster
 
@@ -39,7 +39,9 @@ class Shape:
 
 
 class _Going:
-    """A job under way: on what, at which pace (seconds of recorded run time a second), and what is left since when."""
+    """A running job: its ranks by node, its pace (seconds of recorded run time per second), and what was left at
+    `since_s`.
+    """
 
     __slots__ = ("alone", "left_s", "pace", "ranks", "shape", "since_s", "spread")
 
@@ -57,7 +59,9 @@ class _Going:
 
 
 class Contention:
-    """The jobs that run on a cluster, and how they hold each other up. Jobs start and end in order of time."""
+    """The running jobs of a cluster, and how they slow each other down. Starts and ends must be reported in order of
+    time.
+    """
 
     def __init__(self, cluster: Cluster, jobs: Mapping[str, Shape]) -> None:
         self._cores_per_node = cluster.cores_per_node
@@ -68,15 +72,15 @@ class Contention:
         self._demand_gbs: dict[str, float] = {}
 
     def started(
-        self, job_id: str, placement: Placement, now_s: float, left_s: float | None = None
+        self, job_id: str, allocation: Allocation, now_s: float, left_s: float | None = None
     ) -> list[tuple[str, float]]:
-        """The job starts there; ``left_s`` is what is left of its recorded run time, all of it where None.
+        """The job has started; ``left_s`` is what is left of its recorded run time in seconds, all of it if None.
 
-        Gives the end of this job and the new ends of those that it slows down.
+        Returns the end of this job and the new ends of those that it slows down.
         """
         shape = self._jobs[job_id]
         ranks: dict[str, int] = {}
-        for vnode, amounts, chunks, _ in placement.spots:
+        for vnode, amounts, chunks, _ in allocation.spots:
             cores = dict(amounts).get("ncpus", 0) * chunks
             if cores:
                 ranks[vnode] = ranks.get(vnode, 0) + cores
@@ -91,27 +95,27 @@ class Contention:
         return self._turn(ranks, now_s)
 
     def ended(self, job_id: str, now_s: float) -> list[tuple[str, float]]:
-        """The job lets go of its nodes, at its end or preempted; gives the new ends of those that go faster now."""
+        """The job has ended or was preempted; returns the new ends of the jobs that speed up."""
         going = self._going.pop(job_id)
         for node in going.ranks:
             del self._on[node][job_id]
         return self._turn(going.ranks, now_s)
 
     def left_s(self, job_id: str, now_s: float) -> float:
-        """What is left of a running job's recorded run time."""
+        """What is left of a running job's recorded run time, in seconds."""
         going = self._going[job_id]
         return max(0.0, going.left_s - (now_s - going.since_s) * going.pace)
 
     def pace(self, job_id: str) -> float:
-        """Seconds of recorded run time that a running job gets through in a second."""
+        """Seconds of recorded run time that a running job completes per second."""
         return self._going[job_id].pace
 
     def _turn(self, nodes: Iterable[str], now_s: float) -> list[tuple[str, float]]:
-        """What runs on these nodes goes at a new pace from now on; gives the ends that this moves."""
+        """Recompute the pace of the jobs on these nodes; returns the ends that change."""
         touched: dict[str, None] = {}
         for node in nodes:
             on = self._on[node]
-            # Summed anew in a fixed order, so that a demand returns to exactly what it was.
+            # Summed anew in a fixed order, so that a demand returns to exactly its earlier value.
             self._demand_gbs[node] = sum(on[job] * self._jobs[job].traits.gbs_per_rank for job in sorted(on))
             touched.update(dict.fromkeys(on))
         moved = []

@@ -1,4 +1,4 @@
-"""What a replay leaves behind: for each job when and where it ran, and the sums that no single job carries.
+"""The result of a replay: for each job when and where it ran, and the sums over all jobs.
 
 Metrics, tables and plots are computed from these records alone, so that every policy is measured by the same code.
 """
@@ -13,13 +13,13 @@ from sim.workload.workload import Cluster, TraceJob
 
 
 class JobRecord(NamedTuple):
-    """One job's life in the replay.
+    """One job in the replay.
 
-    `segments` are the (start, end) of each of its runs in order of time, in seconds of the workload, never empty: a run
-    that was preempted ends when its cores came free. `vnodes` are those of the last run. `head_delay_s` is a
-    start minus the start it was promised as head of the queue, the largest of all its starts; None if it never was
-    promised one. `moved` counts how often its promise moved for a job with a better claim: the delay is then that after
-    the last promise, and `moved_delay_s` that after the first.
+    `segments` are the (start, end) of each of its runs in order of time, in seconds of the workload, never empty: a
+    preempted run ends when its cores became free. `vnodes` are those of the last run. `head_delay_s` is a start minus
+    the start promised to the job as a head, the largest of all its starts; None if it was never promised one. `moved`
+    counts how often its promise moved for a job with a better claim: `head_delay_s` is then measured from the last
+    promise, and `moved_delay_s` from the first.
     """
 
     job: TraceJob

@@ -1,7 +1,7 @@
-"""What a replay was like for its users and for the machine, in the numbers that scheduling papers compare.
+"""The figures of a replay for users and for the machine, as scheduling papers compare them.
 
-Every figure is computed from the records of a replay alone; the definitions stand at the fields of `Metrics`, whose
-names and order are those of `pbsteer simulate --json`.
+Every figure is computed from the records of a replay alone; the definitions are in the docstring of `Metrics`, whose
+fields have the names and order of `pbsteer simulate --json`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Metrics:
     `preempted_jobs`, `preemptions`  jobs preempted at least once; preemptions of all jobs
     `checkpoint_core_s`, `lost_core_s`  charged for saving jobs; work that had to be repeated
     `max_head_delay_s`    largest of start - promise, below 0 if every start was early; None without a promise. Where a
-                          promise moved for a job with a better claim it is held against the last one
-    `moved_promises`      how often a head's promise moved for a job within quota or of a higher class
+                          promise moved for a job with a better claim, the last one counts
+    `moved_promises`      how often a head's promise moved for a job with a better claim
     `max_moved_delay_s`   largest of start - first promise of the heads whose promise moved; None without any
     `cpu_s`, `jobs_per_cpu_s`  CPU time of the replay, reading excluded
-    `reserved_core_s`     what reservations keep from the first submit to the last end; None on a cluster without any
-    `ran`                 the numbers of the jobs that ran, by which policies are told comparable; no figure itself
+    `reserved_core_s`     core-seconds of reservations from the first submit to the last end; None without reservations
+    `ran`                 the numbers of the jobs that ran, which show whether policies are comparable; not a figure
     """
 
     policy: str
@@ -61,7 +61,7 @@ class Metrics:
     ran: frozenset[int] = frozenset()
 
     def figures(self) -> dict[str, object]:
-        """Each figure by its name, in order; what reservations keep only where there are some."""
+        """Each figure by its name, in order; `reserved_core_s` only where there are reservations."""
         values: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "ran"}
         if self.reserved_core_s is None:
             del values["reserved_core_s"]
@@ -112,7 +112,7 @@ def _reserved_core_s(cluster: Cluster, first_s: float, last_s: float) -> float:
 
 
 def wait_s(record: JobRecord) -> float:
-    """The time a job was in the system beyond its own run time."""
+    """Seconds that a job was in the system beyond its own run time."""
     return record.end_s - record.job.submit_s - record.job.run_s
 
 

@@ -1,8 +1,8 @@
-"""Policies by name or file, as settings and as the queue that a replayed workload meets.
+"""Policies by name or file: settings, and the queue that a replayed workload goes through.
 
-A name stands for settings of the one engine, never for another engine. Where a policy needs quotas and no file gives
-them, a user's quota is that user's share of the workload's core-seconds, rounded up (equal shares for a drawn
-workload); as a hard limit never less than the user's widest job, which it would otherwise leave out.
+Every name is a set of settings of the one engine. Where a policy needs quotas and no file gives them, a user's quota is
+that user's share of the workload's core-seconds, rounded up (equal shares for a generated workload); as a hard limit it
+is never less than the user's widest job, which would otherwise be left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ QUEUE = "workq"
 
 
 class PolicyError(ValueError):
-    """A policy that is neither a known name nor a file with usable settings; ``problems`` has one line for each."""
+    """A policy that is neither a known name nor a file with usable settings; ``problems`` has one line for each
+    problem.
+    """
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
@@ -40,7 +42,7 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True)
 class Policy:
-    """A name for the report, the settings, the queue that all jobs go through, and the server's own limits."""
+    """A name for the report, the settings, the queue for all jobs, and the server's own limits."""
 
     name: str
     settings: Settings
@@ -88,13 +90,14 @@ NAMES = tuple(_NAMED)
 
 
 def resolve(name: str, workload: Workload, cluster: Cluster) -> Policy:
-    """The policy of that name, or of that TOML file, for this workload. Raises :class:`PolicyError`."""
+    """The policy with this name, or of this TOML file, for this workload. Raises :class:`PolicyError`."""
     return find(name)(workload, cluster)
 
 
 def find(name: str) -> Build:
-    """What makes the policy of that name, or of that TOML file, for a workload. Raises :class:`PolicyError` with one
-    line for each problem."""
+    """A function that builds the policy with this name, or of this TOML file, for a workload. Raises
+    :class:`PolicyError` with one line for each problem.
+    """
     build = _NAMED.get(name)
     if build is not None:
         return build
@@ -128,8 +131,9 @@ def find(name: str) -> Build:
 
 
 def hard_limits_of(workload: Workload, cluster: Cluster) -> Limits:
-    """Each user's share, and of a recorded workload never less than the user's widest job: the policy then runs the
-    jobs that all others run, and may be compared with them."""
+    """Each user's share, in a recorded workload at least the user's widest job: the policy then runs the same jobs as
+    the others, and is comparable with them.
+    """
     quotas = shares(workload, cluster)
     if workload.generated:
         return quotas
@@ -140,8 +144,9 @@ def hard_limits_of(workload: Workload, cluster: Cluster) -> Limits:
 
 
 def shares(workload: Workload, cluster: Cluster) -> Limits:
-    """Each user's share of the cluster's cores: by core-seconds in the workload, equal where it was drawn; rounded
-    up."""
+    """Each user's share of the cluster's cores, rounded up: by core-seconds in a recorded workload, equal in a
+    generated one.
+    """
     used: dict[str, float] = {}
     for job in workload.jobs:
         used[job.user] = used.get(job.user, 0) + (1 if workload.generated else job.cores * job.run_s)
@@ -152,7 +157,7 @@ def shares(workload: Workload, cluster: Cluster) -> Limits:
 
 
 def ranks(workload: Workload) -> Limits:
-    """A priority for each user where no file gives any: the less of the workload's core-seconds, the higher."""
+    """A priority for each user where no file gives any: the fewer core-seconds in the workload, the higher."""
     used: dict[str, float] = {}
     for job in workload.jobs:
         used[job.user] = used.get(job.user, 0) + job.cores * job.run_s

@@ -1,10 +1,10 @@
-"""A workload under a policy: events in order of time, and the engine's own decision after each moment.
+"""Replays a workload under a policy: events in order of time, and the engine's decision after each moment.
 
-Submissions and ends become changes of the snapshot, :func:`policy.decide` says what follows, and its starts are taken
-over as they are, vnodes and all. Several things at one moment are one pass. A preempted job waits again with its submit
-time; one that saves goes on where it was, with the cost of saving and restarting on top, any other begins anew. Its
-cores are free at once. With contention, jobs that share nodes slow each other down: a start or an end moves the ends of
-others.
+Submissions and ends become changes of the snapshot; :func:`policy.decide` makes a plan, whose starts are executed as
+they are, vnodes included. All events at one moment are one pass. A preempted job waits again with its submit time; one
+that saves continues where it was, with the cost of saving and restarting added, any other starts from its beginning.
+Its cores are free at once. With contention, jobs that share nodes slow each other down: a start or an end moves the
+ends of other jobs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from time import process_time
 from typing import Callable
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.plan.plan import MovedPromise, Plan, Start
 from sim.replay.contention import Contention, Shape
 from sim.replay.job_record import JobRecord, Replay
@@ -31,7 +31,7 @@ _NEVER_S = inf
 
 
 def vnodes_of(cluster: Cluster) -> list[Vnode]:
-    """The cluster's nodes as vnodes, named so that their order is their number, closed while they are reserved."""
+    """The cluster's nodes as vnodes, named so that they sort by number, with windows while they are reserved."""
     width = len(str(cluster.nodes))
     closed = windows_of_nodes(cluster.reservations)
     return [
@@ -48,15 +48,15 @@ def replay(
     *,
     contention: bool = False,
 ) -> Replay:
-    """Run the workload to its end. ``progress`` is told the number of jobs that have ended, now and then.
+    """Run the workload to its end. ``progress`` is called now and then with the number of ended jobs.
 
     Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
-    ``contention`` a recorded run time is what the job takes packed and alone (:mod:`sim.replay.contention`); nobody is
-    killed at the estimate then.
+    ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.contention`); no job is
+    then killed at its estimate.
     """
     run = _Run(workload, cluster, policy, progress, contention=contention)
     collecting = gc.isenabled()
-    gc.disable()  # a replay leaves no cycles behind, and looking for them costs a fifth of its time
+    gc.disable()  # a replay makes no reference cycles, and searching for them costs a fifth of its time
     try:
         started_s = process_time()
         run.to_the_end()
@@ -72,33 +72,45 @@ def replay(
 
 
 def shapes_of(workload: Workload) -> Mapping[str, Shape]:
-    """What contention has to know of each job, by its id; a job that names no application is taken for its user's."""
+    """The jobs' shapes for contention, by id; a job without an application has the traits of its user's name."""
     return {
         str(job.number): Shape(job.cores, job.run_s, traits_of(job.application or job.user)) for job in workload.jobs
     }
 
 
 def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> float | None:
-    """The longest delay so far, with the one of a start now."""
+    """The longest delay so far, including that of a start now."""
     if promised_s is None:
         return before_s
     return now_s - promised_s if before_s is None else max(before_s, now_s - promised_s)
 
 
 class _Life:
-    """What is noted of one job while it lives. ``end_s`` is when its run ends as things are, never where none is under
-    way; ``placement`` that of its last run, None while it waits. ``promised_s`` is the start it is promised as a head,
-    ``first_promised_s`` what it was promised before that moved, each None once it has started."""
+    """The state of one job. ``end_s`` is the present end of its run, infinite while none is under way; ``allocation``
+    is that of its last run, None while it waits. ``promised_s`` is the start promised to it as a head,
+    ``first_promised_s`` the first promise if that moved; both are None after its start.
+    """
 
     __slots__ = (
-        "end_s", "first_promised_s", "first_start_s", "head_delay_s", "job", "moved", "moved_delay_s", "placement",
-        "preemptions", "promised_s", "runs", "start_s", "trace",
+        "allocation",
+        "end_s",
+        "first_promised_s",
+        "first_start_s",
+        "head_delay_s",
+        "job",
+        "moved",
+        "moved_delay_s",
+        "preemptions",
+        "promised_s",
+        "runs",
+        "start_s",
+        "trace",
     )  # fmt: skip
 
     def __init__(self, trace: TraceJob, job: Job) -> None:
         self.trace = trace
         self.job = job
-        self.placement: Placement | None = None
+        self.allocation: Allocation | None = None
         self.start_s = 0.0
         self.end_s = _NEVER_S
         self.first_start_s: float | None = None
@@ -111,14 +123,14 @@ class _Life:
         self.runs: tuple[tuple[float, float], ...] = ()
 
     def move_promise(self, moved: MovedPromise) -> None:
-        """The job's promise moved for one with a better claim."""
+        """The job's promise has moved for a job with a better claim."""
         self.moved += 1
         if self.first_promised_s is None:
             self.first_promised_s = moved.was_s
         self.promised_s = moved.at_s
 
     def note_delay(self, now_s: float) -> None:
-        """The job starts: how much later than promised, and, where the promise moved, than promised at first."""
+        """The job starts: note the delay after its promise and, where that moved, after its first promise."""
         if self.promised_s is None and self.first_promised_s is None:
             return
         self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
@@ -126,13 +138,15 @@ class _Life:
         self.promised_s = self.first_promised_s = None
 
     def left_s(self) -> float:
-        """What of the recorded run time the next run has to do."""
+        """The part of the recorded run time that the next run has to do, in seconds."""
         saved_s = self.job.saved_s
         return max(0.0, self.trace.run_s - saved_s) if saved_s else self.trace.run_s
 
 
 class _Run:
-    """The state of one replay. ``_ends`` may hold times that were moved since: only a run's own ``end_s`` counts."""
+    """The state of one replay. ``_ends`` may have outdated times: an entry counts only if it equals the job's
+    ``end_s``.
+    """
 
     def __init__(
         self,
@@ -203,7 +217,9 @@ class _Run:
         return job
 
     def _pass(self, changes: Changes) -> float:
-        """Decide, and take over what was decided; again while cores change hands. Gives when to wake by itself."""
+        """Decide and execute the plan; repeat while preemptions free cores or the plan requires it. Returns the time of
+        the next pass that the plan needs without an event.
+        """
         now_s = changes.time_s
         snapshot = self._snapshot.apply(changes)
         while True:
@@ -226,7 +242,7 @@ class _Run:
         return _NEVER_S if plan.next_s is None else plan.next_s
 
     def _note_lapsed(self, plan: Plan) -> None:
-        """The promises that ended as the job may not be preempted and would exceed a quota by now."""
+        """Drop the promises that lapsed because the job may not be preempted and would now exceed a quota."""
         for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
             reason = plan.reason_of(job_id)
             if reason is not None and reason.code == "unpreemptible":
@@ -234,7 +250,7 @@ class _Run:
 
     def _start(self, start: Start, now_s: float) -> None:
         life = self._lives[start.id]
-        life.placement = start.placement
+        life.allocation = start.allocation
         life.start_s = now_s
         life.note_delay(now_s)
         if life.first_start_s is None:
@@ -243,10 +259,10 @@ class _Run:
         if self._contention is None:
             heappush(self._ends, (end_s, life.trace.number, life))
         else:
-            self._move(self._contention.started(start.id, start.placement, now_s, life.left_s()))
+            self._move(self._contention.started(start.id, start.allocation, now_s, life.left_s()))
 
     def _move(self, moved: Iterable[tuple[str, float]]) -> None:
-        """These runs end then, as things are now; those that end in this very moment do so."""
+        """Set new ends of runs; runs that have ended at this moment are skipped."""
         for job_id, end_s in moved:
             life = self._lives[job_id]
             if life.end_s != _NEVER_S:
@@ -254,7 +270,7 @@ class _Run:
                 heappush(self._ends, (end_s, life.trace.number, life))
 
     def _let_go(self, gone: Iterable[str], now_s: float) -> None:
-        """These runs are over: with contention, those beside them go faster."""
+        """Report ended or preempted runs to the contention model, which speeds up the jobs beside them."""
         if self._contention is not None:
             for job_id in gone:
                 self._move(self._contention.ended(job_id, now_s))
@@ -275,7 +291,7 @@ class _Run:
             done_s = life.left_s() - self._contention.left_s(job_id, now_s)
         life.runs = (*life.runs, (life.start_s, now_s))
         life.end_s = _NEVER_S
-        life.placement = None
+        life.allocation = None
         life.preemptions += 1
         saves = checkpoint.saves if job.saves is None else job.saves
         if not saves:
@@ -288,29 +304,32 @@ class _Run:
         return life.job
 
     def _observed(self, life: _Life) -> Finished:
-        """What is learned from a job that has ended: its own run time, without what preemption cost; with contention
-        as long as it took beside its neighbours, all runs together where it went on from what an earlier one saved."""
+        """What is learned from an ended job: its own run time, without the cost of preemption. With contention, the
+        time that it took beside its neighbours, over all runs if it continued from saved work.
+        """
         trace, (start_s, end_s) = life.trace, life.runs[-1]
         if self._contention is None:
             start_s = end_s - trace.run_s
         elif life.job.saved_s:
             start_s = end_s - sum(run_end_s - run_start_s for run_start_s, run_end_s in life.runs)
-        vnodes = len(life.placement.vnodes) if life.placement is not None else 1
+        vnodes = len(life.allocation.vnodes) if life.allocation is not None else 1
         fewest = -(-trace.cores // self._cores_per_node)
         return Finished(
             life.job.id, trace.user, trace.application, trace.cores, start_s, end_s, trace.estimate_s, vnodes, fewest
         )
 
     def records(self) -> list[JobRecord]:
-        """Each job that ran to its end, in order of submission; those that could never start are counted."""
+        """Each job that ran to its end, in order of submission; those that could never start are counted in
+        ``never``.
+        """
         records = []
         for life in self._lives.values():
-            if life.placement is None or life.first_start_s is None:
+            if life.allocation is None or life.first_start_s is None:
                 self.never += 1
                 continue
             records.append(
                 JobRecord(
-                    life.trace, life.runs, life.placement.vnodes, life.preemptions, life.head_delay_s, life.moved,
+                    life.trace, life.runs, life.allocation.vnodes, life.preemptions, life.head_delay_s, life.moved,
                     life.moved_delay_s,
                 )
             )  # fmt: skip

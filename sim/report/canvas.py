@@ -1,7 +1,7 @@
-"""What all pictures of replays share: matplotlib on demand, files of two kinds, colours that tell policies apart.
+"""What all pictures of replays share: matplotlib on demand, two file formats, and a colour for each policy.
 
-matplotlib is an extra: the rest of the simulator works without it, so it is imported on the first call. Names come from
-traces and users' files and are data: `plain` keeps matplotlib from reading anything into them.
+matplotlib is an extra, imported on the first call, so that the rest of the simulator works without it. Names come from
+traces and users' files and are data: `plain` keeps matplotlib from interpreting them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png")
 
-# Okabe and Ito's palette, distinct to colour-blind eyes; the dashes tell the policies apart in black and white.
+# Okabe and Ito's palette, distinct for colour-blind readers; the dashes distinguish the policies in black and white.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _DASHES = ("-", "--", "-.", ":")
 _DOTS_PER_INCH = 120
@@ -27,14 +27,14 @@ class PlotError(ValueError):
 
 
 def check_plot(path: Path) -> None:
-    """Raise PlotError unless a picture could be drawn to this file: before hours of replaying, not after."""
+    """Raise PlotError unless a picture could be drawn to this file; called before hours of replaying, not after."""
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"plot file {path}: must end in {' or '.join(ENDINGS)}")
     _figure_class()
 
 
 def new_figure(title: str, width_in: float, height_in: float) -> Figure:
-    """An empty figure of this size in inches that arranges what is put in it. Raises PlotError."""
+    """An empty figure of this size in inches with automatic layout. Raises PlotError."""
     figure = _figure_class()(figsize=(width_in, height_in), layout="constrained")
     figure.suptitle(plain(title))
     return figure
@@ -57,9 +57,9 @@ def dashes_of(index: int) -> str:
 
 
 def plain(text: str) -> str:
-    """The text as matplotlib shows it literally.
+    """The text escaped so that matplotlib shows it literally.
 
-    It reads dollar signs as mathematics and leaves labels that begin with an underscore out of the legend.
+    Matplotlib reads dollar signs as mathematics and omits labels that begin with an underscore from the legend.
     """
     shown = printable(text).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown

@@ -1,6 +1,6 @@
-"""What is compared beyond the figures of one policy: waits and slowdowns by class of job, and cores in use over time.
+"""The comparison beyond the figures of one policy: waits and slowdowns by class of job, and cores in use over time.
 
-Jobs are put into four classes by run time and size, since a policy is rarely good to all of them: short or long as in
+Jobs are put into four classes by run time and size, since a policy is rarely good for all of them: short or long as in
 S. Srinivasan, R. Kettimuthu, V. Subramani, P. Sadayappan, "Characterization of backfilling strategies for parallel job
 scheduling", ICPP Workshops 2002; wide is the widest quarter of the workload, whatever the size of the machine.
 """
@@ -22,7 +22,7 @@ CLASSES = ("short narrow", "short wide", "long narrow", "long wide")
 
 @dataclass(frozen=True)
 class Spread:
-    """How values are spread: their mean, and the least values that 5, 25, 50, 75 and 95 % are not above."""
+    """The spread of values: their mean, and their 5th, 25th, 50th, 75th and 95th percentiles."""
 
     mean: float
     p5: float
@@ -42,7 +42,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """One class of jobs under one policy: how many jobs, their waits in seconds, their bounded slowdowns."""
+    """One class of jobs under one policy: the number of jobs, their waits in seconds, their bounded slowdowns."""
 
     name: str
     jobs: int
@@ -58,8 +58,8 @@ class Compared:
     classes: Mapping[str, ClassFigures]
 
     def flat(self, workload: Workload) -> dict[str, object]:
-        """Every figure under one name, those of `Metrics` first, then whether every job of the workload ran, without
-        which they are not comparable; the same names for every policy on one cluster.
+        """Every figure under one name: those of `Metrics`, then whether every job of the workload ran (otherwise the
+        figures are not comparable), then those of the classes. The names are the same for every policy on one cluster.
 
         A class without jobs has 0 jobs and None for its figures.
         """
@@ -78,13 +78,13 @@ class Compared:
 
 
 def wide_above(jobs: Sequence[TraceJob]) -> int:
-    """The number of cores above which a job is wide: three quarters of the jobs have at most so many."""
+    """The number of cores above which a job is wide: three quarters of the jobs have at most this many."""
     ranked = sorted(job.cores for job in jobs)
     return ranked[-(-3 * len(ranked) // 4) - 1]
 
 
 def class_of(job: TraceJob, wide_above_cores: int) -> str:
-    """The name of a job's class, by its real run time and its cores."""
+    """The name of a job's class, by its true run time and its cores."""
     return CLASSES[2 * (job.run_s > LONG_S) + (job.cores > wide_above_cores)]
 
 
@@ -113,7 +113,7 @@ def first_and_last_s(replays: Sequence[Replay]) -> tuple[float, float]:
 
 
 def usage(replay: Replay, first_s: float, every_s: float, points: int) -> list[float]:
-    """Cores in use, as a share of all: the exact mean over each of so many stretches of `every_s` from `first_s`."""
+    """Cores in use as a share of all: exact means over `points` intervals of `every_s` seconds from `first_s` on."""
     runs = ((*segment, record.job.cores) for record in replay.records for segment in record.segments)
     return [level / replay.cluster.cores for level in mean_level(runs, first_s, every_s, points)]
 
@@ -121,11 +121,12 @@ def usage(replay: Replay, first_s: float, every_s: float, points: int) -> list[f
 def mean_level(
     intervals: Iterable[tuple[float, float, float]], first_s: float, every_s: float, points: int
 ) -> list[float]:
-    """The mean over each stretch of `every_s` from `first_s` of the sum of the heights of all (begin, end, height).
+    """The sum of the heights of all (begin, end, height), as means over `points` intervals of `every_s` from `first_s`
+    on.
 
     Takes time proportional to the intervals and the points, however long the intervals are.
     """
-    # A height that begins within a stretch counts there for what is left of it, and in full from the next on.
+    # A height that begins within an interval counts there for the rest of it, and in full from the next one on.
     within = [0.0] * (points + 1)
     onward = [0.0] * (points + 2)
     for begin_s, end_s, height in intervals:

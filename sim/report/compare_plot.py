@@ -1,7 +1,7 @@
 """The comparison as a picture: waits and slowdowns by class, cores in use, and each policy's runs in a span of time.
 
-In the Gantt panels a row is a core and every run a bar; the runs of a job that was cut stand out in a colour of their
-own, a thick edge where it was cut and a line to where it went on.
+In the Gantt panels a row is a core and every run a bar. The runs of a preempted job have a colour of their own, with a
+thick edge where the job was cut and a line to where it continued.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DAY_S = 86400
 _GREYS = ("#9fb6c8", "#b9cad7", "#cfdae3", "#87a3b8")
 _CUT_COLOURS = ("#f28e2b", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#4e79a7")
 _CUT_EDGE = "#b00020"
-# Beyond this an SVG of single bars is too heavy for a browser: they become one image inside it.
+# With more bars an SVG is too heavy for a browser: they become one image inside it.
 _MOST_SINGLE_BARS = 1500
-# The share of a panel's width that a job's number takes.
+# A job's number needs this part of a panel's width, and twice this part of its height.
 _ROOM_TO_WRITE = 0.04
 
 
@@ -147,7 +147,7 @@ def _draw_gantt(axes: Axes, replay: Replay, span: Span, first_s: float) -> None:
 
 
 def _write_number(axes: Axes, bar: Bar, span: Span, first_s: float, cores: int) -> None:
-    """The job's number on its bar, where there is room for it."""
+    """Write the job's number on its bar, if there is room for it."""
     begin_s, end_s = max(bar.start_s, span.begin_s), min(bar.end_s, span.end_s)
     low, high = bar.rows[0]
     if end_s - begin_s > _ROOM_TO_WRITE * span.length_s and high - low > 2 * _ROOM_TO_WRITE * cores:

@@ -1,7 +1,7 @@
 """The comparison as text: one table, and below it the same picture as in a file, drawn with characters.
 
-A box reaches from 25 to 75 % of the jobs, its whiskers from 5 to 95 %. Every glyph has an ASCII likeness of the same
-width, for terminals without UTF-8.
+A box extends from 25 to 75 % of the jobs, its whiskers from 5 to 95 %. For terminals without UTF-8 there is an ASCII
+glyph of the same width for each glyph.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FEWEST_COLUMNS = 60
 
 
 class Glyphs(NamedTuple):
-    """The characters to draw with: a box plot's parts, levels from empty to full, and a job's states."""
+    """The characters to draw with: the parts of a box plot, levels from empty to full, and a job's states."""
 
     low: str
     whisker: str
@@ -61,7 +61,7 @@ def to_text(
     glyphs: Glyphs,
     columns: int,
 ) -> str:
-    """The table and the picture, at most `columns` wide where the table allows it."""
+    """The table and the picture, at most `columns` wide if the table allows it."""
     width = max(_FEWEST_COLUMNS, columns)
     warnings = find_incomparable(workload, [each.metrics for each in compared])
     lines = [describe(workload, cluster), *warnings, "", *_table(compared), "", *_classes(compared, wide_above_cores)]
@@ -97,7 +97,7 @@ def _classes(compared: Sequence[Compared], wide_above_cores: int) -> list[str]:
 
 
 class _Scale:
-    """Places values on a line of so many columns; the largest value is at its end."""
+    """Maps values to the columns of a line; the largest value is at its end."""
 
     ticks: tuple[tuple[float, str], ...]
 
@@ -106,7 +106,7 @@ class _Scale:
         self._columns = columns
 
     def position(self, value: float) -> float:
-        """Where a value is, without regard to the columns."""
+        """The position of a value on the scale, not yet in columns."""
         raise NotImplementedError
 
     def column(self, value: float) -> int:
@@ -114,7 +114,7 @@ class _Scale:
         return min(self._columns - 1, max(0, round(self.position(value) / self._full * (self._columns - 1))))
 
     def axis(self) -> str:
-        """The ticks' labels at their columns; one that would touch the label before it is left out."""
+        """The ticks' labels at their columns; one that would touch the label before it is omitted."""
         line = ""
         for value, label in self.ticks:
             if self.position(value) <= self._full * (1 + 1e-9):
@@ -185,7 +185,7 @@ def _usage(replays: Sequence[Replay], names: Sequence[str], glyphs: Glyphs, widt
 
 
 def _gantt(replays: Sequence[Replay], names: Sequence[str], span: Span, glyphs: Glyphs, width: int) -> list[str]:
-    """A line for each policy and each of the jobs that tell most about the policies."""
+    """A line for each policy and each of the jobs that differ most between the policies."""
     label = max(map(len, names)) + 2
     points = width - label
     first_s, _ = first_and_last_s(replays)
@@ -209,7 +209,9 @@ def _gantt(replays: Sequence[Replay], names: Sequence[str], span: Span, glyphs: 
 
 
 def _life(record: JobRecord, span: Span, points: int, glyphs: Glyphs) -> str:
-    """The job's states over the span; a cell that has seen several shows the rarest: cut, then running."""
+    """The job's states over the span; a cell with several states shows cut before running, and running before
+    waiting.
+    """
     cells = [" "] * points
     layers = [(record.job.submit_s, record.end_s, glyphs.waiting)]
     layers += [(start_s, end_s, glyphs.running) for start_s, end_s in record.segments]
@@ -227,7 +229,7 @@ def _ends(left: str, right: str, columns: int) -> str:
 
 
 def _length(seconds: float) -> str:
-    """A length of time in the unit that suits it."""
+    """A length of time in a suitable unit."""
     for unit_s, unit in ((DAY_S, "d"), (3600, "h"), (60, "min")):
         if seconds >= unit_s:
             return f"{seconds / unit_s:,.4g} {unit}"

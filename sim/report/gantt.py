@@ -1,7 +1,7 @@
-"""Runs as bars over cores and time, for drawing: which rows a run takes, and where it was cut.
+"""Runs as bars over cores and time, for drawing: the rows of a run, and where it was cut.
 
-A row stands for a core, but not for one of a certain vnode: a record knows where its last run was, not the earlier
-ones. Rows are given out from the lowest; a run that finds no gap large enough takes several.
+A row is a core, but not one of a certain vnode: a record has the vnodes of its last run only. Rows are assigned from
+the lowest on; a run that finds no gap that is large enough takes several.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from sim.report.time_span import Span
 
 
 class Bar(NamedTuple):
-    """One run of a job, the `part`-th from 0. `rows` are half-open ranges; `cut` if it was preempted at `end_s`.
+    """One run of a job, number `part` from 0. `rows` are half-open ranges; `cut`: the run was preempted at `end_s`.
 
-    Times are those of the run, also where it begins before the span or ends after it.
+    Times are those of the run, even if it begins before the span or ends after it.
     """
 
     record: JobRecord
@@ -49,10 +49,10 @@ def bars(replay: Replay, span: Span) -> list[Bar]:
 
 
 def telling_jobs(replays: Sequence[Replay], span: Span, count: int) -> list[int]:
-    """The numbers of the jobs that tell most about the policies, in order of submission.
+    """The numbers of the jobs that show most about the policies, in order of submission.
 
-    Those cut in the span, most often first; then those that were waiting or running in it and whose ends differ most
-    between the policies; the more cores the more it counts.
+    First those cut in the span, most often cut first; then those in the system during the span whose ends differ most
+    between the policies, weighted by cores.
     """
     cuts: dict[int, int] = {}
     ends: dict[int, list[float]] = {}
@@ -75,7 +75,7 @@ def telling_jobs(replays: Sequence[Replay], span: Span, count: int) -> list[int]
 
 
 def _taken(free: Sequence[tuple[int, int]], cores: int) -> tuple[tuple[tuple[int, int], ...], list[tuple[int, int]]]:
-    """Rows for a run and what is then free: the lowest gap that is large enough, else the lowest rows there are."""
+    """Rows for a run and the remaining free rows: the lowest gap that is large enough, else the lowest free rows."""
     whole = next((gap for gap in free if gap[1] - gap[0] >= cores), None)
     if whole is not None:
         low, high = whole

@@ -1,4 +1,4 @@
-"""Draws replays side by side: how long jobs waited, how much that slowed them down, and how full the cluster was."""
+"""Plots of replays side by side: the jobs' waits, their slowdowns, and the cores in use."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def plot(path: Path, title: str, replays: Sequence[Replay]) -> None:
 
 
 def draw_usage(axes: Axes, replays: Sequence[Replay]) -> None:
-    """Cores in use over time, in per cent, a labelled curve for each replay; each point is a mean, so that a year of
-    days and nights is no blot."""
+    """Cores in use over time, in per cent, a labelled curve for each replay. Each point is a mean, so that the daily
+    cycle does not blur the curve of a year.
+    """
     first_s, last_s = first_and_last_s(replays)
     every_s = max(1.0, (last_s - first_s) / _USAGE_POINTS)
     days = [(point + 0.5) * every_s / _DAY_S for point in range(_USAGE_POINTS)]
@@ -64,7 +65,7 @@ def draw_usage(axes: Axes, replays: Sequence[Replay]) -> None:
 
 
 def _distribution(values: list[float]) -> tuple[list[float], list[float]]:
-    """Values at evenly spaced ranks, and the percentage of all that is at most each of them."""
+    """Values at evenly spaced ranks, and for each the percentage of all values that are at most as large."""
     values.sort()
     last = len(values) - 1
     ranks = [round(last * point / _RANKS) for point in range(_RANKS + 1)]

@@ -1,7 +1,7 @@
-"""Writes replays out: a table for a terminal, one JSON line a policy, one CSV row a job.
+"""Writes replays: a table for a terminal, one JSON line per policy, one CSV row per job.
 
-Names come from traces and from users' files, so they are data here: `printable` takes control characters out of what a
-terminal shows, and the csv module quotes what a spreadsheet reads.
+Names come from traces and from users' files, so they are data here: `printable` replaces control characters for a
+terminal, and the csv module quotes for spreadsheets.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ _LONGEST_NAME = 24
 
 
 def printable(text: str) -> str:
-    """The text with every character that a terminal would not show as itself replaced by a question mark."""
+    """The text with a question mark for every character that is not printable."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def to_json(metrics: Metrics, workload: Workload) -> str:
     """One line: an object with the fields of `Metrics`, in their order, and `every_job_ran`: whether every job of the
-    workload ran, without which the figures are not comparable with those of policies that ran other jobs. What there
-    is no figure for is null."""
+    workload ran. If not, the figures are not comparable with those of policies that ran other jobs. A missing figure is
+    null.
+    """
     return json.dumps({**metrics.figures(), "every_job_ran": every_job_ran(metrics, workload)}, allow_nan=False)
 
 
 def every_job_ran(metrics: Metrics, workload: Workload) -> bool:
-    """Whether the policy ran every job of the workload: policies that did are comparable."""
+    """Whether the policy ran every job of the workload; policies that did are comparable."""
     return metrics.jobs == len(workload.jobs)
 
 
 def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[str]:
-    """A warning where policies ran different jobs of the workload: their figures are of different jobs."""
+    """A warning if policies ran different jobs of the workload, as their figures are then of different jobs."""
     if len({metrics.ran for metrics in measured}) < 2:
         return []
     ran = ", ".join(f"{short_name(metrics.policy)} {metrics.jobs:,}" for metrics in measured)
@@ -50,14 +51,15 @@ def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[s
 
 
 def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:
-    """What was replayed, then a line for each figure and a column for each policy."""
+    """A line about the workload, then a line for each figure and a column for each policy."""
     warnings = find_incomparable(workload, measured)
     return "\n".join([describe(workload, cluster), *warnings, "", *aligned(figure_rows(measured))])
 
 
 def describe(workload: Workload, cluster: Cluster) -> str:
-    """One line: the workload, how many jobs it has, the cluster with its reservations, and how many records were left
-    out."""
+    """One line: the workload, its number of jobs, the cluster with its reservations, and the number of records left
+    out.
+    """
     left_out = sum(workload.skipped.values())
     jobs = f"{len(workload.jobs):,} job{'s' * (len(workload.jobs) != 1)}"
     nodes = f"{cluster.nodes:,} node{'s' * (cluster.nodes != 1)}"
@@ -69,7 +71,7 @@ def describe(workload: Workload, cluster: Cluster) -> str:
 
 
 def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
-    """The policies' names, then each figure: its label and a value for each policy."""
+    """The policies' names, then for each figure its label and a value for each policy."""
     rows = [["", *(short_name(metrics.policy) for metrics in measured)]]
     rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
     if any(metrics.reserved_core_s is not None for metrics in measured):
@@ -78,7 +80,7 @@ def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with the first column to the left and all others to the right, two spaces apart."""
+    """Lines with the first column aligned to the left and all others to the right, two spaces apart."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join((row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:])))).rstrip()
@@ -87,10 +89,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def csv_paths(path: Path, policies: Sequence[str]) -> list[Path]:
-    """Where each policy's jobs go: `path` itself for one; for several, `jobs.csv` becomes `jobs-easy.csv` and so on.
+    """The file for each policy's jobs: `path` itself for one policy; for several, `jobs.csv` becomes `jobs-easy.csv`
+    and so on.
 
-    Characters of a policy's name that are awkward in file names become underscores; a name that then exists already
-    gets a number, `jobs-easy-2.csv`.
+    Characters of a policy's name that are awkward in file names become underscores; a name that is taken gets a number,
+    `jobs-easy-2.csv`.
     """
     if len(policies) == 1:
         return [path]
@@ -105,7 +108,7 @@ def csv_paths(path: Path, policies: Sequence[str]) -> list[Path]:
 
 
 def write_jobs_csv(path: Path, records: Iterable[JobRecord]) -> None:
-    """One row a job, in the replay's order: first start and last end in seconds, the last run's vnodes joined by `+`.
+    """One row per job, in the replay's order: first start and last end in seconds, the last run's vnodes joined by `+`.
 
     Raises OSError if the file cannot be written.
     """
@@ -129,7 +132,7 @@ def write_jobs_csv(path: Path, records: Iterable[JobRecord]) -> None:
 
 
 def short_name(name: str) -> str:
-    """A policy's name as it heads a column: printable, and cut where it is long."""
+    """A policy's name as the head of a column: printable, and shortened if it is long."""
     shown = printable(name)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 

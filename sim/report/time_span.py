@@ -1,4 +1,4 @@
-"""A stretch of time to look at closely: read from the user, or chosen where the policies have most to show."""
+"""A span of time to show in detail: given by the user, or the one with the most preemptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
     @property
     def length_s(self) -> float:
-        """How long it is; never 0."""
+        """Its length; never 0."""
         return self.end_s - self.begin_s
 
     def after(self, first_s: float) -> Span:
@@ -45,7 +45,7 @@ def parse_span(text: str) -> Span:
 def busiest_day(replays: Sequence[Replay]) -> Span:
     """The day, counted from the first submit, with the most preemptions under all policies together.
 
-    Where there are none, the day on which on average the most jobs were waiting. The last day ends with the last job.
+    Without preemptions, the day with the most waiting jobs on average. The last day ends with the last job.
     """
     first_s, last_s = first_and_last_s(replays)
     days = int((last_s - first_s) // DAY_S) + 1

@@ -1,8 +1,8 @@
-"""What an accounting record says of its job: typed, or a cause for which the record makes no sense.
+"""The fields of an accounting record, typed, or the cause for which the record is left out.
 
-The text of a record is `key=value` pairs apart by spaces. PBS puts account, project and resource values that hold a
-space into quotes, escapes nothing, and writes the job's name bare, so a quoted value ends where a quote is followed by
-the next key; a record that then says a thing twice is not believed (OpenPBS, src/server/accounting.c, acct_job).
+The text of a record is `key=value` pairs separated by spaces. PBS quotes account, project and resource values that
+contain a space, escapes nothing, and writes the job's name unquoted, so a quoted value ends where a quote is followed
+by the next key. A record in which a field then occurs twice is left out (OpenPBS, src/server/accounting.c, acct_job).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _WHOLE = re.compile(rb"[0-9]{1,18}")
 _SIGNED = re.compile(rb"-?[0-9]{1,18}")
 _MOST_CORES = 10**11
 _LONGEST_S = 3_155_760_000  # a hundred years
-# A stamp is local time and the other times are not: they are never further apart than the zones of the world and a bit.
+# A stamp is local time and the other times are not: they differ by no more than the time zones of the world and some
+# slack.
 _CLOCKS_APART_S = 26 * 3600
 
 
@@ -43,7 +44,7 @@ class SenselessError(Exception):
 
 @dataclass(frozen=True)
 class Fields:
-    """A job as one record has it. Times are seconds since 1970; None is what the record does not say.
+    """A job as in one record. Times are seconds since 1970; None means that the record has no such field.
 
     `cores` are those that the job took: the requested ones, or all cores of its vnodes if it had them to itself.
     """
@@ -82,13 +83,13 @@ def read_fields(text: bytes) -> Fields:
 
 
 def check_clock(stamp_s: int, time_s: int) -> None:
-    """Raises SenselessError where a record's own time and the moment it tells of cannot be the same moment."""
+    """Raise SenselessError if a record's stamp and the time of its event cannot be the same moment."""
     if abs(stamp_s - time_s) > _CLOCKS_APART_S:
         raise SenselessError("its times are days away from the record's own")
 
 
 def _said(text: bytes) -> dict[bytes, bytes]:
-    """The values of the keys that are read."""
+    """The values of the keys in `_READ`."""
     said: dict[bytes, bytes] = {}
     for key, value in _quoted_pairs(text) if b'"' in text or b"'" in text else _plain_pairs(text):
         if key in _READ:
@@ -99,7 +100,7 @@ def _said(text: bytes) -> dict[bytes, bytes]:
 
 
 def _plain_pairs(text: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The pairs of a text without quotes, as nearly all are."""
+    """The pairs of a text without quotes; nearly all records have none."""
     for part in text.split(b" "):
         key, _, value = part.partition(b"=")
         yield key, value
@@ -146,7 +147,7 @@ def _count(said: dict[bytes, bytes], key: bytes) -> int | None:
 
 
 def _time_s(said: dict[bytes, bytes], key: bytes) -> int | None:
-    """A moment; PBS writes 0 where there is none yet."""
+    """A time in seconds since 1970; None where PBS wrote 0, which means none yet."""
     value = said.get(key)
     if value is None or value == b"0":
         return None

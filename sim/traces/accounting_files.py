@@ -2,7 +2,7 @@
 
 A log is a folder of daily files named YYYYMMDD, plain or gzipped, or any such files by name. A record is a line
 `MM/DD/YYYY HH:MM:SS;TYPE;ID;TEXT` in the server's local time (PBS Professional Administrator's Guide, "Accounting");
-only a record whose text holds a line end, which PBS lets users put into an account string, takes several.
+only a record whose text contains a line end, which PBS allows in an account string, takes several lines.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class AccountingError(ValueError):
 
 
 class Place(NamedTuple):
-    """Where a record is: its file, and the number of its first line there."""
+    """The place of a record: its file, and the number of its first line there."""
 
     file: str
     line: int
 
 
 class Record(NamedTuple):
-    """A line that has the form of a record. `stamp_s` is its local time, counted as if it were UTC."""
+    """A line in the form of a record. `stamp_s` is its local time, counted as if it were UTC."""
 
     stamp_s: int
     kind: str
@@ -49,16 +49,16 @@ class Record(NamedTuple):
 
 
 class Odd(NamedTuple):
-    """A line that is no record, and why."""
+    """A line that is not a record, and why."""
 
     cause: str
     place: Place
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """The files of a log in order of time: of a folder its daily files, otherwise the files that are named.
+    """The files of a log in order of time: the daily files of each folder, and the files named.
 
-    Raises AccountingError for what is neither, for a folder without daily files, and for a day that is there twice.
+    Raises AccountingError for a folder without daily files, for a day that occurs twice, and for what cannot be read.
     """
     files: list[Path] = []
     for path in paths:
@@ -84,9 +84,9 @@ def is_accounting(path: Path) -> bool:
 
 
 def read_records(files: Iterable[Path]) -> Iterator[Record | Odd]:
-    """Every record of the files, and what stands between them."""
+    """Every record of the files, and every line that is not one."""
     for file in files:
-        waiting: list[Record] = []  # a record whose text goes on in the next line, and its lines so far
+        waiting: list[Record] = []  # at most one record whose text continues in the next line, with its lines so far
         for number, line in enumerate(read_lines(file, _LONGEST_LINE_BYTES, AccountingError), 1):
             if waiting:
                 waiting[0] = waiting[0]._replace(text=waiting[0].text + b"\n" + line)
@@ -109,7 +109,7 @@ def _record(line: bytes, place: Place) -> Record | Odd:
         return Odd("not an accounting record", place)
     month, day, year, hour, minute, second = (int(match[group]) for group in range(1, 7))
     try:
-        # A leap second is the next second.
+        # A leap second counts as the second before it.
         time = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
     except ValueError:
         return Odd("a date or time that does not exist", place)
@@ -117,7 +117,7 @@ def _record(line: bytes, place: Place) -> Record | Odd:
 
 
 def _is_whole(record: Record) -> bool:
-    """False while an account or project has been opened and the times, which PBS writes after them, have not come."""
+    """False if an account or project was opened and the times, which PBS writes after them, have not been read yet."""
     text = record.text
     if record.kind not in _DESCRIBING or not (b'account="' in text or b'project="' in text):
         return True

@@ -1,7 +1,7 @@
 """Follows each job of an accounting log from record to record: queued, started, requeued, checkpointed, ended.
 
-A log begins and ends in the midst of things, so a job is put together from whatever records there are: its end record
-alone tells nearly all of it. The records that tell nothing of a job's run are known, and passed over knowingly.
+Jobs are under way when a log begins and ends, so a job is assembled from the records that exist: its end record alone
+has nearly all of it. Types of records that do not matter for a job's run are listed, and skipped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOT
 _RESERVATION_ID = re.compile(rb"[RSM][0-9]+(\..*)?", re.DOTALL)
 
 # Licences; reservations from request to removal; provisioning; the phases of a job that gives vnodes back (its end
-# record still tells the whole job); nodes pruned at a reliable start; attributes altered (the end record has them).
+# record still covers the whole job); nodes pruned at a reliable start; attributes altered (the end record has them).
 _PASSED_OVER = frozenset("LUYBFKkPpucesa")
 
 WAITING = "still waiting when the log ends"
@@ -25,7 +25,7 @@ MOVED = "moved to another server"
 
 
 class Life:
-    """One job as far as it is known. Times are seconds since 1970; `stamp` in a name is a record's local time."""
+    """One job as far as it is known. Times are seconds since 1970; `stamp` in a name means a record's local time."""
 
     __slots__ = (
         "_checkpoint_s", "_cores_taken", "_running_stamp_s", "_suspended_stamp_s", "cores", "created_s", "eligible_s",
@@ -58,11 +58,11 @@ class Life:
 
     @property
     def running(self) -> bool:
-        """True from a start to what ends that run."""
+        """True from a start to the end of that run."""
         return self._running_stamp_s is not None
 
     def describe(self, fields: Fields) -> None:
-        """Take over what a record says of the job; a later record has the later truth: a user may alter a walltime."""
+        """Take the fields of a record; later records replace earlier ones, as a user may alter a walltime."""
         self.user = fields.user or self.user
         self.group = fields.group or self.group
         self.walltime_s = fields.walltime_s or self.walltime_s
@@ -71,41 +71,43 @@ class Life:
             self.cores = fields.cores or self.cores
 
     def begin(self, stamp_s: int, fields: Fields) -> None:
-        """A run begins from nothing. Only its record tells of all cores taken, so those stay."""
+        """A run starts from the beginning of the job. Only this record has all cores taken, so later records do not
+        change them.
+        """
         if self.running and fields.start_s == self.start_s:
             return
         if self.running:
-            self.requeues += 1  # the end of the run before was never written: the server went down with it
+            self.requeues += 1  # The end of the run before was never written: the server went down with it.
         self._begin(stamp_s, fields.start_s)
         self._note_start(fields)
         self.cores = fields.cores or self.cores
         self._cores_taken = True
 
     def restart(self, stamp_s: int) -> None:
-        """A run begins from the checkpoint."""
+        """A run starts from the checkpoint."""
         self.saved_s += self._checkpoint_s or 0
         self._begin(stamp_s, None)
 
     def checkpoint(self, stamp_s: int) -> None:
-        """The run so far is saved and ends; what was saved counts if it is restarted from."""
+        """The run so far is saved and ends; the saved work counts if the job is restarted from it."""
         if self._running_stamp_s is not None:
             self.resume(stamp_s)
             self._checkpoint_s = max(0, stamp_s - self._running_stamp_s - self.suspended_s)
             self._running_stamp_s = None
 
     def requeue(self, fields: Fields) -> None:
-        """The run ends and the job waits again. What no checkpoint saved is lost."""
+        """The run ends and the job waits again. Work that no checkpoint saved is lost."""
         self._note_start(fields)
         if self._checkpoint_s is None:
             self.requeues += 1
         self._running_stamp_s = self._suspended_stamp_s = self.start_s = None
 
     def suspend(self, stamp_s: int) -> None:
-        """The run stands still from here."""
+        """The run is suspended from here on."""
         self._suspended_stamp_s = stamp_s
 
     def resume(self, stamp_s: int) -> None:
-        """The run goes on."""
+        """The run is resumed."""
         if self._suspended_stamp_s is not None:
             self.suspended_s += max(0, stamp_s - self._suspended_stamp_s)
             self._suspended_stamp_s = None
@@ -133,17 +135,17 @@ class Life:
         self.suspended_s = 0
 
     def _note_start(self, fields: Fields) -> None:
-        """From the first run known: when it started, and since when the job could have."""
+        """Note from the first known run when it started, and since when the job was eligible."""
         if self.first_start_s is not None or fields.start_s is None:
             return
         self.first_start_s = fields.start_s
-        # A time that is later than the start belongs to a later wait; then the next best.
+        # A time later than the start belongs to a later wait; then the next best is taken.
         times = (fields.eligible_s, fields.queued_s, fields.created_s, fields.start_s)
         self.eligible_s = next(time_s for time_s in times if time_s is not None and time_s <= fields.start_s)
 
 
 class Lives:
-    """All jobs of a log. `began_s` and `ended_s` are the first and last moment that it tells of."""
+    """All jobs of a log. `began_s` and `ended_s` are the first and last times in its records."""
 
     def __init__(self) -> None:
         self.all: list[Life] = []
@@ -153,7 +155,7 @@ class Lives:
         self._current: dict[bytes, Life] = {}
 
     def take(self, record: Record) -> None:
-        """Follow one record. Raises SenselessError with the cause where it makes no sense; nothing is taken then."""
+        """Take one record. Raises SenselessError with the cause, and takes nothing, where it makes no sense."""
         kind = record.kind
         if kind in _PASSED_OVER or _RESERVATION_ID.fullmatch(record.id):
             return
@@ -161,7 +163,7 @@ class Lives:
         if match is None:
             raise SenselessError("no job id")
         if match[2] == b"":
-            return  # an array as a whole: its subjobs have records of their own
+            return  # An array as a whole: its subjobs have their own records.
         if kind in "QSER":
             self._described(record, int(match[1]))
             return
@@ -182,7 +184,7 @@ class Lives:
             life.gone = MOVED if kind == "M" else DELETED
 
     def _described(self, record: Record, number: int) -> None:
-        """A record that describes its job: Q, S, E or R."""
+        """Take a record that describes its job: Q, S, E or R."""
         kind, fields = record.kind, read_fields(record.text)
         moment_s = {"Q": fields.queued_s, "S": fields.start_s}.get(kind, fields.end_s)
         if moment_s is not None:
@@ -209,7 +211,7 @@ class Lives:
 
 
 def _is_another(life: Life, fields: Fields) -> bool:
-    """True where the id has been given to a new job: ids begin anew after the highest, and on a new server."""
+    """True if the id belongs to a new job: ids start again after the highest one, and on a new server."""
     if life.created_s is not None and fields.created_s is not None:
         return life.created_s != fields.created_s
     return life.end_s is not None

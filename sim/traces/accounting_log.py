@@ -1,8 +1,8 @@
 """Reads PBS accounting logs, the daily files of `server_priv/accounting`, as workloads.
 
-Every job that ended in the log becomes a job that may start from the moment it was eligible and runs as long as it
-really worked. What makes no sense, and what did not end in the log, is left out and counted by cause with its file and
-line, so that neither a damaged line nor the edges of the log cost the rest.
+Every job that ended in the log becomes a job that may start from the time when it was eligible and runs as long as it
+truly worked. Records that make no sense, and jobs that did not end in the log, are left out and counted by cause with
+file and line, so that neither a damaged line nor the edges of the log cost the rest.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class PastJob:
     """A job that ended in the log. Times are seconds since 1970.
 
     `eligible_s`   since when it could start: PBS's etime, else when it was queued, else created
-    `start_s`      the start of its first run that the log tells of; `last_start_s` that of its last
-    `run_s`        the work of its last run, without the time it was suspended, and what checkpoints had saved of
-                   earlier ones. What a requeue without a checkpoint threw away is no work of the job's
-    `suspended_s`  how long its last run stood still
-    `requeues`     runs that were thrown away
-    `cores`        requested, or all of its vnodes' if it had them to itself; `walltime_s` None if it asked for none
+    `start_s`      the start of its first run in the log; `last_start_s` that of its last
+    `run_s`        the work of its last run, without the time it was suspended, plus what checkpoints had saved of
+                   earlier ones; work lost by a requeue without a checkpoint does not count
+    `suspended_s`  how long its last run was suspended
+    `requeues`     runs whose work was lost
+    `cores`        requested, or all of its vnodes' if it had them to itself; `walltime_s` None if it requested none
     """
 
     id: str
@@ -52,9 +52,9 @@ class PastJob:
 
 @dataclass(frozen=True)
 class AccountingLog:
-    """What a log tells: its jobs by the time they were eligible, its first and last moment, and what was left out.
+    """The content of a log: its jobs by the time they were eligible, its first and last times, and what was left out.
 
-    `vnodes` are how many different ones are named in it.
+    `vnodes` is the number of different vnodes named in it.
     """
 
     name: str
@@ -69,7 +69,7 @@ class AccountingLog:
     def most_cores_at_once(self) -> int:
         """The most cores that its jobs held at one moment: the cluster had at least these.
 
-        Jobs that were suspended, whose cores others held meanwhile, are not counted.
+        Jobs that were suspended are not counted, as others held their cores meanwhile.
         """
         held_all_along = [job for job in self.jobs if not job.suspended_s]
         changes = sorted(
@@ -83,7 +83,7 @@ class AccountingLog:
 
 
 def read_log(paths: Sequence[Path]) -> AccountingLog:
-    """Read the log in a folder, or in the files given. Raises AccountingError if there is no ended job in it."""
+    """Read the log in a folder, or in the files given. Raises AccountingError if no job ended in it."""
     lives, left_out = Lives(), LeftOut()
     for record in read_records(find_files(paths)):
         if isinstance(record, Odd):
@@ -110,11 +110,11 @@ def read_log(paths: Sequence[Path]) -> AccountingLog:
 
 
 def read_accounting(paths: Sequence[Path], cluster: Cluster | None = None) -> Workload:
-    """The log as a workload for `cluster`. It names none itself: without one, AccountingError says how large it was.
+    """The log as a workload for `cluster`. A log names no cluster: without one, AccountingError says how large it was.
 
-    Second 0 is the log's first moment. A job that waited then comes at that moment; one that ran comes with what was
-    left of its run and of its estimate. The estimate is the walltime, five years where a job has none; the run is cut
-    at it. A job keeps the number of its id; subjobs, and jobs whose number was taken, are numbered after the highest.
+    Second 0 is the log's first time. A job that waited then is submitted at second 0; one that ran is submitted with
+    the rest of its run and of its estimate. The estimate is the walltime, or five years; the run is cut at the
+    estimate. A job keeps the number of its id; subjobs, and jobs whose number is taken, are numbered after the highest.
     """
     log = read_log(paths)
     if cluster is None:
@@ -141,7 +141,7 @@ def read_accounting(paths: Sequence[Path], cluster: Cluster | None = None) -> Wo
 
 
 def _past_job(life: Life) -> PastJob | str:
-    """The job, or the cause for which it is none for a workload."""
+    """The job, or the cause for which it is left out of a workload."""
     if life.end_s is None or life.start_s is None or life.first_start_s is None or life.eligible_s is None:
         return life.gone or (RUNNING if life.running else WAITING)
     if not life.cores:
@@ -174,7 +174,7 @@ def _trace_job(job: PastJob, number: int, began_s: int) -> TraceJob:
 
 
 def _numbers(jobs: Iterable[PastJob]) -> list[int]:
-    """A number of its own for each job."""
+    """A unique number for each job."""
     jobs = list(jobs)
     taken: set[int] = set()
     following = max(job.number for job in jobs)

@@ -1,6 +1,6 @@
-"""Reads a recorded workload, whatever it was recorded as: Standard Workload Format, or a PBS accounting log.
+"""Reads a recorded workload in any supported form: Standard Workload Format, or a PBS accounting log.
 
-What a file is, its content says, not its name. A folder is an accounting log, and so are several files.
+The form is recognised by a file's content, not its name. A folder is an accounting log, and so are several files.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class TraceError(ValueError):
 def read_trace(path: Path, cluster: Cluster | None = None) -> Workload:
     """Read a trace for `cluster`, or for the cluster that it names. Raises TraceError.
 
-    A trace in Standard Workload Format names its cluster as a rule; an accounting log never does, and the error then
-    says how large the cluster was at least.
+    A trace in Standard Workload Format usually names its cluster; an accounting log never does, and the error then says
+    how large the cluster was at least.
     """
     return read_traces([path], cluster)
 

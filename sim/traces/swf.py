@@ -1,7 +1,7 @@
 """Reads workload traces in the Standard Workload Format, version 2.2, plain or gzipped.
 
 A record that makes no sense is left out and counted by cause, with its first line numbers, so that one bad line does
-not cost a trace of a million; a file that as a whole cannot be what was meant is an SwfError. The format:
+not cost a trace of a million; a file that cannot be a trace at all raises SwfError. The format:
 https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
 """
 
@@ -18,7 +18,7 @@ from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
 _FIELDS = 18
 _LONGEST_LINE_BYTES = 1 << 16
 _NUMBERS = 10**15
-# A hundred years. Traces that count from 1970 stay below it; what is above is a broken field.
+# A hundred years. Traces that count from 1970 stay below it; a larger value is a broken field.
 _LONGEST_TIME_S = 3_155_760_000
 
 _NUMBER = re.compile(rb"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?")
@@ -35,7 +35,7 @@ class _SenselessError(Exception):
 
 
 class _Names(dict[bytes, str]):
-    """Users, groups and applications as text, each kept once: a trace repeats few of them very often."""
+    """Users, groups and applications as text, each stored once, since a trace repeats few of them very often."""
 
     def __missing__(self, field: bytes) -> str:
         name = self[field] = _text(field)
@@ -43,7 +43,7 @@ class _Names(dict[bytes, str]):
 
 
 class _Header:
-    """The `; Name: value` comments of a trace. Names are compared without case; the first of a name counts."""
+    """The `; Name: value` comments of a trace. Names are case-insensitive; the first value of a name counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class _Header:
             self._values.setdefault(_text(match[1]).lower(), (_text(match[2]), line))
 
     def cluster(self) -> Cluster:
-        """The recorded cluster: MaxNodes nodes of MaxProcs/MaxNodes cores. SwfError asks for `--cluster` instead."""
+        """The recorded cluster: MaxNodes nodes of MaxProcs/MaxNodes cores. The SwfError suggests `--cluster`."""
         nodes, cores = self._count("MaxNodes"), self._count("MaxProcs")
         if cores % nodes:
             raise self._unclear(f"MaxProcs {cores} is no whole multiple of MaxNodes {nodes}")
@@ -83,14 +83,14 @@ class _Header:
 
 
 def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
-    """Read a trace for `cluster`, or for the cluster its header names.
+    """Read a trace for `cluster`, or for the cluster that its header names.
 
     Cores are the requested ones (field 8), else the used ones (5); the estimate is the requested time (9), else the run
     time, at least 1 s; the run time is cut at the estimate; the application is the executable's number (14), none where
-    that is negative. Records with run time 0 or a failed status are jobs like any other. Left out: records that are not
-    18 fields, lack a number where one is needed or have one beyond sense, repeat a job's number (after the job itself,
-    the format lists its partial runs), or need more cores than the cluster has.
-    Raises SwfError if the file cannot be read, has no usable job, or names no cluster and none is given.
+    that is negative. Records with run time 0 or a failed status are jobs like any other. Left out: records that do not
+    have 18 fields, lack a needed number or have an impossible one, repeat a job's number (after the job itself, the
+    format lists its partial runs), or need more cores than the cluster has. Raises SwfError if the file cannot be read,
+    has no usable job, or names no cluster and none is given.
     """
     header, left_out = _Header(path), LeftOut()
     jobs: dict[int, TraceJob] = {}
@@ -131,7 +131,7 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
 
 
 def _job(fields: list[bytes], names: _Names) -> TraceJob:
-    """One record's job, or why it is none."""
+    """The job of one record. Raises _SenselessError."""
     if len(fields) != _FIELDS:
         raise _SenselessError("not 18 fields")
     submit_s, run_s = _number(fields[1]), _number(fields[3])
@@ -179,7 +179,7 @@ def _text(field: bytes) -> str:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The file's lines. Binary data is no trace, whatever else is in the file."""
+    """The file's lines. SwfError for binary data."""
     for number, line in enumerate(read_lines(path, _LONGEST_LINE_BYTES, SwfError), 1):
         if b"\0" in line:
             raise SwfError(f"{path}: line {number}: binary data: must be text, plain or gzipped")

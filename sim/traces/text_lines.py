@@ -1,7 +1,7 @@
-"""The lines of a recorded file, plain or gzipped, however large, and a count of those that are left out.
+"""Lines of a recorded file, plain or gzipped, of any size, and a count of those left out.
 
-What a file is packed in, its first bytes say, not its name. A file that cannot be read, or has no lines of sensible
-length, is an error that names it; a line that makes no sense costs itself alone and is counted by cause.
+The packing is recognised by the first bytes, not the name. A file that cannot be read, or has a line that is too long,
+is an error that names it; a line that makes no sense is left out alone, and counted by cause.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LINES_NAMED = 3
 
 
 def read_lines(path: Path, longest_bytes: int, error: type[ValueError]) -> Iterator[bytes]:
-    """The file's lines without their ends and without a byte order mark; `error` is what is raised."""
+    """The file's lines without line ends and without a byte order mark; problems are raised as `error`."""
     number = 0
     try:
         with path.open("rb") as file:
@@ -35,7 +35,7 @@ def read_lines(path: Path, longest_bytes: int, error: type[ValueError]) -> Itera
 
 
 class LeftOut:
-    """How often each cause was met, and where first."""
+    """How often each cause occurred, and where first."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -46,7 +46,7 @@ class LeftOut:
         return bool(self._counts)
 
     def add(self, cause: str, line: int, file: str = "") -> None:
-        """Count one; `file` where there are several."""
+        """Count one line; `file` where there are several files."""
         self._counts[cause] = self._counts.get(cause, 0) + 1
         first_file = self._files.setdefault(cause, file)
         lines = self._lines.get(cause, ())
@@ -54,7 +54,7 @@ class LeftOut:
             self._lines[cause] = (*lines, line)
 
     def counts(self) -> dict[str, int]:
-        """By cause; of several files the first that has it is named."""
+        """Counts by cause; with several files, the cause names the first file that has it."""
         return {self._named(cause): count for cause, count in self._counts.items()}
 
     def lines(self) -> dict[str, tuple[int, ...]]:

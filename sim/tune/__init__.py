@@ -1,1 +1,1 @@
-"""Settings recommended from the recorded weeks of a site."""
+"""Recommends settings from the recorded weeks of a site."""

@@ -1,7 +1,7 @@
-"""The settings that `pbsteer tune` tries: EASY, the one to beat, and the ways to backfill that differ from it.
+"""The settings that `pbsteer tune` tries: EASY, the baseline, and the alternatives for backfilling.
 
-Each is a Settings of the one engine and can be written down as the TOML file that the simulator and the hooks read.
-What is varied is P3's (docs/policies.md): factor, threshold, order of the candidates, predictor.
+Each is a Settings of the one engine and can be written as the TOML file that the simulator and the hooks read. What
+varies is P3's (docs/policies.md): factor, threshold, order of the candidates, predictor.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _SIMULATED = Settings(quota=QuotaSettings(preempt=False), schedule=PassSettings(
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to backfill, and what cutting a job costs with it."""
+    """One way to backfill, with its cost of cutting a job."""
 
     backfill: BackfillSettings
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
 
     @property
     def cuts(self) -> bool:
-        """True where backfilled jobs may be cut."""
+        """True if backfilled jobs may be cut."""
         return self.backfill.kind == "checkpoint"
 
     @property
     def name(self) -> str:
-        """As tables name it: `easy`, `easy, shortest first`, `p 0.2 above 1 h 00, last-two, shortest first`."""
+        """The name in tables: `easy`, `easy, shortest first`, `p 0.2 above 1 h 00, last-two, shortest first`."""
         backfill = self.backfill
         parts = [self.backfill.kind]
         if self.cuts:
@@ -41,12 +41,12 @@ class Candidate:
         return ", ".join(parts + ([] if backfill.order == "first-come" else ["shortest first"]))
 
     def policy(self) -> Policy:
-        """As the policy of a replay: nothing but this differs from one candidate to the next."""
+        """The policy for a replay; candidates differ in nothing else."""
         settings = replace(_SIMULATED, backfill=self.backfill, checkpoint=self.checkpoint)
         return Policy(self.name, settings, Queue(QUEUE))
 
     def to_data(self) -> dict[str, dict[str, object]]:
-        """The settings tables that make it, each key written out, also where it is at its default."""
+        """The candidate as settings tables, with every key, even at its default."""
         backfill = self.backfill
         if not self.cuts:
             return {"backfill": {"kind": backfill.kind, "order": backfill.order}}
@@ -62,7 +62,7 @@ class Candidate:
         }
 
     def to_toml(self) -> str:
-        """The same as text. All values are numbers, truth values or words of ours."""
+        """The same as TOML text. All values are numbers, truth values or our own words."""
         lines = []
         for table, values in self.to_data().items():
             lines += [f"[{table}]", *(f"{key} = {_toml(value)}" for key, value in values.items()), ""]
@@ -70,7 +70,7 @@ class Candidate:
 
 
 def grid(cost_s: float, *, thorough: bool = False) -> list[Candidate]:
-    """EASY first, then the others: 8 in all, or 56 if thorough. Cutting a job costs it `cost_s`."""
+    """EASY first, then the others: 8 in all, or 56 if thorough. Cutting a job costs `cost_s` seconds."""
     factors: Sequence[float] = (0.1, 0.2, 0.35, 0.5, 0.7) if thorough else (0.2, 0.5)
     thresholds_s = (1800.0, 3600.0, 7200.0) if thorough else (3600.0,)
     fallbacks = (0.2, 0.5) if thorough else (0.2,)

@@ -1,7 +1,7 @@
-"""Writes what tuning found: tables with a verdict for a terminal, one JSON object, a CSV row a week and setting.
+"""Writes the result of tuning: tables with a verdict for a terminal, one JSON object, a CSV row per week and setting.
 
-The gain never stands without its price: beside slowdown and wait are the jobs cut, what cutting cost in core-hours, and
-how late the latest reserved job was.
+Each gain is shown with its price: beside slowdown and wait are the number of jobs cut, the core-hours that cutting
+cost, and the largest delay of a reserved job.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def to_text(tuning: Tuning) -> str:
 
 
 def verdict(tuning: Tuning) -> list[str]:
-    """What to do, and why, in a few lines."""
+    """The recommendation and its reasons, in a few lines."""
     folds, judged, easy = tuning.folds, tuning.judged, tuning.easy
     times = f"{tuning.weeks_won} of {len(folds)} judged weeks"
     if not tuning.worth_it:
@@ -119,7 +119,7 @@ def to_json(tuning: Tuning) -> str:
 
 
 def write_csv(path: Path, tuning: Tuning) -> None:
-    """A row for each measured week and setting; `chosen` is 1 for what was chosen for it. Raises OSError."""
+    """A row for each measured week and setting; `chosen` is 1 for the setting chosen for that week. Raises OSError."""
     chosen = {fold.week: fold.chosen for fold in tuning.folds}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -189,7 +189,7 @@ def _judged(tuning: Tuning, fold: Fold) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Numbers to the right, settings' names to the left, whatever their column."""
+    """Lines with numbers aligned to the right, and settings' names and weeks to the left."""
     left = {column for column, head in enumerate(rows[0]) if head in ("setting", "week", "chosen before")}
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
@@ -206,7 +206,7 @@ def _label(tuning: Tuning, fold: Fold) -> str:
 
 
 def _date(tuning: Tuning, week: Week) -> str:
-    """The day that a week begins on, in UTC; empty where the workload does not say when it was."""
+    """The first day of a week, in UTC; empty where the workload has no date."""
     epoch = tuning.workload.start_epoch
     return "" if epoch is None else datetime.fromtimestamp(epoch + week.start_s, timezone.utc).date().isoformat()
 

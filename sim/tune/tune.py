@@ -1,8 +1,8 @@
 """Chooses backfill settings on a site's own history, and judges the choice on weeks that it was not made on.
 
-Rolling: for each week that is judged, the setting is the one that was best on all measured weeks before it, and what it
-gains over EASY is read off that week alone. Only if choosing so would have paid, week after week, is the setting that
-is best on all weeks recommended; otherwise the verdict is to keep EASY.
+The choice is rolling: for each judged week, the setting that was best on all measured weeks before it is compared with
+EASY on that week alone. The setting that is best on all weeks is recommended only if choosing would have paid overall
+and in most of the judged weeks; otherwise the verdict is to keep EASY.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ CHOOSING_WEEKS = 2
 FEWEST_FOLDS = 2
 FEWEST_WEEKS = WARM_UP_WEEKS + CHOOSING_WEEKS + FEWEST_FOLDS
 LEAST_GAIN = 0.01
-"""A gain below this is none: it would not repay the change."""
+"""A smaller gain does not count: it would not repay the change."""
 ON_TIME_S = 1.0
-"""A start that is later than promised by no more than this is on time: times are sums of fractions of a second."""
+"""A start at most this much later than promised is on time: times are sums of fractions of a second."""
 
 
 class TuneError(ValueError):
-    """The history cannot carry a recommendation; the message says what it would take."""
+    """The history is too short for a recommendation; the message says what is needed."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One judged week: what was chosen on the weeks before, and how it, EASY and the best in hindsight did."""
+    """One judged week: the setting chosen on the weeks before, and the figures of it, of EASY and of the best in
+    hindsight.
+    """
 
     week: Week
     chosen: Candidate
@@ -41,18 +43,18 @@ class Fold:
 
     @property
     def gain(self) -> float:
-        """How far the chosen setting's mean bounded slowdown lies below EASY's, as a share of it."""
+        """How far the chosen setting's mean bounded slowdown is below EASY's, as a share of EASY's."""
         return gain(self.judged, self.easy)
 
     @property
     def best_gain(self) -> float:
-        """The same of the setting that turned out best in this week."""
+        """The gain of the setting that was best in this week."""
         return gain(self.hindsight, self.easy)
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Everything that was found out. `totals` are each candidate's figures over all measured `weeks`, EASY's first."""
+    """The whole result. `totals` are each candidate's figures over all measured `weeks`, EASY's first."""
 
     workload: Workload
     cluster: Cluster
@@ -65,37 +67,37 @@ class Tuning:
 
     @property
     def judged(self) -> Figures:
-        """All judged weeks under what was chosen for each."""
+        """The figures of all judged weeks under the setting chosen for each."""
         return together(fold.judged for fold in self.folds)
 
     @property
     def easy(self) -> Figures:
-        """All judged weeks under EASY."""
+        """The figures of all judged weeks under EASY."""
         return together(fold.easy for fold in self.folds)
 
     @property
     def hindsight(self) -> Figures:
-        """All judged weeks, each under what was best in it."""
+        """The figures of all judged weeks, each under the setting that was best in it."""
         return together(fold.hindsight for fold in self.folds)
 
     @property
     def gain(self) -> float:
-        """What choosing gained over EASY on the judged weeks together."""
+        """The gain of choosing over EASY on the judged weeks together."""
         return gain(self.judged, self.easy)
 
     @property
     def weeks_won(self) -> int:
-        """Judged weeks in which the choice was better than EASY."""
+        """The number of judged weeks in which the choice was better than EASY."""
         return sum(fold.judged.slowdown < fold.easy.slowdown for fold in self.folds)
 
     @property
     def worth_it(self) -> bool:
-        """True where choosing gained at least `LEAST_GAIN`, in more than half of the judged weeks."""
+        """True if choosing gained at least `LEAST_GAIN`, and was better in more than half of the judged weeks."""
         return self.gain >= LEAST_GAIN and 2 * self.weeks_won > len(self.folds) and self.best != self.candidates[0]
 
     @property
     def recommended(self) -> Candidate:
-        """The best setting of all weeks, if choosing has proved worth it; else EASY."""
+        """The best setting of all weeks if choosing was worth it; else EASY."""
         return self.best if self.worth_it else self.candidates[0]
 
 
@@ -105,7 +107,7 @@ def gain(figures: Figures, easy: Figures) -> float:
 
 
 def measured_weeks(workload: Workload, most_weeks: int) -> list[Week]:
-    """The weeks to measure: of the last `most_weeks` full ones all but the first, which only warms the second up.
+    """The weeks to measure: of the last `most_weeks` full ones all but the first, which only warms up the second.
 
     Raises TuneError where they are too few to choose and to judge.
     """
@@ -156,7 +158,8 @@ def judge(
 def choose(results: Results, weeks: Sequence[int], candidates: int) -> int:
     """The candidate with the lowest mean bounded slowdown over these weeks; of equals the first.
 
-    One that let a reserved job start later than promised, and later than under EASY (candidate 0), is not considered.
+    A candidate under which a reserved job started later than promised, and later than under EASY (candidate 0), is
+    excluded.
     """
     allowed_s = max(0.0, _over(results, weeks, 0).worst_delay_s or 0.0) + ON_TIME_S
     best, best_slowdown = 0, _over(results, weeks, 0).slowdown

@@ -1,9 +1,8 @@
-"""Replays the weeks of a workload one by one under one setting after another, in as many processes as are given.
+"""Replays the weeks of a workload one by one under each setting, in a given number of processes.
 
 A week's replay begins a week earlier on an empty cluster and measures only the jobs submitted in the week itself, so
-these meet a machine and a queue as full as they were. It ends with the week's last job: nothing of what was submitted
-later is known, so a choice made on the weeks before a week knows nothing of that week. Every replay is a task of its
-own and gives the same figures in whichever process it runs.
+these find a realistic load. It ends with the week's last job: later submissions are not part of it, so a choice made on
+earlier weeks knows nothing of a later one. Every replay is a separate task and gives the same figures in any process.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ WEEK_S = 7 * 86400
 
 @dataclass(frozen=True)
 class Figures:
-    """What some jobs lived through under one setting: sums, so that weeks can be put together.
+    """The figures of some jobs under one setting: sums, so that weeks can be added.
 
     `cut_jobs` were checkpointed at least once; `overhead_core_s` are the core-seconds that the jobs ran beyond their
     own work, for saving, restarting and repeating; `work_core_s` is that own work. `worst_delay_s` is the largest start
-    minus first promise of a reserved job, None where nothing was promised.
+    minus promise of a reserved job, None without promises.
     """
 
     jobs: int = 0
@@ -47,11 +46,11 @@ class Figures:
 
     @property
     def wait_s(self) -> float:
-        """Mean wait."""
+        """Mean wait in seconds."""
         return self.wait_sum_s / self.jobs if self.jobs else 0.0
 
     def plus(self, other: Figures) -> Figures:
-        """Both together."""
+        """The sum of both."""
         delays = [delay_s for delay_s in (self.worst_delay_s, other.worst_delay_s) if delay_s is not None]
         return Figures(
             self.jobs + other.jobs,
@@ -65,7 +64,7 @@ class Figures:
 
 
 def together(figures: Iterable[Figures]) -> Figures:
-    """The figures of all, in the order given."""
+    """The sum of all, added in their order."""
     return reduce(Figures.plus, figures, Figures())
 
 
@@ -99,13 +98,13 @@ class Week:
 
 
 def weeks_of(workload: Workload) -> list[Week]:
-    """The full weeks from the first submit on. What is left at the end is no week."""
+    """The full weeks from the first submit on. The rest at the end is left out."""
     first_s, last_s = workload.jobs[0].submit_s, workload.jobs[-1].submit_s
     return [Week(number + 1, first_s + number * WEEK_S) for number in range(int((last_s - first_s) // WEEK_S))]
 
 
 def replay_week(workload: Workload, cluster: Cluster, week: Week, candidate: Candidate) -> Figures:
-    """Replay the week before and the week, and measure the week."""
+    """Replay the week and the one before it, and measure the week."""
     submits = [job.submit_s for job in workload.jobs]
     first, last = bisect_left(submits, week.start_s - WEEK_S), bisect_left(submits, week.end_s)
     stretch = replace(workload, jobs=workload.jobs[first:last], skipped={}, skipped_lines={})
@@ -114,7 +113,7 @@ def replay_week(workload: Workload, cluster: Cluster, week: Week, candidate: Can
 
 
 Results = dict[tuple[int, int], Figures]
-"""Figures by week and candidate, each as its index."""
+"""Figures by the indices of week and candidate."""
 
 
 def replay_all(
@@ -126,7 +125,7 @@ def replay_all(
     workers: int,
     progress: Callable[[int], object] | None = None,
 ) -> Results:
-    """Every week under every candidate. `progress` is told how many of these replays are done."""
+    """Replay every week under every candidate. `progress` is called with the number of finished replays."""
     tasks = [(week, candidate) for week in range(len(weeks)) for candidate in range(len(candidates))]
     results: Results = {}
 
@@ -157,7 +156,7 @@ def replay_all(
 
 
 _prepared: list[tuple[Workload, Cluster]] = []
-"""What a worker process was given once, instead of with each task."""
+"""The workload and cluster of a worker process, given once instead of with each task."""
 
 
 def _prepare(workload: Workload, cluster: Cluster) -> None:

@@ -1,1 +1,1 @@
-"""The jobs and the cluster of a replay, and the models that draw them."""
+"""The jobs and the cluster of a replay, and the models that generate jobs."""

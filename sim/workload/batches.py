@@ -1,14 +1,13 @@
 """Random batches of jobs, the setting in which soft quotas were first compared with hard limits (docs/policies.md, P1).
 
-3,000 cores, 30 users with 100 cores each. In a batch every job asks for so many cores and so many whole hours, both
-even between the bounds of its setting, and is submitted at an even moment of one week; its estimate is its run time. As
-many jobs are drawn as on average offer 90 % of the week's core-hours: a busy machine, where limits bind and
-yet most jobs can end within the week.
+3,000 cores, 30 users with 100 cores each. In a batch every job requests a number of cores and of whole hours, both
+uniform between the bounds of its setting, and is submitted at a uniform moment of one week; its estimate is its run
+time. The number of jobs is such that they request on average 90 % of the week's core-hours: a busy machine, where
+limits bind and yet most jobs can end within the week.
 
-Who owns a job is drawn in two ways. `equal`: every user is as likely as any other, as in the source; limits then bind
-only where chance gives one user more. `uneven`: in each batch every user first draws a weight, even from 0 to 1, and
-owns jobs in proportion to it, so that some need more than their share while others leave theirs idle, as recorded users
-do.
+Owners are drawn in two ways. `equal`: every user is equally likely, as in the source; limits then bind only where
+chance gives one user more. `uneven`: in each batch every user first draws a weight, uniform from 0 to 1, and owns jobs
+in proportion to it, so that some need more than their share while others leave theirs idle, as recorded users do.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ class Setting:
     owners: str
 
     def jobs(self, cluster: Cluster, horizon_h: int) -> int:
-        """How many jobs offer `LOAD` of the cluster's core-hours up to the horizon, on average; at least 1."""
+        """How many jobs request `LOAD` of the cluster's core-hours up to the horizon, on average; at least 1."""
         mean_core_h = sum(self.cores) / 2 * sum(self.hours) / 2
         return max(1, round(LOAD * cluster.cores * horizon_h / mean_core_h))
 
 
-# A user's hard limit is 100 cores, so no job may ask for more.
+# A user's hard limit is 100 cores, so no job may request more.
 SETTINGS = tuple(
     Setting(cores, hours, owners)
     for owners in OWNERS

@@ -1,7 +1,7 @@
-"""A campaign: equal jobs of a few applications in turn, as parameter studies and production runs are.
+"""A campaign: equal jobs of a few applications in turn, like parameter studies and production runs.
 
-Where jobs differ in nothing but what they do with a node, their run times tell one layout from the other, and learning
-has something to compare (docs/policies.md, P5). Nothing is drawn: the same arguments give the same workload.
+The jobs differ only in how they use a node, so their run times show the difference between layouts, from which a policy
+can learn (docs/policies.md, P5). Nothing is random: the same arguments give the same workload.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sim.workload.applications import KINDS
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 NODES = 2
-"""How many whole nodes would hold each job."""
+"""How many whole nodes hold each job."""
 
 RUN_S = 1000
 ESTIMATE_S = 3000
@@ -20,7 +20,7 @@ _MOST_JOBS = 1_000_000
 
 
 def campaign(jobs: int, cluster: Cluster, applications: Sequence[str], load: float | None = None) -> Workload:
-    """So many jobs, the applications in turn, each on the cores of two nodes for 1,000 s packed and alone.
+    """A number of jobs, the applications in turn, each on the cores of two nodes for 1,000 s when packed and alone.
 
     All are submitted at once; with a `load`, core-seconds of all jobs / (cores x time from first to last submit), one
     after the other at equal distances. An application is a kind of :data:`sim.workload.applications.KINDS`, and has a

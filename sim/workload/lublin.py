@@ -1,8 +1,8 @@
-"""Draws workloads from the Lublin-Feitelson model: sizes, run times that depend on them, arrivals by the time of day.
+"""Generates workloads from the Lublin-Feitelson model: sizes, run times that depend on them, arrivals by time of day.
 
 Source: U. Lublin, D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid
 jobs", J. Parallel and Distributed Computing 63(11), 2003, 1105-1122, with the batch-job constants that the authors'
-reference program gives for 128 processors. What the model leaves open, who submits and which estimates they give, is in
+reference program gives for 128 processors. Users and estimates, which the model leaves open, are in
 `sim.workload.users`; each user runs one application, of any of the kinds in `sim.workload.applications`. The same
 arguments give the same workload; another number of users changes only users, estimates and applications.
 """
@@ -18,7 +18,8 @@ from sim.workload.applications import KINDS
 from sim.workload.users import Users
 from sim.workload.workload import Cluster, TraceJob, Workload
 
-# Sizes: chances of a serial job and of a power of two, then the log2 of the others' range, which bends at its middle.
+# Sizes: probabilities of a serial job and of a power of two, then the log2 range of the others, a two-stage uniform
+# distribution with a bend.
 SERIAL = 0.2927
 POWER_OF_2 = 0.6686
 LOG2_LOW = 1.2
@@ -38,7 +39,7 @@ LONGEST_LOG_RUN = 12.0
 LOG_GAP = (6.0415 * 1.0519, 0.8531)
 LONGEST_LOG_GAP = 13.0
 
-# Jobs over the day follow a gamma density over half-hours that is wound round the clock, beginning at 5:00.
+# Jobs over the day follow a gamma density over half-hours that is wrapped around the clock, beginning at 5:00.
 DAY_SHAPE = (6.1271, 5.2740)
 DAY_BEGINS_AT = 10
 HALF_HOURS = 48
@@ -52,9 +53,9 @@ _MOST_USERS = 100_000
 def generate(jobs: int, cluster: Cluster, users: int, seed: int, load: float | None = None) -> Workload:
     """Draw `jobs` jobs of `users` users for `cluster`, the first at midnight, second 0.
 
-    `load` sets the offered load, core-seconds of all jobs / (cores x time from first to last submit), by spacing the
-    arrivals, with the daily cycle kept; None leaves them as the model has them. Sizes are cores. ValueError names the
-    argument and what is allowed.
+    `load` sets the offered load, core-seconds of all jobs / (cores x time from first to last submit), by scaling the
+    gaps between arrivals, with the daily cycle kept; None leaves them as in the model. Sizes are cores. ValueError
+    names the argument and what is allowed.
     """
     for name, value, most in (("jobs", jobs, _MOST_JOBS), ("users", users, _MOST_USERS)):
         if not 1 <= value <= most:
@@ -106,7 +107,7 @@ def draw_size(random: Random, most_cores: int) -> int:
 
 
 def short_share(cores: int) -> float:
-    """The chance that a job of this size has its run time from the first gamma: the larger, the rarer."""
+    """The probability that a job of this size has its run time from the first gamma; it falls with the size."""
     return min(1.0, max(0.0, SHORT_SHARE_PER_CORE * cores + SHORT_SHARE))
 
 
@@ -120,7 +121,7 @@ def draw_run_s(random: Random, cores: int) -> int:
 
 
 def draw_gap_s(random: Random) -> float:
-    """The time from one job to the next, were all hours of the day alike."""
+    """Seconds from one job to the next if all hours of the day were alike."""
     while True:
         log_gap = random.gammavariate(*LOG_GAP)
         if log_gap <= LONGEST_LOG_GAP:
@@ -128,14 +129,14 @@ def draw_gap_s(random: Random) -> float:
 
 
 def gamma_cdf(x: float, shape: float, scale: float) -> float:
-    """The chance that a gamma variate is at most x, by the series of the lower incomplete gamma function.
+    """The probability that a gamma variate is at most x, by the series of the lower incomplete gamma function.
 
     DLMF 8.7.1 with the factor taken out: x^a e^-x / Gamma(a+1) x (1 + x/(a+1) + x^2/((a+1)(a+2)) + ...).
     """
     if x <= 0:
         return 0.0
     x /= scale
-    # So far above the mean the rest is nothing to a float, while the series would overflow.
+    # This far above the mean the rest is nothing to a float, while the series would overflow.
     if x > shape + 10 * math.sqrt(shape) + 40:
         return 1.0
     term = total = 1.0
@@ -148,7 +149,7 @@ def gamma_cdf(x: float, shape: float, scale: float) -> float:
 
 
 class DailyCycle:
-    """Turns time that passes evenly into clock time, in which busy hours have more of it and the night less.
+    """Converts even time to clock time, in which busy hours have more of the even time and the night less.
 
     Both start at midnight with 0 and agree at every midnight. `weights` are relative, one for each half-hour.
     """
@@ -158,14 +159,14 @@ class DailyCycle:
         self._begins = (0.0, *accumulate(weight * scale for weight in weights))
 
     def clock_s(self, even_s: float) -> float:
-        """The clock time at which `even_s` of even time have passed."""
+        """The clock time at which `even_s` seconds of even time have passed."""
         days, rest = divmod(even_s, DAY_S)
         slot = min(bisect_right(self._begins, rest), HALF_HOURS) - 1
         begin, end = self._begins[slot], self._begins[slot + 1]
         return days * DAY_S + (slot + (rest - begin) / (end - begin)) * HALF_HOUR_S
 
     def even_s(self, clock_s: float) -> float:
-        """The even time that has passed at `clock_s`; the inverse of `clock_s`."""
+        """The even time that has passed at `clock_s`; the inverse of the method `clock_s`."""
         days, rest = divmod(clock_s, DAY_S)
         slot, past = divmod(rest, HALF_HOUR_S)
         begin, end = self._begins[int(slot)], self._begins[int(slot) + 1]
@@ -185,5 +186,6 @@ DAILY_CYCLE = DailyCycle(_day_weights())
 
 
 def _stream(seed: int, what: str) -> Random:
-    # One stream for each aspect, so that drawing more of one does not change the others. No secret depends on them.
+    # A separate stream for each aspect, so that drawing more of one does not change the others. No secret depends on
+    # them.
     return Random(f"{seed} {what}")  # noqa: S311

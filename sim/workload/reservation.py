@@ -1,7 +1,7 @@
-"""Reservations of a replayed cluster: what they keep of which nodes, when, and the windows that follow from that.
+"""Reservations of a replayed cluster: nodes, cores, times, and the windows that follow from them.
 
 An advance reservation has one occurrence, a standing one several at equal distances. As in PBS, ordinary jobs keep
-clear of them (docs/policies.md, "Windows"); what runs inside a reservation is no part of a replay.
+clear of them (docs/policies.md, "Windows"); jobs inside a reservation are not part of a replay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from policy.model.cluster import Window
 @dataclass(frozen=True)
 class Reservation:
     """`cores` of each of these `nodes` (numbers from 1; None for whole nodes), `count` times for `duration_s`: first at
-    `start_s`, in seconds of the workload, and then every `every_s`, which is at least `duration_s`."""
+    `start_s`, in seconds of the workload, then every `every_s` seconds, at least `duration_s`.
+    """
 
     name: str
     nodes: tuple[int, ...]
@@ -32,15 +33,15 @@ class Reservation:
             yield start_s, start_s + self.duration_s
 
     def core_s_between(self, first_s: float, last_s: float, cores_per_node: int) -> float:
-        """The core-seconds that it keeps between two times."""
+        """The core-seconds that it reserves between two times."""
         kept_s = sum(max(0.0, min(end_s, last_s) - max(start_s, first_s)) for start_s, end_s in self.occurrences())
         return kept_s * len(self.nodes) * (cores_per_node if self.cores is None else self.cores)
 
 
 def windows_of_nodes(reservations: Sequence[Reservation]) -> Mapping[int, tuple[Window, ...]]:
-    """The windows of each node that some reservation keeps or keeps a part of, by its number.
+    """The windows of each node that is reserved, in whole or in part, by its number.
 
-    Nodes of the same reservations have the same tuple: who groups them need not look inside.
+    Nodes of the same reservations share one tuple, so that they can be grouped by identity.
     """
     of_node: dict[int, list[Reservation]] = {}
     for reservation in reservations:

@@ -1,6 +1,6 @@
 """The file of `--reservations`: a table `[[reservation]]` for each, checked against the cluster before a replay.
 
-As PBS confirms only what there is room for, reservations that together want more of a node than it has are refused.
+As PBS confirms only reservations that fit, those that together need more of a node than it has are refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sim.workload.toml import TomlFileError, read_toml
 from sim.workload.workload import Cluster
 
 KEYS = ("name", "nodes", "cores", "start", "duration", "every", "count")
-"""What a table may say."""
+"""The keys of a table."""
 
 _NEEDED = ("nodes", "start", "duration")
 _MOST = 1000
@@ -26,7 +26,7 @@ _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 class ReservationError(ValueError):
-    """A file without usable reservations; ``problems`` has one line for each thing that is wrong."""
+    """A file without usable reservations; ``problems`` has one line for each problem."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -34,7 +34,7 @@ class ReservationError(ValueError):
 
 
 def read_reservations(path: Path, cluster: Cluster) -> tuple[Reservation, ...]:
-    """The reservations that a file describes, in its order. Raises :class:`ReservationError`."""
+    """The reservations in a file, in its order. Raises :class:`ReservationError`."""
     try:
         data = read_toml(path)
     except TomlFileError as error:
@@ -58,7 +58,7 @@ def read_reservations(path: Path, cluster: Cluster) -> tuple[Reservation, ...]:
 
 
 class _Table:
-    """One table of the file, and what was found wrong with it."""
+    """One table of the file, with the problems found in it."""
 
     def __init__(self, where: str, table: Mapping[str, Any], cluster: Cluster) -> None:
         self._where = where
@@ -67,7 +67,7 @@ class _Table:
         self.problems: list[str] = []
 
     def reservation(self, name: str) -> Reservation | None:
-        """The reservation, under that name if it has none; None where something is wrong."""
+        """The reservation, called `name` if the table has no name; None if there is a problem."""
         for key in sorted(self._table.keys() - set(KEYS)):
             self._complain(key, f"not known; allowed are {', '.join(KEYS)}")
         for key in _NEEDED:
@@ -115,7 +115,7 @@ class _Table:
         return 1
 
     def _nodes(self) -> tuple[int, ...]:
-        """Numbers of nodes from a text of numbers and ranges, ``1-4,7``."""
+        """Node numbers from a text of numbers and ranges, ``1-4,7``."""
         value = self._table.get("nodes", "1")
         numbers: set[int] = set()
         for part in value.split(",") if isinstance(value, str) else [""]:
@@ -134,7 +134,9 @@ def _twice(reservations: Sequence[Reservation]) -> list[str]:
 
 
 def _too_much(reservations: Sequence[Reservation], cluster: Cluster) -> list[str]:
-    """The first time at which reservations keep more of a node than it has, by the lowest such node."""
+    """The first time at which reservations need more of a node than it has, for the lowest such node; at most one
+    problem.
+    """
     of_node: dict[int, list[Reservation]] = {}
     for reservation in reservations:
         for node in reservation.nodes:
@@ -144,7 +146,7 @@ def _too_much(reservations: Sequence[Reservation], cluster: Cluster) -> list[str
         together.setdefault(tuple(of_node[node]), node)
     for here, node in together.items():
         held = 0
-        # At one moment what ends goes before what begins.
+        # At the same time, ends come before begins.
         for at_s, change, name in sorted(change for reservation in here for change in _changes(reservation, cluster)):
             held += change
             if held > cluster.cores_per_node:

@@ -1,4 +1,4 @@
-"""Reading a TOML file: what is wrong with it is one line that names the file."""
+"""Reads a TOML file; an error is one line that names the file."""
 
 from __future__ import annotations
 

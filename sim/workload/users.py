@@ -1,11 +1,11 @@
-"""The people behind a generated workload: who submits how much, and which run time estimates they give.
+"""The users of a generated workload: how much each submits, and their run time estimates.
 
 Activity is uneven, as in every recorded trace: the k-th busiest user submits in proportion to 1/k (Zipf). Estimates
 follow what D. Tsafrir, Y. Etsion, D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005, LNCS 3834, found in
-traces: nearly all are one of some twenty round values, each user knows only a few of them, and the longest allowed is
-always popular. How far an estimate exceeds the run time is the simplest model that traces allow: run time / estimate
-is even between 0 and 1 (A. W. Mu'alem, D. G. Feitelson, IEEE TPDS 12(6), 2001), before the estimate is rounded up.
-Jobs killed at a too short estimate are not modelled: the run times drawn are those of jobs as they ended.
+traces: nearly all are one of some twenty round values, each user uses only a few of them, and the longest allowed is
+always popular. How far an estimate exceeds the run time is the simplest model that traces allow: run time / estimate is
+uniform between 0 and 1 (A. W. Mu'alem, D. G. Feitelson, IEEE TPDS 12(6), 2001), before the estimate is rounded up. Jobs
+killed at a too short estimate are not modelled: the run times drawn are those of jobs as they ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from random import Random
 _MINUTE_S = 60
 _HOUR_S = 3600
 
-# The round values that people write into job scripts, up to what the run time model can reach.
+# The round values in users' job scripts, up to what the run time model can reach.
 ROUND_ESTIMATES_S = (
     *(minutes * _MINUTE_S for minutes in (1, 2, 5, 10, 15, 20, 30, 40)),
     *(hours * _HOUR_S for hours in (1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 24, 36)),
@@ -30,14 +30,16 @@ _USERS_PER_GROUP = 4
 
 @dataclass(frozen=True)
 class User:
-    """One submitter. `estimates_s` are the values this user ever asks for, shortest first, the longest allowed last."""
+    """One submitter. `estimates_s` are the estimates that this user gives, shortest first, the longest allowed last."""
 
     name: str
     group: str
     estimates_s: tuple[int, ...]
 
     def estimate_s(self, random: Random, run_s: int) -> int:
-        """What this user asks for, for a job that will run `run_s`: at least that, one of the user's round values."""
+        """This user's estimate for a job that will run `run_s` seconds: at least that, one of the user's round
+        values.
+        """
         accuracy = 1.0 - random.random()
         return next((value for value in self.estimates_s if value * accuracy >= run_s), LONGEST_ESTIMATE_S)
 

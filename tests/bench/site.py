@@ -9,7 +9,7 @@ import random
 from dataclasses import replace
 
 from policy import Changes, Finished, Job, Plan, Queue, Reading, Request, Run, Snapshot, Vnode
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import Window
 from policy.model.limits import Limits
 from policy.model.preferences import Needs, RankWish
@@ -99,9 +99,9 @@ class Site:
         return before.apply(Changes(now_s, [*new, *let_go], gone=[*ended, *gone], readings=readings, finished=finished))
 
     def _finished(self, run: Run, now_s: float) -> Finished:
-        job, placement = run.job, run.placement
+        job, allocation = run.job, run.allocation
         fewest = -(-job.cores // CORES)
-        vnodes = max(fewest, len(placement.vnodes))
+        vnodes = max(fewest, len(allocation.vnodes))
         cpu_s = job.cores * (now_s - run.start_s) * self._draw.uniform(0.5, 1)
         return Finished(
             run.id, job.user, job.application, job.cores, run.start_s, now_s, job.estimate_s, vnodes, fewest, cpu_s
@@ -132,7 +132,7 @@ class Site:
             request = self._same(Request((Chunk(1, amounts),)))
             job = self._owned(Job(f"r{number}.{part}", "", request, "workq", start_s, 86400, saves=True))
             end_s = NOW_S + draw.randrange(1, 86400)
-            runs.append(Run(job.id, job, start_s, Placement((Spot(name, amounts, 1),)), end_s))
+            runs.append(Run(job.id, job, start_s, Allocation((Spot(name, amounts, 1),)), end_s))
         return runs
 
     def _owned(self, job: Job) -> Job:

@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Job, Ledger, Queue, Request, Run, Settings, Snapshot, Vnode, decide
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.limits import Limits
 from policy.model.request import Chunk
 
@@ -34,7 +34,7 @@ def busy_cluster(vnodes: int, queued: int, seed: int = 1) -> Snapshot:
             request = Request((Chunk(1, amounts),))
             job = Job(f"{number * 2 + part}.s", f"u{draw.randrange(USERS)}", request, "workq", start_s)
             end_s = NOW_S + draw.randrange(1, 86400)
-            runs.append(Run(job.id, job, start_s, Placement((Spot(name, amounts, 1),)), end_s))
+            runs.append(Run(job.id, job, start_s, Allocation((Spot(name, amounts, 1),)), end_s))
     jobs = []
     for number in range(queued):
         amounts = (("mem", draw.choice([1, 2, 4, 8]) << 20), ("ncpus", draw.choice([1, 2, 4, 8, 16, 32, 48])))

@@ -26,17 +26,17 @@ _NO_SIZE = struct.pack("HHHH", 0, 0, 0, 0)
 
 
 class Line:
-    """One direction: what was read from ``source`` is due at ``sink`` after the delay."""
+    """One direction: what was read from ``backend`` is due at ``sink`` after the delay."""
 
-    def __init__(self, source: int, sink: int, delay_s: float) -> None:
-        self.source, self._sink, self._delay_s = source, sink, delay_s
+    def __init__(self, backend: int, sink: int, delay_s: float) -> None:
+        self.backend, self._sink, self._delay_s = backend, sink, delay_s
         self._on_its_way: deque[tuple[float, bytes]] = deque()
         self.is_open = True
 
     def take(self) -> None:
         """Read what there is."""
         try:
-            part = os.read(self.source, _CHUNK)
+            part = os.read(self.backend, _CHUNK)
         except OSError:
             part = b""
         self.is_open = bool(part)
@@ -75,9 +75,9 @@ def run(argv: Sequence[str], delay_s: float) -> int:
         waits = [left_s for left_s in (typed.deliver(), written.deliver()) if left_s is not None]
         if not written.is_open and not waits:
             return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        lines = {line.source: line for line in (typed, written) if line.is_open}
-        for source in select.select(list(lines), [], [], min(waits, default=None))[0]:
-            lines[source].take()
+        lines = {line.backend: line for line in (typed, written) if line.is_open}
+        for backend in select.select(list(lines), [], [], min(waits, default=None))[0]:
+            lines[backend].take()
 
 
 if __name__ == "__main__":

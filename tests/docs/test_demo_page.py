@@ -16,4 +16,4 @@ def test_the_example_from_python_runs() -> None:
     assert names["reply"].ok, names["reply"].text
     changed = names["demo"].read("queue", "workq")
     assert "[u:carol=512]" in changed["max_run_res_soft.ncpus"]
-    assert names["picture"].jobs
+    assert names["status"].jobs

@@ -135,11 +135,11 @@ def test_what_is_said_of_the_rescue() -> None:
 
 
 def test_order_of_ranked_vnodes() -> None:
-    world = scenes.ranked().world()
-    ranking = Ranking(world, RankingSettings(), scenes.RANKED_AT_S)
+    index = scenes.ranked().cluster()
+    ranking = Ranking(index, RankingSettings(), scenes.RANKED_AT_S)
     for mode in ("compute+memory", "composite"):
         wish = RankWish(mode)
-        names = [world.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
+        names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
         scores = [ranking.standing(wish, name).score for name in names]
         told = ", ".join(name if score is None else f"{name} {score:g}" for name, score in zip(names, scores))
         assert_printed([f"{mode}: {told}"])
@@ -148,7 +148,7 @@ def test_order_of_ranked_vnodes() -> None:
 def test_start_of_the_ranked_job_and_who_is_not_started() -> None:
     waiting = (scenes.ranked_job(8), scenes.ranked_job(9, Needs(memory_kib=120 * scenes.GIB_KIB)))
     plan = decide(scenes.ranked(*waiting), Ledger(), Settings())
-    assert plan.starts[0].placement.vnodes == ("n2", "n4")
+    assert plan.starts[0].allocation.vnodes == ("n2", "n4")
     assert_printed(tell(plan))
 
 
@@ -168,7 +168,7 @@ def laid_out(plan: Plan) -> list[str]:
     """Each start by cores and node, with why; then why the others wait."""
     lines = []
     for start in plan.starts:
-        lines.append(f"{start.id}  {show_cores(start.placement)}")
+        lines.append(f"{start.id}  {show_cores(start.allocation)}")
         assert start.why is not None
         lines += [f"   {one.sentence(start.job, plan.time_s)}" for one in (start.why, *start.why.tried)]
     for job_id, (waiting, reason) in plan.reasons().items():

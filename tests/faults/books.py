@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from policy.model.allocation import Placement, parse_exec_vnode
+from policy.model.allocation import Allocation, parse_exec_vnode
 
 _FIELD = re.compile(r"(\S+?)=(\S+)")
 _SUBJOB = re.compile(r"\[[0-9]+\]")
@@ -23,7 +23,7 @@ class Life(NamedTuple):
     """One job, or one subjob, by the accounting log; ``ended`` is its exit status."""
 
     user: str
-    running: Placement | None = None
+    running: Allocation | None = None
     ended: int | None = None
     starts: int = 0
     reruns: int = 0
@@ -120,7 +120,7 @@ class Books:
         else:
             self.lives[job_id] = life._replace(running=None, reruns=life.reruns + 1)
 
-    def _start(self, job_id: str, life: Life, placement: Placement, line: str) -> None:
+    def _start(self, job_id: str, life: Life, allocation: Allocation, line: str) -> None:
         if job_id in self.deleted and life.running is None:
             self.violations.append(f"{job_id} was started after it was deleted: {line}")
             return
@@ -128,12 +128,12 @@ class Books:
             self.violations.append(f"{job_id} was started after its end: {line}")
         if life.running is not None:
             # A server that was away writes the start of what runs once more when the MoM tells of it.
-            if life.running != placement:
+            if life.running != allocation:
                 self.violations.append(f"{job_id} was started while it ran elsewhere: {line}")
             return
-        self._count(placement, 1)
-        self.lives[job_id] = life._replace(running=placement, starts=life.starts + 1, start_s=time_of(line))
-        for vnode in placement.vnodes:
+        self._count(allocation, 1)
+        self.lives[job_id] = life._replace(running=allocation, starts=life.starts + 1, start_s=time_of(line))
+        for vnode in allocation.vnodes:
             if self._used[vnode] > self._cores[vnode]:
                 self.crowds.append(Crowd(vnode, dict(self._holders(vnode)), line))
 
@@ -144,8 +144,8 @@ class Books:
             if cores:
                 yield job_id, cores
 
-    def _count(self, placement: Placement, sign: int) -> None:
-        for spot in placement.spots:
+    def _count(self, allocation: Allocation, sign: int) -> None:
+        for spot in allocation.spots:
             self._used[spot.vnode] += sign * spot.chunks * dict(spot.amounts).get("ncpus", 0)
 
 

@@ -165,8 +165,8 @@ class Ground:
         """The last pass in a few words, for whoever wonders why a moment did not come."""
         entry = self.read_last_pass()
         kept = {key: entry.get(key) for key in ("modes", "acted", "waiting", "running", "notes", "failures")}
-        trust = State(self.state_path).read_published(PASSES)
-        return f"the last pass, {time.time() - self._published_s():.0f} s ago: {str(kept)[:600]}; {trust}"
+        breaker = State(self.state_path).read_published(PASSES)
+        return f"the last pass, {time.time() - self._published_s():.0f} s ago: {str(kept)[:600]}; {breaker}"
 
     def set_mode(self, mode: str) -> None:
         """Set the queue's mode: one value."""

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz_tui.hostile import HostileSource
+from tests.fuzz_tui.hostile import HostileBackend
 from tui.audit.log import Actor
 from tui.screen.app import Console
 from tui.screen.main_screen import MainScreen
@@ -22,7 +22,7 @@ did: dict[str, Counter[str]] = {"actions": Counter(), "views": Counter(), "scree
 
 
 def main(seed: int, written: Path) -> int:
-    source = HostileSource(seed)
+    backend = HostileBackend(seed)
     do, tell, push = MainScreen.action_do, MainScreen._tell, Console.push_screen
 
     def counted_do(self: MainScreen, name: str, argument: str = "") -> None:
@@ -35,7 +35,7 @@ def main(seed: int, written: Path) -> int:
     def counted_tell(self: MainScreen, news: News) -> None:
         tell(self, news)
         fresh = written.with_suffix(".new")
-        fresh.write_text(json.dumps({**did, "polls": source.polls, "commands": source.commands}))
+        fresh.write_text(json.dumps({**did, "polls": backend.polls, "commands": backend.commands}))
         fresh.replace(written)
 
     def counted_push(self: Console, screen: Any, *others: Any, **more: Any) -> Any:
@@ -45,7 +45,7 @@ def main(seed: int, written: Path) -> int:
     MainScreen.action_do = counted_do  # type: ignore[method-assign]
     MainScreen._tell = counted_tell  # type: ignore[method-assign]
     Console.push_screen = counted_push  # type: ignore[method-assign, assignment]
-    console = Console(source, written.with_name("audit.jsonl"), Actor("fuzz", "here"), interval_s=0.3)
+    console = Console(backend, written.with_name("audit.jsonl"), Actor("fuzz", "here"), interval_s=0.3)
     console.run(mouse=False)
     if console._exception is not None:
         frames = traceback.extract_tb(console._exception.__traceback__)

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooks.pbs.status import NAME, Picture
+from hooks.pbs.status import NAME, ServerStatus
 from hooks.reader.assembly import Assembly
 from policy import Ledger, Settings
 from tests.tui.scripted import HOSTILE_NAMES, NOON_S, a_job, a_vnode, running
-from tui.backends.base import Reply, SourceError
+from tui.backends.base import BackendError, Reply
 from tui.backends.journal import JournalReader
 
 _ODD = (
@@ -45,7 +45,7 @@ _ODD = (
 _STATES = "QRHWTSUEBMXF?"
 
 
-class HostileSource:
+class HostileBackend:
     """What a console watches in a fuzz run. ``polls`` counts the answers by what they were."""
 
     simulated = False
@@ -71,12 +71,12 @@ class HostileSource:
     def shared_audit(self) -> None:
         """None."""
 
-    def poll(self) -> Picture:
+    def poll(self) -> ServerStatus:
         """A picture, or one of the ways of not giving one."""
         kind = self._chance.choices(("picture", "half", "refused", "broken", "slow"), (80, 8, 5, 4, 3))[0]
         self.polls[kind] += 1
         if kind == "refused":
-            raise SourceError(self._odd())
+            raise BackendError(self._odd())
         if kind == "broken":
             raise self._chance.choice((OSError("broken"), KeyError(self._odd()), UnicodeError("half")))
         if kind == "slow":
@@ -84,18 +84,18 @@ class HostileSource:
         parts = list(self._parts())
         if kind == "half":
             self._break(parts)
-        picture = None
+        server_status = None
         try:
             for part in parts:
-                picture = self._assembly.take(part)
+                server_status = self._assembly.take(part)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise SourceError(str(error)) from error
+            raise BackendError(str(error)) from error
         finally:
-            if picture is None:
+            if server_status is None:
                 self._assembly.begin_anew()
-        if picture is None:
-            raise SourceError("half an answer")
-        return picture
+        if server_status is None:
+            raise BackendError("half an answer")
+        return server_status
 
     def settings(self) -> Settings:
         """The defaults."""
@@ -108,20 +108,20 @@ class HostileSource:
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """Some that have ended, or a refusal."""
         if self._chance.random() < 0.2:
-            raise SourceError(self._odd())
+            raise BackendError(self._odd())
         return {f"{number}.s": self._job(number) for number in range(self._chance.randrange(6))}
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, none, or a refusal."""
         if self._chance.random() < 0.2:
-            raise SourceError(self._odd())
+            raise BackendError(self._odd())
         return self._chance.choice((None, self._job(3), self._vnode()))
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Taken or refused at random; nothing comes of it."""
         self.commands += 1
         if self._chance.random() < 0.1:
-            raise SourceError(self._odd())
+            raise BackendError(self._odd())
         return Reply(self._chance.random() < 0.5, self._odd())
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.priority_classes import BASE
 from policy.model.cluster import UNLIMITED_S, HardLimits, Server, Window
-from policy.model.ledger import Backfilled, History, Hold, Tally
+from policy.model.ledger import Backfilled, Earmark, History, Tally
 from policy.model.limits import Limits
 from policy.model.preferences import Layout, Needs, RankWish
 from policy.model.units import parse_amount
@@ -100,7 +100,7 @@ def _ledger(lines: list[str]) -> Ledger:
         else:
             where, victims, since_s = re.fullmatch(r"(.*) from (.*) since (.*)", rest).groups()  # type: ignore[union-attr]
             since_s, _, rule = since_s.partition(" by ")
-            holds[job_id] = Hold(place_of(where), tuple(victims.split(", ")), float(since_s), rule or "quota")
+            holds[job_id] = Earmark(place_of(where), tuple(victims.split(", ")), float(since_s), rule or "quota")
     return Ledger(promises, holds, preemptions, backfilled, classes, history, learned, stripes)
 
 
@@ -222,14 +222,15 @@ def _run(line: str) -> Run:
     run_id, user, where = head.split(" ", 2)
     words = dict(word.split("=", 1) for word in shlex.split(f"since={tail}"))
     start_s = float(words.pop("since"))
-    placement = place_of(where)
+    allocation = place_of(where)
     select = "+".join(
-        ":".join([str(spot.chunks), *(f"{name}={amount}" for name, amount in spot.amounts)]) for spot in placement.spots
+        ":".join([str(spot.chunks), *(f"{name}={amount}" for name, amount in spot.amounts)])
+        for spot in allocation.spots
     )
     exiting = words.pop("exiting", "no") == "yes"
     asked = job(run_id, user, words.pop("select", select), place=words.pop("place", ""))
     of = _with_wishes(asked._replace(submit_s=start_s), words)
-    return Run(run_id, of, start_s, placement, start_s + of.estimate_s, exiting)
+    return Run(run_id, of, start_s, allocation, start_s + of.estimate_s, exiting)
 
 
 def _pair(text: str) -> tuple[str, str]:

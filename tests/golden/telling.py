@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policy import Ledger, Plan
 from policy.eligibility.priority_classes import BASE
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.plan.plan import Start
 
 Lines = dict[str, list[str]]
@@ -28,7 +28,7 @@ def tell(plan: Plan) -> Lines:
 
 
 def _tell_start(start: Start, now_s: float) -> Iterator[str]:
-    yield f"{start.id} on {_where(start.placement)}{', backfilled' if start.backfilled else ''}"
+    yield f"{start.id} on {_where(start.allocation)}{', backfilled' if start.backfilled else ''}"
     for reason in (start.why, *start.why.tried) if start.why is not None else ():
         yield f"{start.id} laid out: {reason.sentence(start.job, now_s)}"
 
@@ -43,9 +43,9 @@ def _tell_waits(plan: Plan) -> Iterator[str]:
 def _tell_ledger(ledger: Ledger) -> Iterator[str]:
     for job_id, at_s in ledger.promises.items():
         yield f"promise {job_id}: {at_s:g}"
-    for job_id, hold in ledger.holds.items():
+    for job_id, hold in ledger.earmarks.items():
         yield (
-            f"hold {job_id}: {_where(hold.placement)} from {', '.join(sorted(hold.victims))} since {hold.since_s:g}"
+            f"hold {job_id}: {_where(hold.allocation)} from {', '.join(sorted(hold.victims))} since {hold.since_s:g}"
             + (f" by {hold.rule}" if hold.rule != "quota" else "")
         )
     for job_id, count in ledger.preemptions.items():
@@ -64,12 +64,12 @@ def _tell_ledger(ledger: Ledger) -> Iterator[str]:
         yield f"history {user}: {last}, {past.run_s:g} of {past.estimate_s:g}"
 
 
-def _where(placement: Placement) -> str:
+def _where(allocation: Allocation) -> str:
     """Vnode and cores, and what else is held there."""
     words = []
-    for name in placement.vnodes:
+    for name in allocation.vnodes:
         held: dict[str, int] = {}
-        for spot in placement.spots:
+        for spot in allocation.spots:
             if spot.vnode == name:
                 for resource, amount in spot.amounts:
                     held[resource] = held.get(resource, 0) + amount * spot.chunks

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.reader.assembly import Assembly
 from tui.backends.pbs.install import find_pbs
 from tui.backends.pbs.reader import Reader
@@ -30,7 +30,7 @@ class Counting(Assembly):
 
     rows = 0
 
-    def take(self, part: Any) -> Picture | None:
+    def take(self, part: Any) -> ServerStatus | None:
         self.rows += len(part.get("jobs", ())) if "gone" not in part else 0
         return super().take(part)
 
@@ -41,19 +41,19 @@ def main(seed: int, steps: int) -> None:
     assert place is not None
     watcher = Reader(place)
     watcher._assembly = counting = Counting()
-    watcher.picture()
-    deeds: Counter[str] = Counter()
+    watcher.server_status()
+    operations: Counter[str] = Counter()
     compared = 0
     vnodes: list[str] = []
     for _ in range(steps):
-        jobs = watcher.picture()
+        jobs = watcher.server_status()
         vnodes = vnodes or list(jobs.vnodes)
         for _ in range(chance.randrange(1, 4)):
-            deed = change(chance, list(jobs.jobs), vnodes)
-            deeds[deed] += 1
+            operation = change(chance, list(jobs.jobs), vnodes)
+            operations[operation] += 1
         time.sleep(chance.choice((0, 0.3, 1.2)))
         for _ in range(_TRIES):
-            before, patched, after = read_anew(place), watcher.picture(), read_anew(place)
+            before, patched, after = read_anew(place), watcher.server_status(), read_anew(place)
             if plain(before) == plain(after):
                 break
         else:
@@ -61,24 +61,24 @@ def main(seed: int, steps: int) -> None:
         compared += 1
         if plain(patched) != plain(after):
             differs = different(plain(patched), plain(after))
-            print(json.dumps({"compared": compared, "rows": counting.rows, "deeds": deeds, "differs": differs}))  # noqa: T201
+            print(json.dumps({"compared": compared, "rows": counting.rows, "deeds": operations, "differs": differs}))  # noqa: T201
             return
     for vnode in vnodes:
         subprocess.run(["pbsnodes", "-r", vnode], capture_output=True, check=False)
     watcher.close()
-    print(json.dumps({"compared": compared, "rows": counting.rows, "deeds": deeds, "differs": None}))  # noqa: T201
+    print(json.dumps({"compared": compared, "rows": counting.rows, "deeds": operations, "differs": None}))  # noqa: T201
 
 
-def read_anew(place: Any) -> Picture:
+def read_anew(place: Any) -> ServerStatus:
     reader = Reader(place)
     try:
-        return reader.picture()
+        return reader.server_status()
     finally:
         reader.close()
 
 
-def plain(picture: Picture) -> dict[str, Any]:
-    data = picture.to_data()
+def plain(server_status: ServerStatus) -> dict[str, Any]:
+    data = server_status.to_data()
     del data["time_s"]
     for job in data["jobs"].values():
         if job["job_state"] in "HRE":
@@ -127,14 +127,14 @@ def change(chance: random.Random, jobs: list[str], vnodes: list[str]) -> str:
         "online": ["pbsnodes", "-r", chance.choice(vnodes)],
         "quota": ["qmgr", "-c", f"set queue workq max_run_res_soft.ncpus = [u:alice={chance.randrange(1, 9)}]"],
     }
-    deed = chance.choice([*own, *roots])
-    if deed == "quota":
-        roots[deed][-1] = f'set queue workq max_run_res_soft.ncpus = "[u:alice={chance.randrange(1, 9)}]"'
-    argv = roots[deed] if deed in roots else ["runuser", "-u", _USER, "--", *own[deed]]
+    operation = chance.choice([*own, *roots])
+    if operation == "quota":
+        roots[operation][-1] = f'set queue workq max_run_res_soft.ncpus = "[u:alice={chance.randrange(1, 9)}]"'
+    argv = roots[operation] if operation in roots else ["runuser", "-u", _USER, "--", *own[operation]]
     # What the server refuses changes nothing, which is a change to be compared as well.
     # From the home directory, so that the jobs' output files go with the testbed.
     subprocess.run(argv, capture_output=True, cwd=pwd.getpwnam(_USER).pw_dir, timeout=60, check=False)
-    return deed
+    return operation
 
 
 if __name__ == "__main__":

@@ -22,16 +22,16 @@ class Shape(NamedTuple):
 
 def shape_of(pbs: PbsCluster, exec_vnode: str) -> Shape:
     chunks: list[list[tuple[tuple[str, int], ...]]] = []
-    placement = parse_exec_vnode(exec_vnode)
-    for spot in placement.spots:
+    allocation = parse_exec_vnode(exec_vnode)
+    for spot in allocation.spots:
         amounts = tuple((name, amount) for name, amount in spot.amounts if name in ("mem", "ncpus"))
         if spot.joined:
             chunks[-1].append(amounts)
         else:
             chunks += [[amounts] for _ in range(spot.chunks)]
     known = pbs.pbsnodes()
-    hosts = {known[vnode]["resources_available"]["host"] for vnode in placement.vnodes}
-    return Shape(sorted(sorted(parts) for parts in chunks), len(placement.vnodes), len(hosts))
+    hosts = {known[vnode]["resources_available"]["host"] for vnode in allocation.vnodes}
+    return Shape(sorted(sorted(parts) for parts in chunks), len(allocation.vnodes), len(hosts))
 
 
 def driven(pbs: PbsCluster, *queues: str, **tables: Any) -> None:

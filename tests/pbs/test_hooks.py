@@ -282,12 +282,12 @@ def test_the_reader_gives_the_console_its_picture(pbs: PbsCluster, pbs_exec: str
     argv = [f"{pbs_exec}/bin/pbs_python", "-I", reader_file, pbs_exec]
     lines = pbs.run(argv, stdin='{"want": "picture"}\n').demand_success().stdout.splitlines()
     assembly = Assembly()
-    picture = [assembly.take(json.loads(line)) for line in lines][-1]
-    assert picture is not None
-    assert picture.jobs[job_id]["job_state"] == "B"
-    running = [job for job in picture.jobs if "[]" not in job]
+    server_status = [assembly.take(json.loads(line)) for line in lines][-1]
+    assert server_status is not None
+    assert server_status.jobs[job_id]["job_state"] == "B"
+    running = [job for job in server_status.jobs if "[]" not in job]
     assert len(running) == 3
-    assert sorted(picture.vnodes) == sorted(pbs.mom_names)
+    assert sorted(server_status.vnodes) == sorted(pbs.mom_names)
 
 
 def test_a_pass_carries_on_after_the_server_was_away(pbs: PbsCluster) -> None:

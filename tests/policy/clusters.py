@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
-from policy.model.allocation import Placement, parse_exec_vnode
+from policy.model.allocation import Allocation, parse_exec_vnode
 from policy.model.limits import Limits, parse_limits
 from policy.settings.site_settings import QuotaSettings
 
@@ -21,10 +21,10 @@ def vnode(name: str, ncpus: int = 4, **more: Any) -> Vnode:
     return Vnode(name, available, **more)
 
 
-def show_cores(placement: Placement) -> str:
+def show_cores(allocation: Allocation) -> str:
     """Where a placement is, in short: ``v1=4 v2=2``, vnode and cores in the placement's own order."""
     cores: dict[str, int] = {}
-    for spot in placement.spots:
+    for spot in allocation.spots:
         cores[spot.vnode] = cores.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
     return " ".join(f"{name}={count}" for name, count in cores.items())
 
@@ -54,7 +54,7 @@ def job(
     return Job(job_id, user, request, queue_name, submit_s, estimate_s, sequence=sequence, **more)
 
 
-def place_of(text: str) -> Placement:
+def place_of(text: str) -> Allocation:
     """``v1=4 v2=2`` or an exec_vnode."""
     if "(" in text:
         return parse_exec_vnode(text)
@@ -74,12 +74,13 @@ def run(
     **more: Any,
 ) -> Run:
     """A run on its place since ``start_s``, asked for as it is placed unless a select is given."""
-    placement = place_of(where)
+    allocation = place_of(where)
     asked = select or "+".join(
-        ":".join([str(spot.chunks), *(f"{name}={amount}" for name, amount in spot.amounts)]) for spot in placement.spots
+        ":".join([str(spot.chunks), *(f"{name}={amount}" for name, amount in spot.amounts)])
+        for spot in allocation.spots
     )
     of = job(run_id, user, asked, estimate_s, start_s, **more)
-    return Run(run_id, of, start_s, placement, start_s + estimate_s, exiting)
+    return Run(run_id, of, start_s, allocation, start_s + estimate_s, exiting)
 
 
 def cluster(
@@ -104,7 +105,7 @@ def quota_settings(**changed: Any) -> Settings:
 
 def starts(plan: Plan) -> dict[str, str]:
     """Started ids and their exec_vnode."""
-    return {start.id: start.placement.exec_vnode() for start in plan.starts}
+    return {start.id: start.allocation.exec_vnode() for start in plan.starts}
 
 
 def started(plan: Plan) -> Iterable[str]:

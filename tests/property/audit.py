@@ -12,7 +12,7 @@ from math import inf
 from typing import NamedTuple
 
 from policy import Job, Ledger, Plan, Queue, Run, Start, Vnode
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.ledger import PROMISE
 from policy.model.limits import EntityKey
 from policy.model.request import Chunk, Request
@@ -26,19 +26,19 @@ class Resident(NamedTuple):
 
     id: str
     job: Job
-    placement: Placement
+    allocation: Allocation
 
 
 def of_run(run: Run) -> Resident:
     """A run as one of those on the vnodes."""
-    return Resident(run.id, run.job, run.placement)
+    return Resident(run.id, run.job, run.allocation)
 
 
 def residents(parts: Parts, plan: Plan) -> list[Resident]:
     """Who is on the vnodes as soon as the starts are carried out, victims included."""
     return [
-        *(Resident(run.id, run.job, run.placement) for run in parts.runs),
-        *(Resident(start.id, start.job, start.placement) for start in plan.starts),
+        *(Resident(run.id, run.job, run.allocation) for run in parts.runs),
+        *(Resident(start.id, start.job, start.allocation) for start in plan.starts),
     ]
 
 
@@ -53,13 +53,13 @@ def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
 def beneficiaries(parts: Parts, plan: Plan) -> list[Resident]:
     """Those for whom resources are held, where they will be."""
     waiting = {job.id: job for job in parts.jobs}
-    return [Resident(job, waiting[job], hold.placement) for job, hold in plan.ledger.holds.items()]
+    return [Resident(job, waiting[job], hold.allocation) for job, hold in plan.ledger.earmarks.items()]
 
 
 def ended_by_promise(parts: Parts, plan: Plan) -> set[str]:
     """The runs that will have ended, by their estimates, when the last of those starts for whom P3 cuts."""
     promises = plan.ledger.promises
-    at_s = max((promises[job] for job, hold in plan.ledger.holds.items() if hold.rule == PROMISE), default=-inf)
+    at_s = max((promises[job] for job, hold in plan.ledger.earmarks.items() if hold.rule == PROMISE), default=-inf)
     return {run.id for run in parts.runs if run.end_s <= at_s}
 
 
@@ -67,7 +67,7 @@ def held(there: Iterable[Resident]) -> Counter[tuple[str, str]]:
     """What is held, by vnode and resource."""
     amounts: Counter[tuple[str, str]] = Counter()
     for resident in there:
-        for spot in resident.placement.spots:
+        for spot in resident.allocation.spots:
             for resource, amount in spot.amounts:
                 amounts[spot.vnode, resource] += amount * spot.chunks
     return amounts
@@ -93,7 +93,7 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
         for other in there:
             if other.id != resident.id:
                 found += [
-                    f"{name}: {resident.id} and {other.id}" for name in alone.intersection(other.placement.vnodes)
+                    f"{name}: {resident.id} and {other.id}" for name in alone.intersection(other.allocation.vnodes)
                 ]
     return found
 
@@ -101,7 +101,7 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
 def _alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
     sharing = resident.job.request.sharing
     alone: set[str] = set()
-    for name in resident.placement.vnodes:
+    for name in resident.allocation.vnodes:
         kind = by_name[name].sharing
         if kind == "ignore_excl":
             continue
@@ -122,13 +122,13 @@ def host(vnode: Vnode) -> str:
     return vnode.host or vnode.name
 
 
-def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, placement: Placement) -> list[str]:
+def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, allocation: Allocation) -> list[str]:
     """Where a placement is not what the job asked for, or not open to it."""
     by_name = {vnode.name: vnode for vnode in vnodes}
     request = job.request
-    problems = [f"{name} takes no jobs" for name in placement.vnodes if not by_name[name].usable]
-    problems += [f"{n} is not the queue's" for n in placement.vnodes if by_name[n].partition != queue.partition]
-    whole = _chunks_of(placement)
+    problems = [f"{name} takes no jobs" for name in allocation.vnodes if not by_name[name].usable]
+    problems += [f"{n} is not the queue's" for n in allocation.vnodes if by_name[n].partition != queue.partition]
+    whole = _chunks_of(allocation)
     pieces = Counter(amounts for _, amounts in whole)
     for names, _ in whole:
         if len({host(by_name[name]) for name in names}) > 1:
@@ -163,10 +163,10 @@ def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, placement: Placem
     return problems
 
 
-def _chunks_of(placement: Placement) -> list[tuple[tuple[str, ...], tuple[tuple[str, int], ...]]]:
+def _chunks_of(allocation: Allocation) -> list[tuple[tuple[str, ...], tuple[tuple[str, int], ...]]]:
     """Each chunk with the vnodes that it is on and what it holds on all of them."""
     chunks: list[tuple[tuple[str, ...], Counter[str]]] = []
-    for spot in placement.spots:
+    for spot in allocation.spots:
         if spot.joined:
             names, amounts = chunks.pop()
             chunks.append(((*names, spot.vnode), amounts + Counter(dict(spot.amounts))))
@@ -184,7 +184,7 @@ def use(parts: Parts, queue: str, counted: str) -> Counter[EntityKey]:
     """What the runs of a queue, or of all where it is "", keep of a resource, by user, group and project."""
     used: Counter[EntityKey] = Counter()
     for run in parts.runs:
-        add_use(used, parts, Resident(run.id, run.job, run.placement), queue, counted, 1)
+        add_use(used, parts, Resident(run.id, run.job, run.allocation), queue, counted, 1)
     return used
 
 
@@ -193,7 +193,7 @@ def add_use(
 ) -> None:
     job = resident.job
     if queue in ("", job.queue):
-        amount = kept(parts, Resident(resident.id, job, resident.placement), counted)
+        amount = kept(parts, Resident(resident.id, job, resident.allocation), counted)
         for entity in (("u", job.user), ("g", job.group), ("p", job.project)):
             used[entity] += sign * amount
 
@@ -212,7 +212,7 @@ def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
     gone = {preempt.id for preempt in plan.preempts} - {stays} | ended_by_promise(parts, plan)
     there = [resident for resident in residents(parts, plan) if resident.id not in gone]
     waiting = {other.id: other for other in parts.jobs}
-    there += [Resident(j, waiting[j], h.placement) for j, h in plan.ledger.holds.items() if j != job.id]
+    there += [Resident(j, waiting[j], h.allocation) for j, h in plan.ledger.earmarks.items() if j != job.id]
     return fits(parts, job, there)
 
 

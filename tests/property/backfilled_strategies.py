@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Job, Queue, Run, Vnode
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.request import Request
 from tests.property.strategies import NOW_S, USERS, Parts
 
@@ -31,7 +31,7 @@ def backfilling_clusters(draw: st.DrawFn) -> Parts:
     for number, vnode in enumerate(vnodes, 1):
         cores, start_s = vnode.available["ncpus"] - draw(st.sampled_from((1, 1, 2, 0))), NOW_S - 40
         asked = job(number, cores, start_s, 40 + draw(st.sampled_from((30, 60, 100, 400))))
-        there = Placement((Spot(vnode.name, (("ncpus", 1),), cores),))
+        there = Allocation((Spot(vnode.name, (("ncpus", 1),), cores),))
         runs.append(Run(asked.id, asked, start_s, there, start_s + asked.estimate_s))
     wide = job(100, draw(st.integers(max(2, total - 1), total)), NOW_S - 200, draw(st.sampled_from((20, 100))))
     ago, seconds = st.sampled_from((5.0, 60.0, 130.0)), st.sampled_from((200, 300, 110, 10, 20, 50))
@@ -67,7 +67,7 @@ def waiting_clusters(draw: st.DrawFn) -> Parts:
                 f"{number}.s", draw(st.sampled_from(USERS)), Request.of_cores(cores), "workq", start_s, estimate_s,
                 sequence=number, saves=draw(st.sampled_from((None, True, True))),
             )  # fmt: skip
-            there = Placement((Spot(vnode.name, (("ncpus", 1),), cores),))
+            there = Allocation((Spot(vnode.name, (("ncpus", 1),), cores),))
             runs.append(Run(asked.id, asked, start_s, there, start_s + estimate_s))
     seconds, ago = st.sampled_from((10.0, 20.0, 10.0, 50.0, 300.0)), st.sampled_from((130.0, 200.0, 60.0))
     waiting = [

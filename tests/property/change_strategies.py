@@ -69,7 +69,7 @@ def turns(draw: st.DrawFn, parts: Parts) -> Turn:
         for job in parts.jobs
         if job.id not in deleted and draw(st.integers(0, 3)) == 0
     ]
-    held = {vnode for run in parts.runs for vnode in run.placement.vnodes if fates[run.id] == "stays"}
+    held = {vnode for run in parts.runs for vnode in run.allocation.vnodes if fates[run.id] == "stays"}
     gone = {v.name for v in parts.vnodes if v.name not in held and draw(st.integers(0, 3)) == 0}
     changed = [
         replace(

@@ -187,14 +187,14 @@ def _is_plain(told: Told) -> bool:
 
 def _shares_a_line(told: Told) -> set[str]:
     """The jobs of queues that have one head with the job's."""
-    parts = told.plan.started.world().partitions()
+    parts = told.plan.started.cluster().partitions()
     queues = next((queues for _, queues, _ in parts if told.job.queue in queues), ())
     return {job.id for job in told.parts.jobs if job.queue in queues}
 
 
 def fits_nowhere_now(told: Told) -> bool | None:
     """Beside what runs and starts there is no room for the job, even if it were alone in line."""
-    if told.plan.again or told.plan.ledger.holds:
+    if told.plan.again or told.plan.ledger.earmarks:
         return None
     alone = Snapshot.build(
         told.parts.time_s,
@@ -279,7 +279,7 @@ def starts_when_they_let_go(told: Told) -> bool:
 
 def the_other_gets_them(told: Told) -> bool:
     other = str(told.reason.number("beneficiary"))
-    return other in told.plan.ledger.holds or other in {start.job.id for start in told.plan.starts}
+    return other in told.plan.ledger.earmarks or other in {start.job.id for start in told.plan.starts}
 
 
 def may_beside_that_stripe(told: Told) -> bool:

@@ -77,5 +77,5 @@ def check_starts(parts: Parts, ledger: Ledger, plan: Plan, settings: Settings) -
         if base and may_not_be_preempted(job, ledger.preemptions, settings):
             found += 1
             assert not would_exceed(parts, job, there, settings, most=False), (start.id, job.user)
-        there.append(audit.Resident(start.id, start.job, start.placement))
+        there.append(audit.Resident(start.id, start.job, start.allocation))
     return found

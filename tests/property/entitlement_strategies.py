@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Job, Queue, Run, Vnode
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import Server, Window
 from policy.model.limits import EntityKey, Limits
 from policy.model.request import parse_request
@@ -121,6 +121,6 @@ def _fill(
         if subjob is not None:
             its = its._replace(id=f"{number}[]", subjobs=())
         amounts = (("ncpus", cores), *((("ngpus", cores),) if gpus else ()))
-        there = Placement((Spot(vnode.name, amounts, 1),))
+        there = Allocation((Spot(vnode.name, amounts, 1),))
         run_id = its.id if subjob is None else its.subjob_id(subjob)
         runs.append(Run(run_id, its, start_s, there, start_s + estimate_s, subjob=subjob))

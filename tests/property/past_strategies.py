@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Ledger
-from policy.model.allocation import Placement, Spot, parse_exec_vnode
-from policy.model.ledger import Backfilled, Cut, History, Hold, Moved, Tally
+from policy.model.allocation import Allocation, Spot, parse_exec_vnode
+from policy.model.ledger import Backfilled, Cut, Earmark, History, Moved, Tally
 from policy.model.request import Chunk, Request
 from policy.model.request_record import Asked
 from tests.property.strategies import NOW_S, USERS, Parts
@@ -61,7 +61,7 @@ def histories() -> st.SearchStrategy[dict[str, History]]:
     return st.dictionaries(st.sampled_from(USERS), past, max_size=3)
 
 
-def placements() -> st.SearchStrategy[Placement]:
+def allocations() -> st.SearchStrategy[Allocation]:
     """Placements with pieces of one kind side by side, as PBS writes them."""
     amounts = st.dictionaries(st.sampled_from(("ncpus", "mem", "ngpus", "fpgas")), st.integers(1, 1 << 40), max_size=4)
     vnodes = st.text("abcdefgh0123456789-._", min_size=1, max_size=8)
@@ -69,7 +69,7 @@ def placements() -> st.SearchStrategy[Placement]:
         lambda name, held, n: Spot(name, tuple(sorted(held.items())), n), vnodes, amounts, st.integers(1, 3)
     )
     return st.lists(spot, min_size=1, max_size=5).map(
-        lambda spots: parse_exec_vnode(Placement(tuple(spots)).exec_vnode())
+        lambda spots: parse_exec_vnode(Allocation(tuple(spots)).exec_vnode())
     )
 
 
@@ -80,7 +80,7 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
     times = st.floats(0, 1e12)
     counts = st.integers(0, 9)
     rules = st.sampled_from(("quota", "class", "promise", "rescue"))
-    holds = st.builds(Hold, placements(), st.lists(ids, max_size=3).map(tuple), times, rules)
+    holds = st.builds(Earmark, allocations(), st.lists(ids, max_size=3).map(tuple), times, rules)
     ends = st.one_of(times, st.just(float("inf")))
     past = st.builds(History, st.lists(times, max_size=2).map(tuple), times, times)
     numbers = st.lists(st.tuples(names, st.one_of(ends, counts, names)), max_size=2).map(tuple)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from policy import Queue, Run, Vnode, parse_request
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from tests.property.strategies import NOW_S, Parts, jobs, limit_sets
 
 _SELECTS = ("1", "2", "3", "4", "5", "6", "2:ncpus=2", "3:ncpus=2", "2:ncpus=3", "1:ncpus=5", "1:ncpus=2+2:ncpus=1")
@@ -27,8 +27,8 @@ def shaped_clusters(draw: st.DrawFn) -> Parts:
         if held := draw(st.integers(0, vnode.available["ncpus"])):
             job = draw(jobs(number, queues, plain=True))._replace(request=parse_request(str(held)), saved_s=0.0)
             job = job._replace(submit_s=0.0, estimate_s=draw(st.sampled_from((100.0, 300.0, 1000.0))))
-            placement = Placement((Spot(vnode.name, (("ncpus", 1),), held),))
-            runs.append(Run(job.id, job, NOW_S - 10.0, placement, NOW_S - 10.0 + job.estimate_s))
+            allocation = Allocation((Spot(vnode.name, (("ncpus", 1),), held),))
+            runs.append(Run(job.id, job, NOW_S - 10.0, allocation, NOW_S - 10.0 + job.estimate_s))
     total = sum(vnode.available["ncpus"] for vnode in vnodes)
     waiting = [draw(jobs(100, queues, plain=True))._replace(request=parse_request(str(total)), submit_s=0.0)]
     for number in range(101, 101 + draw(st.integers(1, 6))):

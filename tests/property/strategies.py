@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from policy import Finished, Job, Queue, Reading, Run, Snapshot, Vnode, parse_request
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import UNLIMITED_S, HardLimits, Server
 from policy.model.limits import GENERIC, EntityKey, Limits
 from policy.model.units import show_resource
@@ -214,7 +214,7 @@ def run_lists(draw: st.DrawFn, vnodes: tuple[Vnode, ...], queues: tuple[Queue, .
             rerunable=draw(st.sampled_from((True, True, True, False))),
         )
         exiting = not plain and draw(st.integers(0, 7)) == 0
-        runs.append(Run(job.id, job, start_s, Placement(spots), start_s + job.left_s, exiting))
+        runs.append(Run(job.id, job, start_s, Allocation(spots), start_s + job.left_s, exiting))
     return tuple(runs)
 
 
@@ -341,7 +341,7 @@ def crowded_clusters(draw: st.DrawFn) -> Parts:
             rerunable=draw(_MOSTLY),
         )
         spots = tuple(Spot(name, (("ncpus", 1),), cores.count(name)) for name in dict.fromkeys(cores))
-        runs.append(Run(job.id, job, start_s, Placement(spots), start_s + job.left_s))
+        runs.append(Run(job.id, job, start_s, Allocation(spots), start_s + job.left_s))
     waiting = []
     for number in range(100, 100 + draw(st.sampled_from((1, 2, 4)))):
         job = draw(jobs(number, queues, plain=True))

@@ -148,12 +148,12 @@ def test_lower_classes_go_first_and_among_equals_the_later_submitted(situation: 
     parts, ledger, settings = situation
     plan = plan_of(situation)
     # A second beneficiary, served by what the victims of the first leave over, needed none of them.
-    if plan.estimates or len(plan.ledger.holds) != 1 or not taken_by_class(plan):
+    if plan.estimates or len(plan.ledger.earmarks) != 1 or not taken_by_class(plan):
         return
     of_runs, of_jobs = by_hand(situation)
     queues = {queue.name: queue for queue in parts.queues}
     taken = {run.id: run for run, _ in taken_by_class(plan)}
-    (beneficiary,) = plan.ledger.holds
+    (beneficiary,) = plan.ledger.earmarks
     job = next(job for job in parts.jobs if job.id == beneficiary)
 
     def order(run: Run) -> tuple[object, ...]:
@@ -198,7 +198,7 @@ def test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait(situation: 
     at_once = [r for r in lower if class_of_victim(parts, of_runs, r, ()) < of_jobs[first.id]]
     whatever_goes = [r for r in lower if class_of_victim(parts, of_runs, r, gone) < of_jobs[first.id]]
     plan = plan_of(situation)
-    gets_cores = first.id in plan.ledger.holds or first.id in {start.id for start in plan.starts}
+    gets_cores = first.id in plan.ledger.earmarks or first.id in {start.id for start in plan.starts}
     if gets_cores:
         assert idle + sum(run.job.cores for run in at_once) >= first.cores
     else:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from policy import Request, Vnode, parse_request
 from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
 from policy.fit.core_binding import CoreBook, choose_cores, sockets
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 
 vnodes = st.builds(
     lambda cores, number, each: Vnode(
@@ -30,7 +30,7 @@ def test_no_two_runs_share_a_core(vnode: Vnode, sizes: list[int], data: st.DataO
     book = CoreBook({"a": vnode})
     for number, size in enumerate(sizes):
         if size:
-            book.give(str(number), Placement((Spot("a", (("ncpus", 1),), size),)))
+            book.give(str(number), Allocation((Spot("a", (("ncpus", 1),), size),)))
         elif book.lists:
             book.take_back(data.draw(st.sampled_from(sorted(book.lists))))
         held = [core for cores in book.lists.values() for core in cores.get("a", ())]
@@ -61,7 +61,7 @@ def test_as_many_cores_as_asked_for_wherever_they_are_left(vnode: Vnode, taken: 
 
 
 @st.composite
-def placed(draw: st.DrawFn) -> tuple[Placement, Request]:
+def placed(draw: st.DrawFn) -> tuple[Allocation, Request]:
     """A request of some chunks, and its pieces on vnodes in the order of the chunks."""
     chunks, spots = [], []
     for _ in range(draw(st.integers(1, 3))):
@@ -69,15 +69,15 @@ def placed(draw: st.DrawFn) -> tuple[Placement, Request]:
         chunks.append(f"{pieces}:ncpus={cores}:mpiprocs={ranks}")
         for _ in range(pieces):
             spots.append(Spot(draw(st.sampled_from("abc")), (("ncpus", cores),), 1))
-    return Placement(tuple(spots)), parse_request("+".join(chunks))
+    return Allocation(tuple(spots)), parse_request("+".join(chunks))
 
 
 @given(placed())
-def test_all_forms_name_every_process_once(case: tuple[Placement, Request]) -> None:
-    placement, request = case
+def test_all_forms_name_every_process_once(case: tuple[Allocation, Request]) -> None:
+    allocation, request = case
     processes = sum(chunk.pieces * (chunk.mpiprocs or 0) for chunk in request.chunks)
-    entries = ranked_list(placement, request, {})
-    assert len(node_file(placement, request, {}).splitlines()) == processes
+    entries = ranked_list(allocation, request, {})
+    assert len(node_file(allocation, request, {}).splitlines()) == processes
     assert sum(int(line.split("slots=")[1]) for line in open_mpi_hostfile(entries).splitlines()) == processes
     assert sum(int(line.split(":")[1]) for line in mpich_hostfile(entries).splitlines()) == processes
 

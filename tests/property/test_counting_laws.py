@@ -10,7 +10,7 @@ from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.fit.fit import fit, fits
 from policy.model.request import Request, parse_request
-from policy.preemption.preemptible_sums import Offered, Offers, Rights
+from policy.preemption.preemptible_sums import Offered, Offers, PreemptionRights
 from policy.state.capacity import Capacity
 from policy.state.host_sums import HostSums
 from tests.property.site_strategies import all_settings
@@ -49,7 +49,7 @@ ANY_HOSTS = st.one_of(clusters(), clusters().flatmap(on_few_hosts))
 
 @given(ANY_HOSTS, requests(), st.data())
 def test_a_request_fits_where_a_placement_is_found(parts: Parts, request: Request, data: st.DataObject) -> None:
-    capacity = parts.snapshot().world().capacity
+    capacity = parts.snapshot().cluster().capacity
     vnodes = data.draw(st.integers(0, capacity.inventory.everywhere)) | data.draw(st.sampled_from((0, -1)))
     assert fits(capacity, request, vnodes) == (fit(capacity, request, vnodes) is not None)
 
@@ -57,18 +57,18 @@ def test_a_request_fits_where_a_placement_is_found(parts: Parts, request: Reques
 @given(ANY_HOSTS, st.lists(requests(), max_size=6), st.data())
 def test_sums_of_hosts_are_those_made_anew(parts: Parts, wanted: list[Request], data: st.DataObject) -> None:
     """Also of copies, and of what a copy was made of, whichever of the two changes."""
-    capacity = parts.snapshot().world().capacity
+    capacity = parts.snapshot().cluster().capacity
     for request in wanted:
         other = capacity.copy()
-        placement = fit(capacity, request, -1)
-        if placement is not None:
-            capacity.take(placement.shares(capacity.directory), request)
+        allocation = fit(capacity, request, -1)
+        if allocation is not None:
+            capacity.take(allocation.shares(capacity.directory), request)
         vnodes = data.draw(st.integers(0, capacity.inventory.everywhere))
         for each in (capacity, other) if data.draw(st.booleans()) else (other, capacity):
             _assert_as_anew(each, vnodes)
         capacity = data.draw(st.sampled_from((capacity, other)))
     for run in data.draw(st.permutations(parts.runs)):
-        capacity.give(run.placement.shares(capacity.directory), run.job.request)
+        capacity.give(run.allocation.shares(capacity.directory), run.job.request)
         _assert_as_anew(capacity, -1)
 
 
@@ -89,24 +89,24 @@ CONTENDED = st.one_of(contended_clusters(), contended_clusters(ranked=True), cro
 @given(CONTENDED, all_settings(), st.data())
 def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, data: st.DataObject) -> None:
     """Whoever is counted out meanwhile, and whatever is booked in and out."""
-    world = parts.snapshot().world()
-    quotas = Quotas(world, settings.quota.counted)
-    classes = Classes(world, Ledger(), quotas, parts.time_s) if data.draw(st.booleans()) else None
-    runs = list(world.runs.values())
-    offers = Offers([(run, run.placement.cores) for run in runs], quotas, classes)
+    cluster = parts.snapshot().cluster()
+    quotas = Quotas(cluster, settings.quota.counted)
+    classes = Classes(cluster, Ledger(), quotas, parts.time_s) if data.draw(st.booleans()) else None
+    runs = list(cluster.runs.values())
+    offers = Offers([(run, run.allocation.cores) for run in runs], quotas, classes)
     ranks = st.sampled_from((BASE, 0, 1, 5)) if classes else st.just(BASE)
     queues = st.sampled_from((None, *(queue.name for queue in parts.queues)))
-    rights = st.builds(Rights, st.booleans(), ranks, ranks, queues)
+    rights = st.builds(PreemptionRights, st.booleans(), ranks, ranks, queues)
     users = st.sampled_from(sorted({job.user for job in (*parts.jobs, *(run.job for run in runs))} or {"nobody"}))
     for _ in range(data.draw(st.integers(1, 4))):
         asked = data.draw(rights)
         user = data.draw(users)
         offered = [run for run in runs if _is_offered(run, user, asked, quotas, classes)]
-        assert offers.to(user, asked) == Offered(len(offered), sum(run.placement.cores for run in offered))
+        assert offers.to(user, asked) == Offered(len(offered), sum(run.allocation.cores for run in offered))
         runs = _one_less(runs, offers, quotas, data)
 
 
-def _is_offered(run: Run, user: str, rights: Rights, quotas: Quotas, classes: Classes | None) -> bool:
+def _is_offered(run: Run, user: str, rights: PreemptionRights, quotas: Quotas, classes: Classes | None) -> bool:
     rank = BASE if classes is None else classes.of_victim(run)
     compares = rights.queue in (None, run.job.queue)
     if rights.above != BASE and compares and rank < rights.above:

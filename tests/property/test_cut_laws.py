@@ -89,8 +89,8 @@ def test_who_is_cut_for_makes_full_use_of_it(situation: Situation) -> None:
     assert audit.oversubscribed(parts.vnodes, audit.residents_after(parts, plan)) == []
     waiting = {job.id: job for job in parts.jobs}
     queues = {queue.name: queue for queue in parts.queues}
-    for job_id, hold in plan.ledger.holds.items():
-        assert audit.misplaced(parts.vnodes, queues[waiting[job_id].queue], waiting[job_id], hold.placement) == []
+    for job_id, hold in plan.ledger.earmarks.items():
+        assert audit.misplaced(parts.vnodes, queues[waiting[job_id].queue], waiting[job_id], hold.allocation) == []
     for preempt in cuts(plan):
         job = waiting[preempt.beneficiary]
         if audit.simple(job.request):
@@ -104,9 +104,9 @@ def test_the_run_on_most_nodes_is_cut_first(situation: Situation) -> None:
     parts, ledger, settings = situation
     plan = plan_of(situation)
     taken = {preempt.id: preempt.run for preempt in cuts(plan)}
-    if len(plan.ledger.holds) != 1 or not taken:
+    if len(plan.ledger.earmarks) != 1 or not taken:
         return
-    head = next(job for job in parts.jobs if job.id in plan.ledger.holds)
+    head = next(job for job in parts.jobs if job.id in plan.ledger.earmarks)
     gone = audit.ended_by_promise(parts, plan)
     parts = replace(parts, runs=tuple(run for run in parts.runs if run.id not in gone))
     idle = _idle(parts, [start.job for start in plan.starts if not start.backfilled])
@@ -139,7 +139,7 @@ def test_a_head_whose_time_has_come_gets_its_cores_where_cutting_can_give_them(s
     enough = (
         idle_then + sum(run.job.cores for run in stay if _cuttable(run, ledger, settings, promised_s)) >= head.cores
     )
-    assert (head.id in plan.ledger.holds) == (idle_then < head.cores and enough)
+    assert (head.id in plan.ledger.earmarks) == (idle_then < head.cores and enough)
 
 
 def _cuttable(run: Run, ledger: Ledger, settings: Settings, at_s: float) -> bool:
@@ -153,7 +153,7 @@ def _cuttable(run: Run, ledger: Ledger, settings: Settings, at_s: float) -> bool
 
 
 def _order(run: Run) -> tuple[object, ...]:
-    return (-len(set(run.placement.vnodes)), -run.job.cores, run.job.submit_s, run.job.sequence, run.id)
+    return (-len(set(run.allocation.vnodes)), -run.job.cores, run.job.submit_s, run.job.sequence, run.id)
 
 
 def _idle(parts: Parts, started: list[Job]) -> int:
@@ -246,7 +246,7 @@ def test_who_is_rescued_is_held_its_cores_and_counts_as_backfilled(situation: Si
     parts, _, settings = situation
     plan = plan_of(situation)
     assert audit.oversubscribed(parts.vnodes, audit.residents_after(parts, plan)) == []
-    rescued = [job for job, hold in plan.ledger.holds.items() if hold.rule == "rescue"]
+    rescued = [job for job, hold in plan.ledger.earmarks.items() if hold.rule == "rescue"]
     gone = [preempt.id for preempt in plan.preempts]
     then = decide(plan.started.apply(Changes(parts.time_s, gone=gone)), plan.ledger, settings)
     assert set(rescued) <= {start.job.id for start in then.starts}
@@ -281,7 +281,7 @@ def test_the_rescued_victim_has_the_fewest_cores_that_suffice(situation: Situati
 def test_no_more_short_jobs_share_the_hole_than_fit(situation: Situation) -> None:
     """Everybody who is held cores for this way waits for one and the same victim."""
     plan = plan_of(situation)
-    victims = {hold.victims for hold in plan.ledger.holds.values() if hold.rule == "rescue"}
+    victims = {hold.victims for hold in plan.ledger.earmarks.values() if hold.rule == "rescue"}
     assert victims <= {(preempt.id,) for preempt in cuts(plan, "cut-for-rescue")}
 
 

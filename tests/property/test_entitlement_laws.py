@@ -20,7 +20,7 @@ from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Sn
 from policy.eligibility.priority_classes import BASE
 from policy.eligibility.quotas import Quotas
 from policy.fit.fit import fit, fits
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import HardLimits, Server
 from policy.model.limits import EntityKey, Limits
 from policy.model.request import parse_request
@@ -95,7 +95,7 @@ def preempted_before(draw: st.DrawFn, parts: Parts, before: st.SearchStrategy[Le
 
 def pasts(parts: Parts) -> st.SearchStrategy[Ledger]:
     """Any past without holds; where it waits, the wide job may have been promised a start."""
-    free = ledgers(parts).map(lambda ledger: ledger._replace(holds={}))
+    free = ledgers(parts).map(lambda ledger: ledger._replace(earmarks={}))
     if not any(job.id == WIDE for job in parts.jobs):
         return free
     promises = st.sampled_from(({}, {WIDE: NOW_S + 100}, {WIDE: NOW_S + 2000}))
@@ -118,7 +118,7 @@ def overrun_clusters(draw: st.DrawFn) -> Parts:
             user = draw(st.sampled_from(("alice", "alice", "alice", "bob", "bob", "erin")))
             its = Job(f"r{number}", user, Request.of_cores(cores), "workq", start_s, estimate_s, sequence=number)
             its = its._replace(rerunable=draw(st.sampled_from((True, True, True, False))))
-            there = Placement((Spot(vnode.name, (("ncpus", 1),), cores),))
+            there = Allocation((Spot(vnode.name, (("ncpus", 1),), cores),))
             runs.append(Run(its.id, its, start_s, there, start_s + estimate_s))
     wide = draw(st.sampled_from(("1:ncpus=4", "2:ncpus=4", "2:ncpus=2", "8")))
     place = draw(st.sampled_from(("free", "free", "scatter", "excl")))
@@ -179,14 +179,14 @@ def _queued(runs: list[Run], snapshot: Snapshot) -> list[Job]:
     return list(waiting.values())
 
 
-class Rights:
+class PreemptionRights:
     """By hand: what rules A and B would let a job take in the last pass, one run at a time."""
 
     def __init__(self, snapshot: Snapshot, plan: Plan, ledger: Ledger, settings: Settings) -> None:
         self.parts = parts_of(snapshot)
         self.settings = settings
         self.preemptions = ledger.preemptions
-        self.quotas = Quotas(snapshot.world(), settings.quota.counted)
+        self.quotas = Quotas(snapshot.cluster(), settings.quota.counted)
         self.has_classes = any(queue.priorities for queue in self.parts.queues)
         self.of_jobs = classes_of_jobs(self.parts) if self.has_classes else {}
         self.of_runs = classes_of_runs(self.parts, dict(ledger.classes)) if self.has_classes else {}
@@ -208,7 +208,7 @@ class Rights:
             return True
         if not self.settings.quota.preempt or run.job.user == job.user or (compare and its > own):
             return False
-        return self.is_within(job) and self.quotas.surplus(run.job, run.placement) is not None
+        return self.is_within(job) and self.quotas.surplus(run.job, run.allocation) is not None
 
     def outranks(self, job: Job, head: Job) -> bool:
         """Whether the head gives way to the job."""
@@ -225,14 +225,14 @@ class Rights:
         taken: list[Run] = []
         for run in self.parts.runs:
             if self.takes(job, run, frozenset(each.id for each in self.parts.runs)):
-                self.quotas.shift(run.job, -1, run.placement)
+                self.quotas.shift(run.job, -1, run.allocation)
                 taken.append(run)
         for run in taken:
-            self.quotas.shift(run.job, 1, run.placement)
+            self.quotas.shift(run.job, 1, run.allocation)
         # Where an owner could give some runs but not all, it depends on their order which: none of these count.
-        given = Counter(self.quotas.owner(run.job, run.placement) for run in taken)
-        able = Counter(self.quotas.owner(run.job, run.placement) for run in self.parts.runs if self.takes(job, run))
-        return [run for run in taken if given[owner := self.quotas.owner(run.job, run.placement)] == able[owner]]
+        given = Counter(self.quotas.owner(run.job, run.allocation) for run in taken)
+        able = Counter(self.quotas.owner(run.job, run.allocation) for run in self.parts.runs if self.takes(job, run))
+        return [run for run in taken if given[owner := self.quotas.owner(run.job, run.allocation)] == able[owner]]
 
 
 def reserved_for(job: Job, snapshot: Snapshot, settings: Settings) -> int:
@@ -240,7 +240,7 @@ def reserved_for(job: Job, snapshot: Snapshot, settings: Settings) -> int:
     only when others have made room, it has to be over somewhat earlier."""
     late_s = settings.schedule.interval_s + settings.checkpoint.grace_s
     end_s = snapshot.time_s + late_s + job.left_s
-    directory = snapshot.world().capacity.directory
+    directory = snapshot.cluster().capacity.directory
     return sum(
         directory.bits[vnode.name]
         for vnode in snapshot.vnodes.values()
@@ -257,9 +257,9 @@ def heads_of(plan: Plan) -> set[str]:
 def test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it(situation: Situation) -> None:
     settings = situation[2]
     *_, (snapshot, ledger, plan) = passes(situation)
-    rights = Rights(snapshot, plan, ledger, settings)
+    rights = PreemptionRights(snapshot, plan, ledger, settings)
     heads = [snapshot.jobs[head] for head in heads_of(plan)]
-    capacity = snapshot.world().capacity
+    capacity = snapshot.cluster().capacity
     for job, reason in plan.reasons().values():
         if (
             reason.code not in MAY_START
@@ -269,14 +269,14 @@ def test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it(situation: S
             continue
         if any(head.id != job.id and not rights.outranks(job, head) for head in heads):
             continue
-        allowed = snapshot.world().vnodes_of(job.queue) & ~reserved_for(job, snapshot, settings)
+        allowed = snapshot.cluster().vnodes_of(job.queue) & ~reserved_for(job, snapshot, settings)
         single = [[run] for run in rights.parts.runs if rights.takes(job, run)]
         for runs in (*single, rights.all_at_once(job)):
             if not runs:
                 continue
             free = capacity.copy()
             for run in runs:
-                free.give(run.placement.shares(free.directory), run.job.request)
+                free.give(run.allocation.shares(free.directory), run.job.request)
             if job.request.exclusive and (there := fit(free, job.request, allowed)) is not None:
                 # What it would keep shows only where it is.
                 entitled = rights.of_jobs.get(job.id, BASE) != BASE or rights.quotas.exceeded_by(job, there) is None
@@ -290,7 +290,7 @@ def test_a_head_with_as_good_a_claim_is_never_moved(situation: Situation) -> Non
     """Judged as quotas and classes stand before the pass; a head that others of its owner put over quota in the pass
     may be moved in it."""
     for snapshot, ledger, plan in passes(situation):
-        rights = Rights(snapshot, plan, ledger, situation[2])
+        rights = PreemptionRights(snapshot, plan, ledger, situation[2])
         started_of = {(start.job.user, start.job.group, start.job.project) for start in plan.starts}
         for moved in plan.moved:
             head = snapshot.jobs[moved.id]

@@ -219,7 +219,7 @@ def test_a_beneficiary_starts_as_soon_as_its_victims_let_go(lively: Lively) -> N
         start.job.id for _, _, plan in history.passes for start in plan.starts
     }
     for (_, _, plan), (_, _, then) in zip(history.passes, history.passes[1:]):
-        assert set(plan.ledger.holds) <= {start.job.id for start in then.starts}
+        assert set(plan.ledger.earmarks) <= {start.job.id for start in then.starts}
 
 
 @given(st.one_of(contended_lives(), cutting_lives()))
@@ -317,7 +317,7 @@ def _is_to_be_repeated(plan: Plan, before: Ledger) -> bool:
     """Whether the pass itself lets the next one do more: it asks for that, or somebody lets go of cores; somebody
     started by a promise or on kept cores, or a subjob, who is nobody's victim in that same pass, but may be in the
     next; or by a start other jobs come into a class."""
-    kept = {*before.promises, *before.holds}
+    kept = {*before.promises, *before.earmarks}
     spared = any(start.subjob is not None or start.job.id in kept for start in plan.starts)
     classed_anew = bool(plan.starts) and plan.classes is not None
     return plan.again or bool(plan.preempts) or spared or classed_anew

@@ -12,7 +12,7 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Preempt, Queue, Run, Settings, Snapshot, Vnode, decide
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.ledger import Backfilled
 from policy.model.request import Chunk, Request, parse_request
 from tests.property import audit
@@ -50,7 +50,7 @@ def alone_on_vnodes(draw: st.DrawFn) -> Parts:
         asked = job(
             number, draw(st.integers(least, vnode.available["ncpus"])), draw(st.sampled_from((200, 400))), 800.0
         )
-        place = Placement((Spot(vnode.name, (("ncpus", asked.cores),), 1),))
+        place = Allocation((Spot(vnode.name, (("ncpus", asked.cores),), 1),))
         runs.append(Run(asked.id, asked, NOW_S - 100, place, NOW_S - 100 + asked.estimate_s))
     numbers = range(10, 10 + draw(st.integers(2, 5)))
     waiting = tuple(job(n, draw(st.integers(1, least)), draw(seconds), NOW_S - draw(ago)) for n in numbers)
@@ -105,7 +105,7 @@ def _demand_all_needed(parts: Parts, plan: Plan) -> None:
             continue
         then = plan._replace(
             preempts=tuple(each for each in plan.preempts if each.beneficiary in served),
-            ledger=plan.ledger._replace(holds={i: h for i, h in plan.ledger.holds.items() if i in served}),
+            ledger=plan.ledger._replace(earmarks={i: h for i, h in plan.ledger.earmarks.items() if i in served}),
         )
         assert not audit.fits_without(parts, then, job, preempt.id), (preempt.id, job.id)
 

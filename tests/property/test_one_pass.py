@@ -111,7 +111,7 @@ def test_a_start_is_what_the_job_asked_for_on_vnodes_open_to_it(situation: Situa
     parts, plan = situation[0], plan_of(situation)
     queues = {queue.name: queue for queue in parts.queues}
     for start in plan.starts:
-        assert audit.misplaced(parts.vnodes, queues[start.job.queue], start.job, start.placement) == []
+        assert audit.misplaced(parts.vnodes, queues[start.job.queue], start.job, start.allocation) == []
 
 
 @given(situations())
@@ -230,9 +230,9 @@ def test_beneficiaries_stay_within_quota(situation: Situation) -> None:
         used = audit.use(parts, queue.name, "ncpus")
         for preempt in plan.preempts:
             audit.add_use(used, parts, audit.of_run(preempt.run), queue.name, "ncpus", -1)
-        for job_id, hold in plan.ledger.holds.items():
-            audit.add_use(used, parts, audit.Resident(job_id, waiting[job_id], hold.placement), queue.name, "ncpus", 1)
-        for job in (waiting[job_id] for job_id in plan.ledger.holds if waiting[job_id].queue == queue.name):
+        for job_id, hold in plan.ledger.earmarks.items():
+            audit.add_use(used, parts, audit.Resident(job_id, waiting[job_id], hold.allocation), queue.name, "ncpus", 1)
+        for job in (waiting[job_id] for job_id in plan.ledger.earmarks if waiting[job_id].queue == queue.name):
             for entity, limit in queue.quotas.bounds(job.user, job.group, job.project):
                 assert used[entity] <= limit
 
@@ -242,11 +242,11 @@ def test_nobody_is_preempted_without_a_beneficiary_that_then_fits(situation: Sit
     parts, plan = situation[0], plan_of(situation)
     queues = {queue.name: queue for queue in parts.queues}
     waiting = {job.id: job for job in parts.jobs}
-    assert {preempt.beneficiary for preempt in plan.preempts} <= set(plan.ledger.holds)
+    assert {preempt.beneficiary for preempt in plan.preempts} <= set(plan.ledger.earmarks)
     taken = {preempt.id for preempt in plan.preempts}
-    for job_id, hold in plan.ledger.holds.items():
+    for job_id, hold in plan.ledger.earmarks.items():
         job = waiting[job_id]
-        assert audit.misplaced(parts.vnodes, queues[job.queue], job, hold.placement) == []
+        assert audit.misplaced(parts.vnodes, queues[job.queue], job, hold.allocation) == []
         own = {preempt.id for preempt in plan.preempts if preempt.beneficiary == job_id}
         # Beyond its own, a beneficiary may wait for victims of others, of which it takes what they leave over.
         assert own <= set(hold.victims) <= taken
@@ -259,7 +259,7 @@ def test_no_victim_is_taken_that_is_not_needed(situation: Situation) -> None:
     waiting = {job.id: job for job in parts.jobs}
     for preempt in plan.preempts:
         job = waiting[preempt.beneficiary]
-        if audit.simple(job.request) and not plan.estimates and len(plan.ledger.holds) == 1:
+        if audit.simple(job.request) and not plan.estimates and len(plan.ledger.earmarks) == 1:
             assert not audit.fits_without(parts, plan, job, preempt.id), (preempt.id, job.id)
 
 
@@ -268,9 +268,9 @@ def test_no_victim_is_taken_that_the_head_did_not_need_gone(situation: Situation
     """With all victims but one gone the job cannot run beside the head: tried by deciding just that."""
     parts, _, chosen = situation
     plan = plan_of(situation)
-    if len(plan.ledger.holds) != 1 or not plan.estimates or any(start.backfilled for start in plan.starts):
+    if len(plan.ledger.earmarks) != 1 or not plan.estimates or any(start.backfilled for start in plan.starts):
         return
-    ((job_id, hold),) = plan.ledger.holds.items()
+    ((job_id, hold),) = plan.ledger.earmarks.items()
     heads = {estimate.id for estimate in plan.estimates}
     left_alone = replace(chosen, quota=QuotaSettings(preempt=False), backfill=BackfillSettings())
     only_these = [job.id for job in plan.started.jobs.values() if job.id not in heads | {job_id}]

@@ -14,7 +14,7 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import HardLimits, Server
 from policy.model.limits import ALL, GENERIC, EntityKey, Limits
 from policy.model.request import parse_request
@@ -41,7 +41,7 @@ def limited(draw: st.DrawFn, settings: st.SearchStrategy[Settings]) -> Limited:
     runs: list[Run] = []
     for vnode, each in zip(vnodes, cores):
         job = _job(len(runs) + 1, "alice", each - draw(st.integers(1, 2)), "workq", draw(_SECONDS), NOW_S - 5)
-        place = Placement((Spot(vnode.name, (("ncpus", 1),), job.cores),))
+        place = Allocation((Spot(vnode.name, (("ncpus", 1),), job.cores),))
         runs.append(Run(job.id, job, NOW_S - 5, place, NOW_S - 5 + job.left_s))
     wide = _job(10, "carol", draw(st.integers(max(2, sum(cores) - 2), sum(cores))), "workq", draw(_SECONDS), NOW_S - 3)
     sizes = st.sampled_from((1, 1, 2, 3))

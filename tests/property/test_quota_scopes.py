@@ -81,10 +81,10 @@ def test_who_loses_a_run_is_over_and_stays_at_some_quota(parts: Parts) -> None:
 def test_beneficiaries_stay_within_every_quota_where_they_will_be(parts: Parts) -> None:
     plan = decide(parts.snapshot(), Ledger(), SETTINGS)
     waiting = {job.id: job for job in parts.jobs}
-    for job_id, hold in plan.ledger.holds.items():
+    for job_id, hold in plan.ledger.earmarks.items():
         if hold.rule != "quota":
             continue
-        resident = audit.Resident(job_id, waiting[job_id], hold.placement)
+        resident = audit.Resident(job_id, waiting[job_id], hold.allocation)
         for scope, name, entity, limit in entries(parts, resident):
             counts = audit.use(parts, scope, name)
             for preempt in plan.preempts:
@@ -100,7 +100,7 @@ def test_what_could_not_be_preempted_starts_within_every_quota(parts: Parts) -> 
     for start in plan.starts:
         if start.job.rerunable:
             continue
-        for scope, name, entity, limit in entries(parts, audit.Resident(start.id, start.job, start.placement)):
+        for scope, name, entity, limit in entries(parts, audit.Resident(start.id, start.job, start.allocation)):
             counts = audit.use(parts, scope, name)
             earlier = plan.starts[: plan.starts.index(start) + 1]
             for each in earlier:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from policy import Job, Reading, Run, Snapshot, Vnode, parse_request
 from policy.fit.fit import fit
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.bitsets import count_vnodes
 from policy.model.preferences import RANK_MODES, Needs, RankWish
 from policy.ranking.ranked_fit import fit_ranked
@@ -41,7 +41,7 @@ class Ranked:
         return Snapshot.build(NOW_S, self.vnodes, runs=self.runs, readings=dict(self.readings))
 
     def ranking(self) -> Ranking:
-        return Ranking(self.snapshot().world(), SETTINGS, NOW_S)
+        return Ranking(self.snapshot().cluster(), SETTINGS, NOW_S)
 
 
 @st.composite
@@ -75,7 +75,7 @@ def runs_on(draw: st.DrawFn, vnodes: tuple[Vnode, ...], number: int) -> Run:
         spots.append(Spot(vnode.name, amounts, 1))
     job = Job(f"r{number}", "alice", parse_request("1"), "workq", 0, rank=wish)
     start_s = draw(st.sampled_from((NOW_S, NOW_S - 10, NOW_S - 50, 0)))
-    return Run(job.id, job, start_s, Placement(tuple(spots)), NOW_S + 100)
+    return Run(job.id, job, start_s, Allocation(tuple(spots)), NOW_S + 100)
 
 
 @st.composite
@@ -106,7 +106,7 @@ def left_by_definition(cluster: Ranked, name: str) -> dict[str, float | None]:
     idle, left = cores, {"compute": None, "memory": None, "network": None, "temperature": None}
     since: list[tuple[float, float, Needs]] = []
     for run in cluster.runs:
-        for spot in run.placement.spots:
+        for spot in run.allocation.spots:
             if spot.vnode == name:
                 held = dict(spot.amounts)
                 idle -= held["ncpus"]
@@ -249,8 +249,8 @@ def test_the_order_of_the_input_does_not_matter(cluster: Ranked, wish: RankWish,
 def test_a_list_repaired_after_starts_is_the_list_built_anew(
     cluster: Ranked, asked: list[RankWish], data: st.DataObject
 ) -> None:
-    world = cluster.snapshot().world()
-    ranking = Ranking(world, SETTINGS, NOW_S)
+    index = cluster.snapshot().cluster()
+    ranking = Ranking(index, SETTINGS, NOW_S)
     begun: list[Run] = []
     for number in range(data.draw(st.integers(0, 6))):
         for wish in asked[: data.draw(st.integers(0, len(asked)))]:
@@ -258,14 +258,14 @@ def test_a_list_repaired_after_starts_is_the_list_built_anew(
         backwards = data.draw(st.booleans())
         if begun and backwards:
             run = begun.pop(data.draw(st.integers(0, len(begun) - 1)))
-            world.set_run(run.id, None)
-            ranking.taken_back(run.job, run.placement)
+            index.set_run(run.id, None)
+            ranking.taken_back(run.job, run.allocation)
         else:
             run = data.draw(runs_on(cluster.vnodes, 100 + number))._replace(start_s=NOW_S)
-            world.set_run(run.id, run)
-            ranking.started(run.job, run.placement)
+            index.set_run(run.id, run)
+            ranking.started(run.job, run.allocation)
             begun.append(run)
-    anew = Ranking(world, SETTINGS, NOW_S)
+    anew = Ranking(index, SETTINGS, NOW_S)
     for wish in asked:
         assert names(ranking, wish, cluster) == names(anew, wish, cluster)
         assert ranking.missing(wish, -1) == anew.missing(wish, -1)
@@ -316,42 +316,42 @@ def test_everybody_open_is_counted_once_as_good_as_failing_or_as_silent(cluster:
 def test_a_ranked_placement_holds_the_request_within_what_is_free(
     cluster: Ranked, wish: RankWish, select: str, place: str
 ) -> None:
-    world = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().world()
-    ranking, capacity = Ranking(world, SETTINGS, NOW_S), world.capacity
+    index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
+    ranking, capacity = Ranking(index, SETTINGS, NOW_S), index.capacity
     request = parse_request(select, place)
-    placement = fit_ranked(capacity, request, ranking.compliant(wish), partial(ranking.ordered, wish))
-    if placement is None:
+    allocation = fit_ranked(capacity, request, ranking.compliant(wish), partial(ranking.ordered, wish))
+    if allocation is None:
         return
-    assert set(placement.vnodes) <= set(names(ranking, wish, cluster))
+    assert set(allocation.vnodes) <= set(names(ranking, wish, cluster))
     for resource, amount in request.totals:
-        assert placement.total(resource) == amount
-    capacity.take(placement.shares(capacity.directory), request)
-    for bit in world.capacity.directory.bits.values():
+        assert allocation.total(resource) == amount
+    capacity.take(allocation.shares(capacity.directory), request)
+    for bit in index.capacity.directory.bits.values():
         assert capacity.free_on(bit, "ncpus") >= 0
         assert capacity.free_on(bit, "mem") >= 0
 
 
 @given(clusters(), wishes(), selects(), places())
 def test_what_fits_unranked_fits_ranked(cluster: Ranked, wish: RankWish, select: str, place: str) -> None:
-    world = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().world()
-    ranking, request = Ranking(world, SETTINGS, NOW_S), parse_request(select, place)
+    index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
+    ranking, request = Ranking(index, SETTINGS, NOW_S), parse_request(select, place)
     good = ranking.compliant(wish)
-    if fit(world.capacity, request, good) is not None:
-        assert fit_ranked(world.capacity, request, good, partial(ranking.ordered, wish)) is not None
+    if fit(index.capacity, request, good) is not None:
+        assert fit_ranked(index.capacity, request, good, partial(ranking.ordered, wish)) is not None
 
 
 @given(clusters(), wishes(), st.integers(1, 40))
 def test_single_cores_fill_the_vnodes_in_the_order_of_their_rank(cluster: Ranked, wish: RankWish, cores: int) -> None:
-    world = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().world()
-    ranking = Ranking(world, SETTINGS, NOW_S)
-    order = [name for name in names(ranking, wish, cluster) if world.vnodes[name].available["ncpus"]]
-    placement = fit_ranked(
-        world.capacity, parse_request(str(cores)), ranking.compliant(wish), partial(ranking.ordered, wish)
+    index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
+    ranking = Ranking(index, SETTINGS, NOW_S)
+    order = [name for name in names(ranking, wish, cluster) if index.vnodes[name].available["ncpus"]]
+    allocation = fit_ranked(
+        index.capacity, parse_request(str(cores)), ranking.compliant(wish), partial(ranking.ordered, wish)
     )
-    sizes = [world.vnodes[name].available["ncpus"] for name in order]
-    if placement is None:
+    sizes = [index.vnodes[name].available["ncpus"] for name in order]
+    if allocation is None:
         assert sum(sizes) < cores
         return
-    used = len(placement.vnodes)
-    assert list(placement.vnodes) == order[:used]
-    assert [spot.chunks for spot in placement.spots[:-1]] == sizes[: used - 1]
+    used = len(allocation.vnodes)
+    assert list(allocation.vnodes) == order[:used]
+    assert [spot.chunks for spot in allocation.spots[:-1]] == sizes[: used - 1]

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings, parse_request
-from policy.model.allocation import Placement, parse_exec_vnode
+from policy.model.allocation import Allocation, parse_exec_vnode
 from policy.model.limits import Limits, parse_limits, show_limits
 from policy.settings.site_settings import find_conflicts
-from tests.property.past_strategies import any_ledgers, placements
+from tests.property.past_strategies import allocations, any_ledgers
 from tests.property.site_strategies import any_limits, written_settings
 from tests.property.strategies import places, selects
 
@@ -45,6 +45,6 @@ def test_a_wish_with_separators_is_shown_in_quotes(value: str) -> None:
     assert parse_request(request.select) == request
 
 
-@given(placements())
-def test_an_exec_vnode_is_shown_as_it_is_read(placement: Placement) -> None:
-    assert parse_exec_vnode(placement.exec_vnode()) == placement
+@given(allocations())
+def test_an_exec_vnode_is_shown_as_it_is_read(allocation: Allocation) -> None:
+    assert parse_exec_vnode(allocation.exec_vnode()) == allocation

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Queue, Run, Settings, Snapshot, Vnode, parse_request
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from policy.model.preferences import Layout
 from policy.model.request import Amounts, Chunk
 from policy.plan.placer import Placer
@@ -22,7 +22,7 @@ STAGGER_S = 60
 
 
 @dataclass(frozen=True)
-class Scene:
+class Context:
     """Vnodes, some of several to a host, with runs on them, and jobs that are placed one after the other."""
 
     vnodes: tuple[Vnode, ...]
@@ -46,7 +46,7 @@ def many_ranks() -> st.SearchStrategy[str]:
 
 
 @st.composite
-def scenes(draw: st.DrawFn, *, simple: bool = False) -> Scene:
+def scenes(draw: st.DrawFn, *, simple: bool = False) -> Context:
     """Simple ones have one vnode a host and jobs of single cores only."""
     vnodes = draw(vnode_lists(plain=True, most=9) if simple else vnode_lists(most=9))
     runs = draw(st.one_of(st.just(()), run_lists(vnodes, (Queue("workq"),), simple)))
@@ -74,7 +74,7 @@ def scenes(draw: st.DrawFn, *, simple: bool = False) -> Scene:
     ledger = Ledger(
         promises=promises, stripes={vnode.name: NOW_S - draw(st.sampled_from((10.0, 60.0, 500.0))) for vnode in striped}
     )
-    return Scene(vnodes, runs, tuple(jobs), settings, ledger)
+    return Context(vnodes, runs, tuple(jobs), settings, ledger)
 
 
 @dataclass(frozen=True)
@@ -82,33 +82,33 @@ class Outcome:
     """What became of one job: where it went, or why not; and what its layout was."""
 
     job: Job
-    found: Placement | Reason | None
+    found: Allocation | Reason | None
     why: Reason | None
 
     @property
-    def stripe(self) -> Placement | None:
+    def stripe(self) -> Allocation | None:
         """The placement where it is a stripe."""
         striped = self.why is not None and self.why.code == "striped"
-        return self.found if striped and isinstance(self.found, Placement) else None
+        return self.found if striped and isinstance(self.found, Allocation) else None
 
 
-def play(scene: Scene) -> tuple[list[Outcome], Snapshot, Placer]:
+def play(context: Context) -> tuple[list[Outcome], Snapshot, Placer]:
     """Place the jobs in turn, each on what the ones before it left."""
-    snapshot = Snapshot.build(NOW_S, scene.vnodes, [], [], scene.runs)
-    world = snapshot.world()
-    placer = Placer(world, Settings(stripe=scene.settings), scene.ledger, NOW_S)
+    snapshot = Snapshot.build(NOW_S, context.vnodes, [], [], context.runs)
+    cluster = snapshot.cluster()
+    placer = Placer(cluster, Settings(stripe=context.settings), context.ledger, NOW_S)
     outcomes = []
-    for job in scene.jobs:
-        found = placer.place(job, (1 << len(scene.vnodes)) - 1)
+    for job in context.jobs:
+        found = placer.place(job, (1 << len(context.vnodes)) - 1)
         outcomes.append(Outcome(job, found, placer.why_layout(job)))
-        if isinstance(found, Placement):
-            world.set_run(job.id, Run(job.id, job, NOW_S, found, NOW_S + job.estimate_s))
+        if isinstance(found, Allocation):
+            cluster.set_run(job.id, Run(job.id, job, NOW_S, found, NOW_S + job.estimate_s))
             placer.started(job, found)
     return outcomes, snapshot, placer
 
 
-def host_of(scene: Scene) -> dict[str, str]:
-    return {vnode.name: vnode.host or vnode.name for vnode in scene.vnodes}
+def host_of(context: Context) -> dict[str, str]:
+    return {vnode.name: vnode.host or vnode.name for vnode in context.vnodes}
 
 
 def pieces_by(spots: tuple[Spot, ...], places: dict[str, str]) -> dict[str, int]:
@@ -120,10 +120,10 @@ def pieces_by(spots: tuple[Spot, ...], places: dict[str, str]) -> dict[str, int]
 
 
 @given(scenes())
-def test_the_nodes_of_a_stripe_get_the_same_number_of_pieces_or_one_more(scene: Scene) -> None:
-    for outcome in play(scene)[0]:
+def test_the_nodes_of_a_stripe_get_the_same_number_of_pieces_or_one_more(context: Context) -> None:
+    for outcome in play(context)[0]:
         if outcome.stripe is not None and outcome.why is not None:
-            pieces = pieces_by(outcome.stripe.spots, host_of(scene))
+            pieces = pieces_by(outcome.stripe.spots, host_of(context))
             event("striped")
             assert max(pieces.values()) - min(pieces.values()) <= 1
             assert len(pieces) == outcome.why.number("width")
@@ -131,9 +131,9 @@ def test_the_nodes_of_a_stripe_get_the_same_number_of_pieces_or_one_more(scene: 
 
 
 @given(scenes())
-def test_a_job_gets_exactly_what_it_asked_for(scene: Scene) -> None:
-    for outcome in play(scene)[0]:
-        if isinstance(outcome.found, Placement):
+def test_a_job_gets_exactly_what_it_asked_for(context: Context) -> None:
+    for outcome in play(context)[0]:
+        if isinstance(outcome.found, Allocation):
             asked = outcome.job.request
             assert {name: outcome.found.total(name) for name, _ in asked.totals} == dict(asked.totals)
             kinds = [sorted(_pieces(request.chunks)) for request in (asked, cut(asked) or asked)]
@@ -146,9 +146,9 @@ def _pieces(chunks: tuple[Chunk, ...]) -> list[Amounts]:
 
 
 @given(scenes())
-def test_every_piece_is_on_a_vnode_that_is_what_it_wants(scene: Scene) -> None:
-    vnodes = {vnode.name: vnode for vnode in scene.vnodes}
-    for outcome in play(scene)[0]:
+def test_every_piece_is_on_a_vnode_that_is_what_it_wants(context: Context) -> None:
+    vnodes = {vnode.name: vnode for vnode in context.vnodes}
+    for outcome in play(context)[0]:
         if outcome.stripe is not None:
             wants = {chunk.amounts: dict(chunk.wants) for chunk in outcome.job.request.chunks}
             for spot in outcome.stripe.spots:
@@ -159,37 +159,37 @@ def test_every_piece_is_on_a_vnode_that_is_what_it_wants(scene: Scene) -> None:
 
 
 @given(scenes())
-def test_no_vnode_is_given_more_than_it_has(scene: Scene) -> None:
-    outcomes, _, _ = play(scene)
-    left = {vnode.name: dict(vnode.available) for vnode in scene.vnodes}
-    placements = [run.placement for run in scene.runs]
-    for placement in [*placements, *(each.found for each in outcomes if isinstance(each.found, Placement))]:
-        for spot in placement.spots:
+def test_no_vnode_is_given_more_than_it_has(context: Context) -> None:
+    outcomes, _, _ = play(context)
+    left = {vnode.name: dict(vnode.available) for vnode in context.vnodes}
+    allocations = [run.allocation for run in context.runs]
+    for allocation in [*allocations, *(each.found for each in outcomes if isinstance(each.found, Allocation))]:
+        for spot in allocation.spots:
             for resource, amount in spot.amounts:
                 left[spot.vnode][resource] -= amount * spot.chunks
     assert min(amount for amounts in left.values() for amount in amounts.values()) >= 0
 
 
 @given(scenes(), st.randoms(use_true_random=False))
-def test_the_order_of_vnodes_and_runs_does_not_matter(scene: Scene, random: Random) -> None:
-    vnodes, runs = list(scene.vnodes), list(scene.runs)
+def test_the_order_of_vnodes_and_runs_does_not_matter(context: Context, random: Random) -> None:
+    vnodes, runs = list(context.vnodes), list(context.runs)
     random.shuffle(vnodes)
     random.shuffle(runs)
-    stripes = dict(sorted(scene.ledger.stripes.items(), reverse=True))
-    shuffled = replace(scene, vnodes=tuple(vnodes), runs=tuple(runs), ledger=scene.ledger._replace(stripes=stripes))
-    assert play(scene)[0] == play(shuffled)[0]
+    stripes = dict(sorted(context.ledger.stripes.items(), reverse=True))
+    shuffled = replace(context, vnodes=tuple(vnodes), runs=tuple(runs), ledger=context.ledger._replace(stripes=stripes))
+    assert play(context)[0] == play(shuffled)[0]
 
 
 @given(scenes(simple=True))
-def test_a_stripe_is_as_wide_as_it_can_be_of_the_widths_to_try(scene: Scene) -> None:
+def test_a_stripe_is_as_wide_as_it_can_be_of_the_widths_to_try(context: Context) -> None:
     """Every wider one that was tried has too few nodes with room for its share (or, for a promised job, which does not
     wait, ones on which another stripe has just started)."""
-    free = {vnode.name: vnode.available["ncpus"] for vnode in scene.vnodes}
-    for run in scene.runs:
-        for spot in run.placement.spots:
+    free = {vnode.name: vnode.available["ncpus"] for vnode in context.vnodes}
+    for run in context.runs:
+        for spot in run.allocation.spots:
             free[spot.vnode] -= spot.chunks
-    for outcome in play(scene)[0]:
-        avoids = scene.settings.stagger_s and outcome.job.id in scene.ledger.promises
+    for outcome in play(context)[0]:
+        avoids = context.settings.stagger_s and outcome.job.id in context.ledger.promises
         if outcome.why is not None and not avoids:
             for tried in outcome.why.tried:
                 event("narrower")
@@ -197,27 +197,27 @@ def test_a_stripe_is_as_wide_as_it_can_be_of_the_widths_to_try(scene: Scene) -> 
                 each, more = divmod(outcome.job.cores, width)
                 room = sorted(free.values(), reverse=True)
                 assert width > len(room) or room[width - 1] < each or (more and room[more - 1] < each + 1)
-        if isinstance(outcome.found, Placement):
+        if isinstance(outcome.found, Allocation):
             for spot in outcome.found.spots:
                 free[spot.vnode] -= spot.chunks
 
 
 @given(scenes(simple=True))
-def test_what_packing_can_place_a_wish_to_be_striped_never_loses(scene: Scene) -> None:
+def test_what_packing_can_place_a_wish_to_be_striped_never_loses(context: Context) -> None:
     """A stripe may wait for another to get going; it does not wait for room."""
-    packed = replace(scene, jobs=tuple(job._replace(layout=Layout("pack")) for job in scene.jobs[:1]))
-    striped = replace(scene, jobs=tuple(job._replace(layout=Layout("stripe")) for job in scene.jobs[:1]))
+    packed = replace(context, jobs=tuple(job._replace(layout=Layout("pack")) for job in context.jobs[:1]))
+    striped = replace(context, jobs=tuple(job._replace(layout=Layout("stripe")) for job in context.jobs[:1]))
     there, here = play(packed)[0][0].found, play(striped)[0][0].found
     assert (there is None) == (here is None)
-    assert not isinstance(here, Reason) or (here.code == "staggered" and scene.settings.stagger_s)
+    assert not isinstance(here, Reason) or (here.code == "staggered" and context.settings.stagger_s)
 
 
 @given(scenes())
-def test_two_stripes_never_start_on_one_node_within_the_stagger(scene: Scene) -> None:
-    outcomes, _, _ = play(replace(scene, settings=replace(scene.settings, stagger_s=STAGGER_S)))
-    hosts = host_of(scene)
+def test_two_stripes_never_start_on_one_node_within_the_stagger(context: Context) -> None:
+    outcomes, _, _ = play(replace(context, settings=replace(context.settings, stagger_s=STAGGER_S)))
+    hosts = host_of(context)
     last: dict[str, float] = {}
-    for name, at_s in scene.ledger.stripes.items():
+    for name, at_s in context.ledger.stripes.items():
         last[hosts[name]] = max(at_s, last.get(hosts[name], at_s))
     for outcome in outcomes:
         if outcome.stripe is not None:
@@ -230,8 +230,8 @@ def test_two_stripes_never_start_on_one_node_within_the_stagger(scene: Scene) ->
 
 
 @given(scenes())
-def test_every_stripe_is_in_the_next_ledger_on_all_its_vnodes(scene: Scene) -> None:
-    outcomes, _, placer = play(scene)
+def test_every_stripe_is_in_the_next_ledger_on_all_its_vnodes(context: Context) -> None:
+    outcomes, _, placer = play(context)
     for outcome in outcomes:
         if outcome.stripe is not None:
             assert {placer.stripes.get(vnode) for vnode in outcome.stripe.vnodes} == {NOW_S}

@@ -35,7 +35,7 @@ def broken_into(vnodes: Iterable[Vnode], runs: Iterable[Run]) -> list[str]:
     for vnode in vnodes:
         for window in vnode.closed:
             inside = [
-                run for run in there if window.meets(run.start_s, run.end_s) and vnode.name in run.placement.vnodes
+                run for run in there if window.meets(run.start_s, run.end_s) and vnode.name in run.allocation.vnodes
             ]
             if inside and (window.amounts is None or any(run.job.request.exclusive for run in inside)):
                 found.append(f"{inside[0].id} on {vnode.name} runs into {window.name}")
@@ -43,7 +43,7 @@ def broken_into(vnodes: Iterable[Vnode], runs: Iterable[Run]) -> list[str]:
                 held = [
                     spot.chunks * dict(spot.amounts).get(resource, 0)
                     for run in inside
-                    for spot in run.placement.spots
+                    for spot in run.allocation.spots
                     if spot.vnode == vnode.name
                 ]
                 if any(held) and sum(held) + kept > vnode.available.get(resource, 0):

@@ -129,7 +129,7 @@ def all_told(parts: Parts, ledger: Ledger, settings: Settings) -> Iterator[Told]
     """Each reason that a pass gives, with what it tried."""
     snapshot = parts.snapshot()
     plan = decide(snapshot, ledger, settings)
-    facts = Facts(snapshot.world(), plan, settings)
+    facts = Facts(snapshot.cluster(), plan, settings)
     jobs = {job.id: job for job in parts.jobs}
     for job_id, (left, reason) in plan.reasons().items():
         if job_id in jobs and left == jobs[job_id]:

@@ -72,7 +72,7 @@ def run_shared(tasks: Sequence[Task], layout: str, cluster: Cluster = NODES, **s
         plan = decide(snapshot.apply(Changes(now_s, queued, gone=gone, finished=finished)), outcome.ledger, settings)
         outcome.ledger, snapshot = plan.ledger, plan.started
         for start in plan.starts:
-            ends.update(contention.started(start.id, start.placement, now_s))
+            ends.update(contention.started(start.id, start.allocation, now_s))
         wake_s = [float(w.reason.number("at_s")) for w in plan.waits if w.reason.code == "staggered"]
     return outcome
 
@@ -89,5 +89,5 @@ def _finished(snapshot: Snapshot, job_id: str, now_s: float, cluster: Cluster) -
     run = snapshot.runs[job_id]
     job = run.job
     fewest = -(-job.cores // cluster.cores_per_node)
-    vnodes = len(run.placement.vnodes)
+    vnodes = len(run.allocation.vnodes)
     return Finished(job_id, job.user, job.application, job.cores, run.start_s, now_s, job.estimate_s, vnodes, fewest)

@@ -9,22 +9,22 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 from tests.tui.steering import Steered, open_console
-from tui.screen.dialogs.operation import DeedDialog
+from tui.screen.dialogs.operation import OperationDialog
 
 
 async def look(steered: Steered, command: str) -> None:
     """Open a dialog by command and wait for its preview."""
     await steered.command(command)
-    assert isinstance(steered.console.screen, DeedDialog), steered.text
+    assert isinstance(steered.console.screen, OperationDialog), steered.text
     await steered.until(lambda: "working out" not in steered.text, "the preview")
 
 
 @asynccontextmanager
-async def looking(source: ScriptedSource, audit: Path, command: str, **options: Any) -> AsyncIterator[Steered]:
+async def looking(backend: ScriptedBackend, audit: Path, command: str, **options: Any) -> AsyncIterator[Steered]:
     """An unlocked console that shows what the command would do."""
-    async with open_console(source, audit, (140, 40), **options) as steered:
+    async with open_console(backend, audit, (140, 40), **options) as steered:
         await steered.press("u")
         await look(steered, command)
         yield steered

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 from tui.cli.main import main
 
 
-def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedSource:
+def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedBackend:
     """The server that all commands find from now on, the user's own state being in ``state``."""
-    scripted = ScriptedSource()
+    scripted = ScriptedBackend()
     for module in ("tui.cli.status", "tui.cli.quota", "tui.cli.do", "tui.cli.make_change"):
-        monkeypatch.setattr(f"{module}.open_source", lambda **_: scripted)
+        monkeypatch.setattr(f"{module}.open_backend", lambda **_: scripted)
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     return scripted
 

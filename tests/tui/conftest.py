@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 
 
 @pytest.fixture
@@ -15,5 +15,5 @@ def audit(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def source() -> ScriptedSource:
-    return ScriptedSource()
+def backend() -> ScriptedBackend:
+    return ScriptedBackend()

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hooks.pbs.status import NAME, Picture
+from hooks.pbs.status import NAME, ServerStatus
 from policy import Ledger, Settings
-from tui.backends.base import Reply, SourceError
+from tui.backends.base import BackendError, Reply
 from tui.backends.journal import JournalReader
 
 NOON_S = 1_790_000_000.0
@@ -75,9 +75,9 @@ def a_vnode(cores: int, used: int = 0, state: str = "free", **more: str) -> Attr
     }
 
 
-def a_picture() -> Picture:
+def a_server_status() -> ServerStatus:
     """Three vnodes of 8 cores: alice runs 12 of a quota of 4, bob waits for 8 of his 8, one vnode is offline."""
-    return Picture(
+    return ServerStatus(
         NOON_S,
         {NAME: "hpc1", "pbs_version": "23.06.06", "scheduling": "False", "server_state": "Active"},
         {
@@ -107,26 +107,26 @@ def a_picture() -> Picture:
     )
 
 
-def many_jobs(count: int) -> Picture:
+def many_jobs(count: int) -> ServerStatus:
     """The same cluster with so many jobs waiting."""
-    picture = a_picture()
+    server_status = a_server_status()
     jobs = {f"{100 + n}.hpc1": a_job(f"user{n % 50}", 1 + n % 64, name=f"job{n}") for n in range(count)}
-    return changed(picture, jobs={**picture.jobs, **jobs})
+    return changed(server_status, jobs={**server_status.jobs, **jobs})
 
 
-def changed(picture: Picture, **parts: Any) -> Picture:
-    return replace(picture, **parts)
+def changed(server_status: ServerStatus, **parts: Any) -> ServerStatus:
+    return replace(server_status, **parts)
 
 
-def with_job(picture: Picture, job_id: str, attributes: Attributes) -> Picture:
-    return changed(picture, jobs={**picture.jobs, job_id: attributes})
+def with_job(server_status: ServerStatus, job_id: str, attributes: Attributes) -> ServerStatus:
+    return changed(server_status, jobs={**server_status.jobs, job_id: attributes})
 
 
 @dataclass
-class ScriptedSource:
-    """Answers polls from ``picture``, takes quota lines, and raises ``failure`` where it is set."""
+class ScriptedBackend:
+    """Answers polls from ``server_status``, takes quota lines, and raises ``failure`` where it is set."""
 
-    picture: Picture = field(default_factory=a_picture)
+    server_status: ServerStatus = field(default_factory=a_server_status)
     failure: str = ""
     refusal: str = ""
     lines: list[str] = field(default_factory=list)
@@ -154,13 +154,13 @@ class ScriptedSource:
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         self._demand_up()
         if self.history_problem:
-            raise SourceError(self.history_problem)
+            raise BackendError(self.history_problem)
         return self.ended
 
-    def poll(self) -> Picture:
+    def poll(self) -> ServerStatus:
         self._demand_up()
         self.polls += 1
-        return self.picture
+        return self.server_status
 
     def settings(self) -> Settings:
         return Settings()
@@ -172,9 +172,9 @@ class ScriptedSource:
         self._demand_up()
         self.reads += 1
         self.before_read()
-        jobs = self.picture.jobs
-        kinds = {"queue": self.picture.queues, "job": jobs, "vnode": self.picture.vnodes}
-        server = {self.picture.server.get("name", self.name): self.picture.server}
+        jobs = self.server_status.jobs
+        kinds = {"queue": self.server_status.queues, "job": jobs, "vnode": self.server_status.vnodes}
+        server = {self.server_status.server.get("name", self.name): self.server_status.server}
         return {**kinds, "ended job": {**self.ended, **jobs}, "server": server}[kind].get(name)
 
     def run(self, argv: Sequence[str]) -> Reply:
@@ -194,8 +194,9 @@ class ScriptedSource:
         elif program == "qrls":
             self.set_job(arguments[2], Hold_Types="n", job_state="Q")
         elif program == "qdel":
-            self.picture = changed(
-                self.picture, jobs={job: texts for job, texts in self.picture.jobs.items() if job != arguments[0]}
+            self.server_status = changed(
+                self.server_status,
+                jobs={job: texts for job, texts in self.server_status.jobs.items() if job != arguments[0]},
             )
         elif program == "qrerun":
             self.set_job(arguments[0], job_state="Q", stime="", exec_vnode="")
@@ -215,8 +216,8 @@ class ScriptedSource:
         of_server = _SERVER_SET.fullmatch(line)
         if of_server:
             name, text = of_server.groups()
-            server = {key: value for key, value in self.picture.server.items() if key != name}
-            self.picture = changed(self.picture, server=server if text is None else {**server, name: text})
+            server = {key: value for key, value in self.server_status.server.items() if key != name}
+            self.server_status = changed(self.server_status, server=server if text is None else {**server, name: text})
             return
         plain = _PLAIN_SET.fullmatch(line)
         if plain:
@@ -226,33 +227,33 @@ class ScriptedSource:
         assert match, line
         queue, resource, sign, entity, number = match.groups()
         name = f"max_run_res_soft.{resource}"
-        entries = dict(_ENTRY.findall(self.picture.queues[queue].get(name, "")))
+        entries = dict(_ENTRY.findall(self.server_status.queues[queue].get(name, "")))
         entries.pop(entity, None)
         if sign == "+=":
             entries[entity] = number
         self.set_queue(queue, **{name: ",".join(f"[{key}={value}]" for key, value in entries.items())})
 
     def set_job(self, job: str, **attributes: str) -> None:
-        self.picture = with_job(self.picture, job, {**self.picture.jobs[job], **attributes})
+        self.server_status = with_job(self.server_status, job, {**self.server_status.jobs[job], **attributes})
 
     def set_vnode(self, vnode: str, **attributes: str) -> None:
-        vnodes = {**self.picture.vnodes, vnode: {**self.picture.vnodes[vnode], **attributes}}
-        self.picture = changed(self.picture, vnodes=vnodes)
+        vnodes = {**self.server_status.vnodes, vnode: {**self.server_status.vnodes[vnode], **attributes}}
+        self.server_status = changed(self.server_status, vnodes=vnodes)
 
     def set_queue(self, queue: str, **attributes: str) -> None:
-        queues = {**self.picture.queues, queue: {**self.picture.queues[queue], **attributes}}
-        self.picture = changed(self.picture, queues=queues)
+        queues = {**self.server_status.queues, queue: {**self.server_status.queues[queue], **attributes}}
+        self.server_status = changed(self.server_status, queues=queues)
 
     def close(self) -> None:
         self.closed = True
 
     def _demand_up(self) -> None:
         if self.failure:
-            raise SourceError(self.failure)
+            raise BackendError(self.failure)
 
 
 @dataclass
-class ScriptedSimulation(ScriptedSource):
+class ScriptedSimulation(ScriptedBackend):
     """The same with a clock that can be steered."""
 
     simulated: bool = True
@@ -276,5 +277,5 @@ class ScriptedSimulation(ScriptedSource):
 
     def load(self, path: Path, size: str) -> None:
         if not path.exists():
-            raise SourceError(f"{path}: No such file or directory")
+            raise BackendError(f"{path}: No such file or directory")
         self.loaded.append((path.name, size))

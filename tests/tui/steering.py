@@ -11,7 +11,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from tests.tui.scripted import NOON_S, ScriptedSimulation, ScriptedSource
+from tests.tui.scripted import NOON_S, ScriptedBackend, ScriptedSimulation
 from tui.audit.log import Actor
 from tui.screen.app import Console
 from tui.screen.main_screen import MainScreen
@@ -74,19 +74,19 @@ class Steered:
 
     async def repoll(self) -> None:
         """Poll once more and wait until it is shown."""
-        world = self.main.world
+        cluster = self.main.cluster
         self.main.poller.ask()
-        await self.until(lambda: self.main.world is not world, "another poll")
+        await self.until(lambda: self.main.cluster is not cluster, "another poll")
 
 
-def a_console(source: ScriptedSource, audit: Path, steered: list[Steered], **options: Any) -> Console:
-    simulation = source if isinstance(source, ScriptedSimulation) else None
+def a_console(backend: ScriptedBackend, audit: Path, steered: list[Steered], **options: Any) -> Console:
+    simulation = backend if isinstance(backend, ScriptedSimulation) else None
     return Console(
-        source,
+        backend,
         audit,
         Actor("root", "10.0.0.7"),
         simulation=simulation,
-        interval_s=0.05 if source.failure else 3600.0,
+        interval_s=0.05 if backend.failure else 3600.0,
         clock=lambda: NOON_S,
         elapsed=lambda: steered[0].elapsed_s if steered else 0.0,
         **options,
@@ -95,15 +95,15 @@ def a_console(source: ScriptedSource, audit: Path, steered: list[Steered], **opt
 
 @asynccontextmanager
 async def open_console(
-    source: ScriptedSource, audit: Path, size: tuple[int, int] = (100, 30), **options: Any
+    backend: ScriptedBackend, audit: Path, size: tuple[int, int] = (100, 30), **options: Any
 ) -> AsyncIterator[Steered]:
     """A console that has seen its first plan."""
     found: list[Steered] = []
-    console = a_console(source, audit, found, **options)
+    console = a_console(backend, audit, found, **options)
     async with console.run_test(size=size) as pilot:
         steered = Steered(console, pilot)
         found.append(steered)
-        if not source.failure:
-            await steered.until(lambda: console.main.world is not None and console.main.world.decision is not None)
+        if not backend.failure:
+            await steered.until(lambda: console.main.cluster is not None and console.main.cluster.decision is not None)
         await pilot.pause()
         yield steered

@@ -1,1 +1,1 @@
-"""What the console changed, who asked for it, and what became of it."""
+"""The audit: what was changed through the console, by whom, and with which outcome."""

@@ -1,9 +1,8 @@
-"""The console's audit file: who meant what, from where, with which command, and what the server said to it.
+"""The console's audit file: who sent which command from where, and how the server replied.
 
-Each change leaves two JSON lines: ``sending`` before the command goes out and ``done`` after the value was read again,
-so that a connection killed in between is visible as a change that was sent and never confirmed. The file is only
-appended to, one write per line, each on a line of its own even after one that was cut off, and only its owner can read
-it. PBS's server log remains the authority.
+Each change leaves two JSON lines, ``sending`` before the command is sent and a final one after the value was read back,
+so that a change cut off in between is visible as unconfirmed. The file is append-only, one write per line, and readable
+by its owner only; a line that was cut off does not spoil the next one. PBS's server log remains the authority.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from tui.config.xdg import state_folder
 
 AUDIT_FILE = "audit.jsonl"
 UNCONFIRMED = "unconfirmed"
-"""How a change stands that was sent and that no answer came to: only the server knows whether it was made."""
+"""The stage of a change that was sent without a reply: only the server knows whether it was made."""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Who sits at the console and from where, as far as the system knows."""
+    """The user of the console and where they are, as far as the system knows."""
 
     user: str
     origin: str
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> Actor:
-        """The account that runs this (for root with the one behind ``sudo``), and the remote address or the terminal.
+        """The account of this process (for root also the one behind ``sudo``), and the remote address or the host.
 
-        The account is that of the process: ``LOGNAME`` says whatever its user wants. Only root can have come by
-        ``sudo``, so nobody else's ``SUDO_USER`` is believed, nor one that is no account here.
+        The account is taken from the process, since users can set ``LOGNAME``. ``SUDO_USER`` counts only for root, as
+        only root can come from ``sudo``, and only if it is an account of this host.
         """
         user = account_name(os.getuid())
         behind = environment.get("SUDO_USER", "") if os.geteuid() == 0 else ""
@@ -53,7 +52,7 @@ class Actor:
 
 
 def account_name(uid: int) -> str:
-    """The name of an account; its number where it has none."""
+    """The name of an account; ``uid N`` if it has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -86,19 +85,19 @@ class AuditEntry:
 
 
 def audit_path(environment: Mapping[str, str]) -> Path:
-    """Where this user's audit file is: below ``XDG_STATE_HOME``, else below ``~/.local/state``."""
+    """The path of this user's audit file: below ``XDG_STATE_HOME``, else below ``~/.local/state``."""
     return state_folder(environment) / AUDIT_FILE
 
 
 class AuditError(OSError):
-    """The audit file cannot be written; a change that it was to announce must not be made."""
+    """The audit file cannot be written. A change whose ``sending`` line is missing must not be made."""
 
 
 @dataclass(frozen=True)
 class AuditLog:
-    """The file of one user, for one server; and the administrators' ``shared`` one, where this user may write to it.
+    """One user's file for one server, and the administrators' ``shared`` file where this user may write to it.
 
-    ``tell`` gets a sentence on each change that nobody knows the outcome of (:mod:`tui.operations.alert_site`).
+    ``tell`` gets a sentence for each change whose outcome is unknown (:mod:`tui.operations.alert_site`).
     """
 
     path: Path
@@ -110,7 +109,7 @@ class AuditLog:
     def write(
         self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str, change: str = ""
     ) -> AuditEntry:
-        """Append one line and see it on the disk. Raises :class:`AuditError` naming the file."""
+        """Append one line and sync it to disk. Raises :class:`AuditError` with the file's path."""
         entry = AuditEntry(
             datetime.fromtimestamp(now_s, tz=timezone.utc).isoformat(timespec="milliseconds"),
             stage,
@@ -133,13 +132,13 @@ class AuditLog:
         except OSError as error:
             raise AuditError(f"audit file {self.path}: {error.strerror or error}") from error
         if self.shared is not None:
-            # Only root on the server's host may. What others change is there all the same, from the server's log.
+            # Only root on the server's host may write here. Changes by others get here from the server's log.
             with contextlib.suppress(OSError):
                 _append(self.shared, line)
         return entry
 
     def entries(self) -> list[dict[str, Any]]:
-        """The lines so far, oldest first; a line that is not whole is left out."""
+        """The lines so far, oldest first; incomplete lines are left out."""
         try:
             lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
         except FileNotFoundError:
@@ -156,9 +155,8 @@ class AuditLog:
 
 
 def _append(path: Path, line: bytes, make: int = 0) -> None:
-    """Write a line at the end and see it on the disk; on a new line where the one before was cut off. With ``make``,
-    which is O_CREAT, a file that is not there is made, and it is its owner's alone. Raises OSError, also for a link in
-    the file's place."""
+    """Append a line and sync it to disk; it begins on a new line if the last one was cut off. ``make`` is O_CREAT to
+    create a missing file and make it accessible to its owner only. Raises OSError, also if the path is a link."""
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | make, 0o600)
     try:
         if make:

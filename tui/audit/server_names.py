@@ -1,4 +1,4 @@
-"""Which server a line of the audit is about: the same one goes by short and by whole host names, and by aliases."""
+"""Matching server names in the audit: one server appears under short and full host names and under aliases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two names are of one host: alike, or one of them the other without its domain; case does not count."""
+    """Whether two names are of one host: equal, or one is the other without its domain; case is ignored."""
     first, second = (name.rstrip(".").lower() for name in (one, other))
     if first == second:
         return True
@@ -15,12 +15,12 @@ def is_same(one: str, other: str) -> bool:
 
 
 def goes_by(names: Iterable[str], name: str) -> bool:
-    """Whether a server with these names is the one that is called so."""
+    """Whether ``name`` is one of a server's ``names``."""
     return any(is_same(known, name) for known in names)
 
 
 def names_of(name: str, host: str, configured: str) -> tuple[str, ...]:
-    """The names of a server: what it calls itself, its host, and the name by which it was asked for. One that is
-    another one's short form is left out, so that servers in other domains are not taken for it."""
+    """The names of a server: its own, its host's, and the configured one. A short form of another of them is left out,
+    since it would match servers in other domains."""
     known = [each for each in dict.fromkeys((name, host, configured)) if each]
     return tuple(each for each in known if not any(is_same(each, other) and len(other) > len(each) for other in known))

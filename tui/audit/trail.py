@@ -1,8 +1,8 @@
-"""The audit as records: each change once, with how it ended, the newest first.
+"""The audit as records: one for each change with its outcome, newest first.
 
-There are this user's own file, and where it may be read the one that all administrators of the server share. A change
-leaves a line before the command goes out and one after; the two are brought together by the number of the change. A
-request that passes copied from the server's log belongs to the console's record of the same command, if there is one.
+The records come from this user's file and, where it is readable, from the file that all administrators share. The two
+lines of a change are joined by its number. A request that passes copied from the server's log is joined to the
+console's record of the same command, if there is one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tui.audit.server_names import goes_by
 _MOST_BYTES = 2 << 20
 _SENDING = "sending"
 _SAME_S = 15.0
-"""A request is in the server's log about when the console sent it."""
+"""At most so many seconds lie between a console's record and the server's log entry of the same request."""
 _QMGR_WORDS = frozenset({"set", "unset", "create", "delete"})
 _SCHEDULER = re.compile(r"^set sched \S+ (?=\S+ ?=)")
-"""The server's log does not name the scheduler."""
+"""Removes the scheduler's name, which the server's log does not show."""
 
 
 class Record(NamedTuple):
-    """One change; ``stage`` is done, failed, refused, or unconfirmed; texts are as they were written down."""
+    """One change; ``stage`` is done, failed, refused or unconfirmed; texts are as they were written."""
 
     number: int
     time_s: float
@@ -42,14 +42,14 @@ class Record(NamedTuple):
     reply: str
     change: str = ""
     logged: bool = False
-    """Known from the server's log alone: it says what the request was, not what there had been before."""
+    """Known from the server's log only, which has the request but not the value before it."""
 
 
 def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[Record]:
-    """The changes to the server of these names in the ends of the files, newest first; none where there is no file.
+    """The changes to the server of these names in the ends of the files, newest first; none if there are no files.
 
-    One user's file has changes to all servers that they steer; the shared one is in the server's own PBS_HOME, where
-    all that its log has is its own, by whatever host it served. Raises OSError for the user's file.
+    A user's file has changes to all servers. The shared file is in the server's PBS_HOME, so its lines copied from the
+    log are of that server whatever host it ran on. Raises OSError for the user's file.
     """
     own = [record for record in _records(_lines(path)) if goes_by(names, record.server)]
     if shared is None:
@@ -65,7 +65,7 @@ def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[
 
 
 def find_problem(shared: Path | None) -> str:
-    """Why the shared file cannot be read; empty where it can, and where there is none."""
+    """Why the shared file cannot be read; empty if it can, or if there is none."""
     if shared is None:
         return ""
     try:
@@ -78,8 +78,8 @@ def find_problem(shared: Path | None) -> str:
 
 
 def _with_logged(told: list[Record], logged: list[Record]) -> list[Record]:
-    """The records with those of the log that no console told of; one that was never confirmed, but is in the log, was
-    done."""
+    """The consoles' records and those log entries that match none of them. An unconfirmed record that matches one
+    becomes done."""
     left: dict[tuple[str, str], list[int]] = {}
     for index, record in enumerate(told):
         left.setdefault((record.user.partition(" ")[0], _plain(record.command)), []).append(index)
@@ -98,7 +98,7 @@ def _with_logged(told: list[Record], logged: list[Record]) -> list[Record]:
 
 
 def _plain(command: str) -> str:
-    """What a command changes, however it is written: the words of a qmgr line, a program and its last argument."""
+    """What a command changes, in one spelling: the words of a qmgr line, or a program and its last argument."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -129,7 +129,7 @@ def _records(lines: Iterable[bytes]) -> list[Record]:
         record = _record(line, len(records))
         if record is None:
             continue
-        # Lines of before there were numbers have their words alone.
+        # Older lines have no change number; they are matched by user, server and command.
         key = (record.change,) if record.change else (record.user, record.server, record.command)
         if record.stage == _SENDING:
             open_ones[key] = len(records)
@@ -143,7 +143,7 @@ def _records(lines: Iterable[bytes]) -> list[Record]:
 
 
 def _record(line: bytes, number: int) -> Record | None:
-    """One line; None for half of one, or anything else."""
+    """The record of one line; None if the line is incomplete or no record."""
     try:
         data: Mapping[str, Any] = json.loads(line)
         time_s = datetime.fromisoformat(str(data["time"])).timestamp()

@@ -1,7 +1,7 @@
-"""Changes that were sent and never confirmed: the console, its connection or its machine ended in between.
+"""Changes that were sent and never confirmed: the console, its connection or its host failed in between.
 
-Each is told once, when a console of the same user starts next, and the audit file says that it was told. What PBS made
-of it only the server knows; whoever is told has to look.
+Each is reported once, when the same user's next console starts, and then marked in the audit file. Only the server
+knows whether the change was made, so the user has to check.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tui.text.lines import safe
 
 
 def find_unconfirmed(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The ``sending`` lines that no later line of the same change answers, oldest first."""
+    """The ``sending`` lines without a later line of the same change, oldest first."""
     open_: dict[str, Mapping[str, Any]] = {}
     for entry in entries:
         number = str(entry.get("change", ""))
@@ -27,7 +27,7 @@ def find_unconfirmed(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, 
 
 
 def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
-    """A sentence about them, empty where there are none; each is then marked as told."""
+    """A sentence about unconfirmed changes, empty if there are none; each is marked in the audit file."""
     try:
         found = find_unconfirmed(audit.entries())
         for entry in found:

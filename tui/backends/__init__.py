@@ -1,1 +1,1 @@
-"""What the console may ask of any cluster, the journal of passes, and the simulated cluster."""
+"""Backends: the interface to any cluster, the journal of passes, PBS servers and the simulated cluster."""

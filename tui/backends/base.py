@@ -1,7 +1,7 @@
-"""Where the console's pictures come from and its changes go to: a real server or a simulated one, behind one protocol.
+"""The backend protocol: the source of the server status and the target of changes, for real and simulated servers.
 
-A source is asked by one thread at a time; a call may take long, and either returns or raises :class:`SourceError` with
-a sentence for the screen within its own time limit.
+One thread at a time calls a backend. A call may take long; within its own time limit it returns or raises
+:class:`BackendError` with a sentence for the screen.
 """
 
 from __future__ import annotations
@@ -11,107 +11,107 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from policy import Ledger, Settings
 from tui.audit.log import AuditLog
 from tui.backends.journal import JournalReader
 
 
-class SourceError(Exception):
-    """The server did not answer, or not in a form that can be read; the message is meant for the screen."""
+class BackendError(Exception):
+    """The server did not reply, or its reply cannot be read; the message is for the screen."""
 
 
 class Reply(NamedTuple):
-    """What the server said to a change: whether it took it, and its words."""
+    """The server's reply to a change: whether it was accepted, and the message."""
 
     ok: bool
     text: str
 
 
-class Source(Protocol):
-    """A server that can be watched and changed."""
+class Backend(Protocol):
+    """A server that can be polled and changed."""
 
     @property
     def name(self) -> str:
-        """The server's name, as far as known before the first poll."""
+        """The server's name as far as it is known before the first poll."""
 
     def names(self) -> tuple[str, ...]:
-        """All names of the server, as far as it or its configuration says them; the audit's lines have the first."""
+        """All known names of the server, from itself and its configuration; audit lines use the first."""
 
     @property
     def own_audit(self) -> Path | None:
-        """Where changes to this server alone are written down; None: in the user's own audit file."""
+        """The audit file for this server alone; None: changes go to the user's own audit file."""
 
     def shared_audit(self) -> Path | None:
-        """The audit that all administrators of this server share; None where this host has none of this server."""
+        """The audit file shared by all administrators of this server; None if it is not on this host."""
 
     @property
     def journal(self) -> JournalReader:
-        """What the passes wrote down."""
+        """The reader of the passes' journal."""
 
     @property
     def spool(self) -> Path | None:
-        """Where the output of running jobs is on their hosts; None where jobs write nothing."""
+        """The folder on execution hosts with the output of running jobs; None if jobs write none."""
 
     @property
     def simulated(self) -> bool:
-        """True where nothing here is real."""
+        """Whether the server is simulated."""
 
-    def poll(self) -> Picture:
-        """One picture of the whole server. Raises :class:`SourceError`."""
+    def poll(self) -> ServerStatus:
+        """The status of the whole server. Raises :class:`BackendError`."""
 
     def settings(self) -> Settings:
-        """The settings that the server's hooks run with; the defaults where they cannot be read."""
+        """The settings that the server's hooks run with; the defaults if they cannot be read."""
 
     def ledger(self) -> Ledger:
-        """The ledger that the hooks published; an empty one where it cannot be read."""
+        """The ledger that the hooks published; an empty one if it cannot be read."""
 
     def finished(self, window_s: float) -> Mapping[str, Attributes]:
-        """Jobs that have ended in the last seconds, from the server's history. Raises :class:`SourceError`."""
+        """The jobs that ended in the last ``window_s`` seconds, from the server's history. Raises BackendError."""
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """One object's attributes, fresh: ``kind`` is job, ended job (running and waiting ones as well), vnode, queue,
-        sched or server. None where it is not there. Raises :class:`SourceError`.
+        """One object's attributes, read now: ``kind`` is job, ended job (finds running and waiting ones too), vnode,
+        queue or server. None if there is no such object. Raises :class:`BackendError`.
         """
 
     def run(self, argv: Sequence[str]) -> Reply:
-        """Run one of PBS's programs, as the console's own user. Raises :class:`SourceError` where nobody answered."""
+        """Run one of PBS's programs as the console's user. Raises :class:`BackendError` if there was no reply."""
 
     def close(self) -> None:
-        """Let go of whatever the source holds; a call under way ends with :class:`SourceError`."""
+        """Free all resources; a call under way ends with :class:`BackendError`."""
 
 
-class SimulatedSource(Source, Protocol):
-    """A source whose time can be steered."""
+class SteeredBackend(Backend, Protocol):
+    """A backend whose time can be controlled."""
 
     @property
     def paused(self) -> bool:
-        """True while its time stands still."""
+        """Whether its time is stopped."""
 
     @property
     def speed(self) -> int:
         """Simulated seconds per second, 1 to 1000."""
 
     def pause(self) -> None:
-        """Stop its time."""
+        """Stop the time."""
 
     def resume(self) -> None:
-        """Let its time go on."""
+        """Let the time run again."""
 
     def step(self) -> None:
-        """One pass further, and then pause."""
+        """Advance by one pass, then pause."""
 
     def set_speed(self, speed: int) -> None:
         """Set the speed, 1 to 1000."""
 
     def load(self, path: Path, size: str) -> None:
-        """Begin again with the jobs of a trace; ``size`` is NODESxCORES where the trace does not say it, else empty.
+        """Restart with the jobs of a trace; ``size`` is NODESxCORES if the trace does not contain it, else empty.
 
-        Raises :class:`SourceError`, and then goes on as it was.
+        Raises :class:`BackendError`; the running simulation then continues.
         """
 
 
-def addressed(audit: AuditLog, source: Source) -> AuditLog:
-    """The same for this server, which is asked for its name, and with the administrators' shared file. May take as long
-    as a question to the server does."""
-    return replace(audit, server=source.names()[0], shared=source.shared_audit())
+def addressed(audit: AuditLog, backend: Backend) -> AuditLog:
+    """The audit log for this backend's server, with its name and the shared file. May take as long as a request to the
+    server."""
+    return replace(audit, server=backend.names()[0], shared=backend.shared_audit())

@@ -1,9 +1,9 @@
-"""Idle cores over the last day: hourly means and their ratio to all cores, from the journal and the console's polls.
+"""Idle cores over the last day: hourly means of the idle share, from the journal and the console's polls.
 
-The ratio is P1's measure, idle cores over all cores in time. Between two samples idle cores are taken to change evenly,
-from what the first one left idle to what the second one found: passes come more often while jobs end, and a pass finds
-idle what it gives to the next jobs at once. The line says how many hours passes were written down in, or this console
-watched. A pass says how many cores were idle, not of how many: those that are there now are taken.
+The mean over the hours is P1's measure, idle cores over all cores in time (docs/policies.md). Between two samples the
+idle cores are interpolated, from those left after the first one's starts to those found by the second: passes come more
+often while jobs end, and cores that a pass finds idle may be used at once. A pass records its idle cores but not the
+total; the cluster's present total is used.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ HOUR_S = 3600.0
 HOURS = 24
 
 _LONGEST_S = 300.0
-"""Of a longer time between two samples nothing is known."""
+"""Nothing is assumed about longer intervals between two samples."""
 
 _ALONE_S = 1.0
-"""A sample without one shortly before it counts as so much time."""
+"""The time that a sample without a recent predecessor counts for."""
 
 
 class Sample(NamedTuple):
-    """How many cores were idle at a time, and how many after what was started then."""
+    """Idle cores at one time (``found``), and after the starts made then (``left``)."""
 
     time_s: float
     found: float
@@ -32,7 +32,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Hour:
-    """What is known of one clock hour: of how many seconds, and the sum over these of the idle share."""
+    """One clock hour: the seconds that are covered by samples, and the idle share summed over these seconds."""
 
     number: int
     seconds: float
@@ -45,8 +45,8 @@ class Hour:
 
 
 def spans(before: Sample | None, sample: Sample) -> Iterator[tuple[int, float, float]]:
-    """The clock hours between two samples, each with its seconds and the idle cores in the middle of these; the second
-    sample alone where the first one is long ago, later, or none."""
+    """The clock hours between two samples, each as hour number, seconds and the idle cores at the middle of these. If
+    the first sample is missing, later, or too long ago, only the second counts, for :data:`_ALONE_S`."""
     span_s = sample.time_s - before.time_s if before is not None else 0.0
     if before is None or not 0 < span_s <= _LONGEST_S:
         yield int(sample.time_s // HOUR_S), _ALONE_S, sample.left
@@ -62,13 +62,13 @@ def spans(before: Sample | None, sample: Sample) -> Iterator[tuple[int, float, f
 
 @dataclass(frozen=True)
 class IdleHistory:
-    """The hours watched, oldest first, at most a day of them. A value: :meth:`sampled` gives the next."""
+    """The hours observed, oldest first, at most a day. Immutable: :meth:`sampled` returns the next value."""
 
     hours: tuple[Hour, ...] = field(default=())
     last: Sample | None = None
 
     def sampled(self, time_s: float, idle: float, total: float) -> IdleHistory:
-        """With one more sample; a cluster without cores gives none, and neither does a clock that went back."""
+        """The history with one more sample; unchanged if the cluster has no cores or the clock went back."""
         if total <= 0 or (self.last is not None and time_s <= self.last.time_s):
             return self
         share = idle / total
@@ -80,8 +80,8 @@ class IdleHistory:
         return IdleHistory(_of_a_day(hours), sample)
 
     def with_passes(self, idle: Mapping[int, tuple[float, float]], total: float) -> IdleHistory:
-        """With the hours that the journal tells more of than this console has seen: for each hour the seconds that it
-        tells of and their mean of idle cores."""
+        """The history with each hour that the journal covers longer than this console. ``idle`` has by hour the seconds
+        covered and their mean of idle cores."""
         if total <= 0 or not idle:
             return self
         hours = {hour.number: hour for hour in self.hours}
@@ -92,7 +92,7 @@ class IdleHistory:
 
     @property
     def ratio(self) -> float | None:
-        """The idle ratio over all hours watched; None before the first sample."""
+        """The mean idle share over all hours observed, from 0 to 1; None before the first sample."""
         return sum(hour.mean for hour in self.hours) / len(self.hours) if self.hours else None
 
 

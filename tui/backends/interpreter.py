@@ -1,10 +1,9 @@
-"""Keeping the screen's thread from waiting for the poller's: short turns, and no long walks of Python's collector.
+"""Keeps the screen responsive beside the poller: short thread turns, and few full garbage collections.
 
-Threads of Python take turns. A turn of 5 ms each, as Python has it, adds up to what one notices after a key; and a
-collection of unreachable cycles walks all objects in one turn, a second long for a hundred thousand jobs. What a poll
-has made holds no cycles, and what a simulated cluster makes hardly any, so both are put out of the collector's sight. A
-whole collection happens seldom, and where what is out of sight has become twice as much, since then much of it may be
-garbage. There is one collector, for all threads of the process.
+Python's threads take turns of 5 ms, which add up to a visible delay after a key, and a full collection walks all
+objects in one turn, a second for 100,000 jobs. Objects of a poll form no cycles and those of a simulated cluster hardly
+any, so both are frozen (``gc.freeze``). A full collection runs seldom: after a long time, or when the frozen objects
+have doubled, since much of them may then be garbage. There is one collector for all threads of the process.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _LEAST_OUT_OF_SIGHT = 200_000
 
 
 def take_short_turns() -> None:
-    """For the whole process, once."""
+    """Shorten Python's thread switch interval; once per process."""
     sys.setswitchinterval(_TURN_S)
 
 
 class Collector:
-    """Python's collector beside threads that make and drop very many objects."""
+    """Controls Python's garbage collector around code that makes and drops very many objects."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -39,7 +38,7 @@ class Collector:
 
     @contextmanager
     def out_of_sight(self) -> Iterator[None]:
-        """What is made within is not walked, neither meanwhile nor later, but for a whole collection now and then."""
+        """Objects made within are not collected, now or later, except by an occasional full collection."""
         with self._lock:
             if not self._within:
                 self._collect()
@@ -55,7 +54,7 @@ class Collector:
                     gc.enable()
 
     def _collect(self) -> None:
-        """What is young, and all where that is due."""
+        """Collect the young objects, or all objects if that is due."""
         if not self._is_due():
             gc.collect(1)
             return
@@ -76,4 +75,4 @@ class Collector:
 
 
 COLLECTOR = Collector()
-"""That of this process."""
+"""The collector of this process."""

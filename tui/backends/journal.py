@@ -1,8 +1,7 @@
-"""The journal that the passes leave in PBS_HOME, read as it grows: what each pass decided, and what came of it.
+"""Reads the journal of passes in PBS_HOME as it grows: what each pass decided, and what came of it.
 
-Only what was appended since the last look is read, and never more than a bounded piece at once, so that a journal of
-many days costs the console nothing. The folder is open to a group at most; whoever may not read it is told so, and
-everything else in the console works without it.
+Each read takes only what was appended since the last one, within a fixed limit, so a long journal costs the console no
+more. At most a group may read the folder; for other users the console works without the journal and says why.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from hooks.store.state_dir import CHANGES, LAST_PASS, State
 from tui.backends.idle_history import HOUR_S, HOURS, Sample, spans
 
 KEPT = 240
-"""So many passes are kept to step through: an hour at the usual interval."""
+"""The number of passes kept to step through: an hour at the usual interval."""
 
 _FIRST_BYTES = 8 << 20
 _ABOUT_BYTES = 64 << 20
@@ -27,46 +26,46 @@ Part = Mapping[str, Any]
 
 
 class Pass(NamedTuple):
-    """One line of the journal (hooks/record/journal_entry.py says what is in it), read forgivingly: other versions
-    wrote others."""
+    """One line of the journal, described in hooks/record/journal_entry.py. Missing or unexpected values are tolerated,
+    since other versions may have written them."""
 
     time_s: float
     data: Mapping[str, Any]
 
     def parts(self, name: str) -> list[Part]:
-        """A list of objects such as ``starts``; empty where there is none."""
+        """A list of objects such as ``starts``; empty if missing."""
         found = self.data.get(name)
         return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts such as ``notes``."""
+        """A list of texts such as ``notes``; empty if missing."""
         found = self.data.get(name)
         return [part for part in found if isinstance(part, str)] if isinstance(found, list) else []
 
     def number(self, name: str) -> float:
-        """A number such as ``waiting``; 0 where there is none."""
+        """A number such as ``waiting``; 0 if missing."""
         found = self.data.get(name)
         return float(found) if isinstance(found, (int, float)) else 0.0
 
     def table(self, name: str) -> Part:
-        """An object such as ``modes``."""
+        """An object such as ``modes``; empty if missing."""
         found = self.data.get(name)
         return found if isinstance(found, dict) else {}
 
     @property
     def started_in(self) -> frozenset[str]:
-        """The queues in which the starts were carried out."""
+        """The queues in which the pass carried out its starts."""
         return frozenset(self.texts("acted"))
 
     @property
     def preempted_in(self) -> frozenset[str]:
-        """The queues in which the preemptions were carried out."""
+        """The queues in which the pass carried out its preemptions."""
         return frozenset(self.texts("preempted_in")) | self.started_in
 
 
 class Passes(NamedTuple):
-    """The last passes, oldest first; where there are none, why. ``idle`` has the mean of the idle cores by clock hour,
-    over a day, with the seconds that each mean is of."""
+    """The last passes, oldest first; ``problem`` says why there are none. ``idle`` has by clock hour, over a day, the
+    seconds covered and their mean of idle cores."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
@@ -74,34 +73,34 @@ class Passes(NamedTuple):
 
     @property
     def last(self) -> Pass | None:
-        """The newest one."""
+        """The newest pass."""
         return self.entries[-1] if self.entries else None
 
 
 NO_PASSES = Passes()
-"""Before the journal was read."""
+"""The value before the journal is read."""
 
 
 class JournalReader:
-    """Reads the journal in one folder. Not safe for two threads at once, but for :meth:`about`. ``why_not`` says why
-    the folder is not to be read, where that is so."""
+    """Reads the journal in one folder. Only :meth:`about` is safe to call from other threads. ``why_not`` returns why
+    the folder must not be read, or an empty text."""
 
     def __init__(self, folder: Path, why_not: Callable[[], str] = str) -> None:
         self._folder = folder
         self._why_not = why_not
         self.changes = folder / CHANGES
-        """The audit that all administrators of the server share (:mod:`hooks.audit.shared_audit`)."""
+        """The audit file shared by all administrators of the server (:mod:`hooks.audit.shared_audit`)."""
         self.last_pass = folder / LAST_PASS
-        """What the last pass published, with the settings that the hooks have."""
+        """What the last pass published, including the hooks' settings."""
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
-        # By clock hour: the seconds that are known of, and the idle cores times these.
+        # By clock hour: the seconds covered, and the sum over them of the idle cores.
         self._idle: dict[int, tuple[float, float]] = {}
         self._sample: Sample | None = None
 
     def read(self) -> Passes:
-        """The passes up to now. Never raises: what stands in the way is the ``problem``."""
+        """The passes up to now. Never raises: an error becomes the ``problem``."""
         problem = self._find_problem()
         if problem:
             return Passes(problem=problem)
@@ -114,7 +113,7 @@ class JournalReader:
         return Passes(tuple(self._entries), problem, means)
 
     def about(self, job_id: str) -> list[Pass]:
-        """All passes still on disk that name this job, oldest first, in a bounded piece of the journal."""
+        """The passes on disk that name this job, oldest first, from the last :data:`_ABOUT_BYTES` of the journal."""
         if self._find_problem():
             return []
         wanted = json.dumps(job_id).encode("ascii")
@@ -132,7 +131,7 @@ class JournalReader:
 
     @property
     def problem(self) -> str:
-        """Why there is nothing to read; empty where there is."""
+        """Why the journal cannot be read; empty if it can."""
         return self._find_problem()
 
     def _find_problem(self) -> str:
@@ -145,7 +144,7 @@ class JournalReader:
         return self._why_not()
 
     def _fresh_lines(self) -> list[bytes]:
-        """The whole lines that were not seen before; what the last file ends with half a line of comes next time."""
+        """The complete lines not read before; an incomplete last line is left for the next read."""
         files = self._state.journal_files()
         if self._at is None or self._at[0] not in files:
             self._entries.clear()
@@ -184,7 +183,7 @@ class JournalReader:
 
 
 def _sample(entry: Pass) -> Sample:
-    """The idle cores that a pass found, and those that its starts left."""
+    """The idle cores that a pass found, and those left after its starts."""
     found, started = entry.number("idle_cores"), set(entry.texts("started"))
     cores = [part.get("cores") for part in entry.parts("starts") if part.get("job") in started]
     taken = sum(number for number in cores if isinstance(number, int))
@@ -192,7 +191,7 @@ def _sample(entry: Pass) -> Sample:
 
 
 def _understood(lines: Iterator[bytes] | Sequence[bytes]) -> Iterator[Pass]:
-    """The lines that are passes; half a line, or anything else, is left out."""
+    """The lines that are passes; incomplete and other lines are left out."""
     for line in lines:
         with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
             data = json.loads(line)

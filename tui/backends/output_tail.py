@@ -1,8 +1,7 @@
-"""The last lines of what a job has written, where this host can see it and the console's user may read it.
+"""The last lines of a job's output, where this host has it and the console's user may read it.
 
-While a job runs its output is in PBS's spool on its host, unless it asked for its files to be written in place; when
-it has ended, where ``Output_Path`` says. A bounded end of the file is read, and nothing but a regular file is opened:
-users choose these paths.
+A running job's output is in PBS's spool on its host, unless the job writes it in place; after its end it is at
+``Output_Path``. Only a limited end of the file is read, and only regular files are, since users choose these paths.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _SUFFIXES = {"Output_Path": ".OU", "Error_Path": ".ER"}
 
 
 class Tail(NamedTuple):
-    """The end of a file, oldest line first; or why there is none."""
+    """The end of a file, oldest line first; ``problem`` says why there is none."""
 
     path: str
     lines: tuple[str, ...] = ()
@@ -28,7 +27,7 @@ class Tail(NamedTuple):
 
 
 def tail_of(job_id: str, attributes: Attributes, spool: Path | None) -> Tail:
-    """The end of a job's standard output; without a spool no job writes anything."""
+    """The end of a job's standard output. ``spool`` is None for a simulated cluster, whose jobs write nothing."""
     if spool is None:
         return Tail("", problem="jobs of a simulated cluster write nothing")
     path = attributes.get("Output_Path", "").partition(":")[2]
@@ -58,7 +57,7 @@ def _tail(path: Path) -> Tail:
 
 
 def _last_lines(path: Path) -> tuple[str, ...]:
-    """The last whole lines of a regular file. Raises OSError."""
+    """The last lines of a regular file; a first one that may be cut is dropped. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
         found = os.fstat(descriptor)

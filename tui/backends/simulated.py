@@ -1,7 +1,7 @@
-"""The simulated cluster as a source: its time runs in a thread of its own, in small steps.
+"""The simulated cluster as a backend: its time advances in a thread of its own, in small steps.
 
-The cluster itself is safe for several threads; between two steps polls and changes get their turn. What goes wrong in
-it becomes a sentence for the screen at the next poll.
+The cluster is thread safe; polls and changes run between two steps. An error in the thread becomes a sentence for the
+screen at the next poll.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy import Ledger, Settings
 from tui.audit.log import AUDIT_FILE
-from tui.backends.base import Reply, SourceError
+from tui.backends.base import BackendError, Reply
 from tui.backends.interpreter import COLLECTOR
 from tui.backends.journal import JournalReader
 
@@ -24,15 +24,15 @@ _LONGEST_TICK_S = 1.0
 
 
 class Answer(Protocol):
-    """What the cluster says to a command."""
+    """The cluster's reply to a command."""
 
     @property
     def ok(self) -> bool:
-        """Whether it was taken."""
+        """Whether the command was accepted."""
 
     @property
     def text(self) -> str:
-        """The words."""
+        """The message."""
 
 
 class Cluster(Protocol):
@@ -44,61 +44,61 @@ class Cluster(Protocol):
     speed: float
     state_folder: Path
 
-    def picture(self) -> Picture:
-        """The whole server."""
+    def server_status(self) -> ServerStatus:
+        """The status of the whole server."""
 
     def ledger(self) -> Ledger:
         """The ledger that its hooks published."""
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """One job, vnode or queue; None where there is none of that name."""
+        """The attributes of one object; None if there is none of that name."""
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
-        """The jobs that ended in the last simulated seconds."""
+        """The jobs that ended in the last ``window_s`` simulated seconds."""
 
     def run(self, argv: Sequence[str]) -> Answer:
-        """Take what one of PBS's programs would send."""
+        """Carry out what one of PBS's programs would request."""
 
     def advance(self, real_seconds: float) -> float:
-        """Let so much of the watcher's time pass."""
+        """Advance by so many real seconds at the present speed."""
 
     def pause(self) -> None:
-        """Stop its time."""
+        """Stop the time."""
 
     def resume(self) -> None:
-        """Let its time go on."""
+        """Let the time run again."""
 
     def step(self) -> None:
-        """One pass further."""
+        """Advance by one pass."""
 
     def set_speed(self, speed: float) -> None:
-        """Simulated seconds per second."""
+        """Set the simulated seconds per second."""
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Free all resources."""
 
 
 class Folder(Protocol):
-    """A folder with an end."""
+    """A temporary folder."""
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """Its path."""
 
     @property
     def close(self) -> Callable[[], object]:
-        """Removes it."""
+        """The function that removes it."""
 
 
-class SimSource:
-    """A simulated cluster that runs by itself once :meth:`start` was called."""
+class SimulatedBackend:
+    """A simulated cluster that runs by itself after :meth:`start`."""
 
     simulated = True
     spool = None
 
     def __init__(self, cluster: Cluster, load: Callable[[Path, str], Cluster], own: Folder) -> None:
-        """``load`` makes a cluster of a trace and of what was said about its size (empty: nothing); it raises
-        :class:`SourceError`. ``own`` is a folder for as long as this lives: changes to it are written down there."""
+        """``load`` makes a cluster from a trace and its size (empty: not given); it raises :class:`BackendError`.
+        ``own`` is a folder that lives as long as this backend and holds its audit file."""
         self._cluster = cluster
         self._load = load
         self._own = own
@@ -108,7 +108,7 @@ class SimSource:
         self.journal = JournalReader(cluster.state_folder)
 
     def start(self) -> None:
-        """Let its time run in a thread."""
+        """Let the time run in a thread."""
         threading.Thread(target=self._run, name="simulated cluster", daemon=True).start()
 
     def _run(self) -> None:
@@ -124,24 +124,24 @@ class SimSource:
 
     @property
     def name(self) -> str:
-        """The name it goes by."""
+        """The cluster's name."""
         return self._cluster.name
 
     def names(self) -> tuple[str, ...]:
-        """Its only name."""
+        """The cluster's only name."""
         return (self.name,)
 
     @property
     def own_audit(self) -> Path:
-        """A file that goes with it: practice is no record of what was done to a server."""
+        """A file that is deleted with the backend: changes made for practice do not belong into a server's audit."""
         return self._own.path / AUDIT_FILE
 
     def shared_audit(self) -> None:
-        """Nobody else changes it."""
+        """None: there are no other administrators."""
 
     @property
     def paused(self) -> bool:
-        """True while its time stands still."""
+        """Whether the time is stopped."""
         return self._cluster.paused
 
     @property
@@ -149,43 +149,43 @@ class SimSource:
         """Simulated seconds per second."""
         return round(self._cluster.speed)
 
-    def poll(self) -> Picture:
-        """One picture. Raises :class:`SourceError` where its time has stopped for good."""
+    def poll(self) -> ServerStatus:
+        """The server status. Raises :class:`BackendError` if the simulation has failed."""
         if self._failure:
-            raise SourceError(self._failure)
-        return self._cluster.picture()
+            raise BackendError(self._failure)
+        return self._cluster.server_status()
 
     def settings(self) -> Settings:
-        """The settings its hooks run with."""
+        """The settings that its hooks run with."""
         return self._cluster.settings
 
     def ledger(self) -> Ledger:
-        """The ledger its hooks published."""
+        """The ledger that its hooks published."""
         return self._cluster.ledger()
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """One object; None where it is not there."""
+        """The attributes of one object; None if it is not there."""
         return self._cluster.read(kind, name)
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
-        """The jobs that ended in the last simulated seconds."""
+        """The jobs that ended in the last ``window_s`` simulated seconds."""
         return self._cluster.finished(window_s)
 
     def run(self, argv: Sequence[str]) -> Reply:
-        """Send what one of PBS's programs would."""
+        """Carry out what one of PBS's programs would request."""
         said = self._cluster.run(argv)
         return Reply(said.ok, said.text)
 
     def pause(self) -> None:
-        """Stop its time."""
+        """Stop the time."""
         self._cluster.pause()
 
     def resume(self) -> None:
-        """Let its time go on."""
+        """Let the time run again."""
         self._cluster.resume()
 
     def step(self) -> None:
-        """One pass further, and then pause."""
+        """Advance by one pass, then pause."""
         self._cluster.pause()
         self._cluster.step()
 
@@ -194,7 +194,8 @@ class SimSource:
         self._cluster.set_speed(speed)
 
     def load(self, path: Path, size: str) -> None:
-        """Begin again with the jobs of a trace, as fast as now. Raises :class:`SourceError`, and goes on as it was."""
+        """Restart with the jobs of a trace at the present speed. Raises :class:`BackendError`; the present simulation
+        then continues."""
         fresh = self._load(path, size)
         with self._moving:
             before, self._cluster = self._cluster, fresh
@@ -204,7 +205,7 @@ class SimSource:
             before.close()
 
     def close(self) -> None:
-        """Stop the thread and let go of the cluster."""
+        """Stop the thread, close the cluster and remove the folder."""
         self._closed.set()
         self._cluster.close()
         self._own.close()

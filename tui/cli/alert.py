@@ -1,4 +1,4 @@
-"""``pbsteer hooks alert``: send a test alert as a pass would, and say what became of it."""
+"""``pbsteer hooks alert``: sends a test alert as a pass would, and reports the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ TEST = "a test of alerts, sent by pbsteer hooks alert; nothing is wrong"
 
 
 def send_test(settings: Settings) -> tuple[list[str], bool]:
-    """What became of it, as lines, and whether all went well. Waits for the command, up to its time limit."""
+    """Send a test alert; returns the results as lines, and whether all went well. Waits for the command, up to its time
+    limit.
+    """
     unsent = send_line(TEST, NOTICE)
     lines = [f"syslog: {unsent or 'sent (facility daemon, severity notice, tag pbsteer)'}"]
     command = settings.alerts.command

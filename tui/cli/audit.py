@@ -1,4 +1,6 @@
-"""``pbsteer audit``: who changed what on the server, from where and when, as lines or as JSON; the newest last."""
+"""``pbsteer audit``: the changes made on the server, with user, origin and time, as lines or as JSON; the newest
+last.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import click
 
 from tui.audit.log import audit_path
 from tui.audit.trail import Record, find_problem, read_trail
-from tui.cli.options import open_source, source_options
+from tui.cli.options import open_backend, source_options
 from tui.text.durations import day_and_time
 from tui.text.lines import safe
 
@@ -30,15 +32,15 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
     managers, whatever they were made with, as the passes copied them from the server's log; consoles of root there add
     what was there before. Elsewhere, or where the shared file may not be read, they are this user's own.
     """
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
-    own = source.own_audit or audit_path(os.environ)
+    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    own = backend.own_audit or audit_path(os.environ)
     try:
-        names, shared = source.names(), source.shared_audit()
+        names, shared = backend.names(), backend.shared_audit()
         found = read_trail(own, shared, names)
     except OSError as error:
         raise click.ClickException(f"{own}: {error.strerror}") from error
     finally:
-        source.close()
+        backend.close()
     records = [record for record in found if not user or record.user.partition(" ")[0] == user][:last][::-1]
     problem = find_problem(shared)
     is_shared = shared is not None and not problem and shared.exists()
@@ -49,7 +51,7 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
     now_s = time.time()
     for record in records:
         click.echo(safe(_line(record, now_s)))
-    if source.simulated:
+    if backend.simulated:
         click.echo("a demo keeps its changes only as long as it runs: the console shows them", err=True)
     elif not is_shared:
         why = problem or f"there is no {shared} here: no pass has run on this host"

@@ -1,4 +1,4 @@
-"""``pbsteer check``: a policy file validated, every problem on a line of its own."""
+"""``pbsteer check``: validates a policy file; every problem is a line of its own."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
 
 
 def _unknown(settings: Settings) -> Iterator[str]:
-    """What no server has by itself, so that its own has to be asked."""
+    """Notes on names that are not built into PBS, so that only the server knows whether it has them."""
     for name in settings.quota.counted:
         if name not in BUILT_IN:
             yield (

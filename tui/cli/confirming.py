@@ -1,4 +1,6 @@
-"""Confirming a deed on the command line: the rule of the screen, asked at the terminal or given by option."""
+"""Confirming an operation on the command line, by the same rule as on the screen: typed at the terminal or given as an
+option.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from typing import Any, TypeVar
 import click
 
 from tui.config.site import SiteError, console_files, read_site
-from tui.operations.operation import Deed
+from tui.operations.operation import Operation
 from tui.operations.safeguards import asked_for, is_confirmed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def confirm_options(command: F) -> F:
-    """``--preview``, ``--yes`` and ``--confirm TEXT``."""
+    """Adds the options ``--preview``, ``--yes`` and ``--confirm TEXT``."""
     for option in (
         click.option(
             "--confirm",
@@ -33,10 +35,12 @@ def confirm_options(command: F) -> F:
     return command
 
 
-def demand_confirmation(deed: Deed, server: str, *, yes: bool, typed: str, may_ask: bool) -> None:
-    """Return where the deed is confirmed. Raises a click exception where it is not, or where nobody can be asked."""
+def demand_confirmation(operation: Operation, server: str, *, yes: bool, typed: str, may_ask: bool) -> None:
+    """Return if the operation is confirmed, by option or at the terminal. Raises a click exception if it is not, or
+    where ``may_ask`` is False or there is no terminal.
+    """
     try:
-        asked = asked_for(deed, server, read_site(console_files(os.environ)))
+        asked = asked_for(operation, server, read_site(console_files(os.environ)))
     except SiteError as error:
         raise click.ClickException(str(error)) from error
     if not asked and (yes or typed):
@@ -45,25 +49,25 @@ def demand_confirmation(deed: Deed, server: str, *, yes: bool, typed: str, may_a
         if is_confirmed(asked, typed):
             return
         instead = f", not {typed!r}" if typed else ""
-        raise click.UsageError(f"{deed.title} on {server} asks for --confirm {asked!r}{instead}")
+        raise click.UsageError(f"{operation.title} on {server} asks for --confirm {asked!r}{instead}")
     if not may_ask:
-        raise click.UsageError(f"{deed.title} on {server} asks for --yes")
+        raise click.UsageError(f"{operation.title} on {server} asks for --yes")
     try:
-        answer = _ask(deed, server, asked)
+        answer = _ask(operation, server, asked)
     except click.Abort as error:
         if sys.stdin.isatty():
             raise
-        # Nobody answered, as in a script: what it lacks is an option.
+        # No answer, as in a script: name the option that is missing.
         option = f"--confirm {asked!r}" if asked else "--yes"
-        raise click.UsageError(f"{deed.title} on {server} asks for {option} where there is no terminal") from error
+        raise click.UsageError(f"{operation.title} on {server} asks for {option} where there is no terminal") from error
     if not asked and not answer:
         raise click.Abort
     if asked and not is_confirmed(asked, answer):
         raise click.ClickException(f"not done: asked for was {asked!r}")
 
 
-def _ask(deed: Deed, server: str, asked: str) -> str:
-    """What was answered; empty for no. Raises :class:`click.Abort` where nothing was."""
+def _ask(operation: Operation, server: str, asked: str) -> str:
+    """The answer; empty for no. Raises :class:`click.Abort` where there is no answer."""
     if not asked:
-        return "yes" if click.confirm(f"{deed.title} on {server}?") else ""
-    return str(click.prompt(f"{deed.title} on {server}: type {asked} to do it", prompt_suffix=" > "))
+        return "yes" if click.confirm(f"{operation.title} on {server}?") else ""
+    return str(click.prompt(f"{operation.title} on {server}: type {asked} to do it", prompt_suffix=" > "))

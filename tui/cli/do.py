@@ -1,7 +1,7 @@
-"""``pbsteer do``: what can be done to jobs, vnodes and queues, without a screen; a command for each verb there is.
+"""``pbsteer do``: the operations on jobs, vnodes and queues, without a screen; one command for each verb.
 
-Each shows the exact commands and what they would do to the jobs, asks by the rule of the screen, checks that nobody
-changed the values meanwhile, reads them back and writes the audit file.
+Each command shows the exact PBS commands and their effects on the jobs, asks for a confirmation by the rule of the
+screen, checks that the values were not changed since, reads them back and writes the audit file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import click
 from tui.audit.log import Actor
 from tui.cli.confirming import confirm_options, demand_confirmation
 from tui.cli.make_change import open_audit
-from tui.cli.options import look, open_source, source_options
+from tui.cli.options import look, open_backend, source_options
 from tui.operations.change import ChangeError, Outcome, make_all
-from tui.operations.operation import Deed, foresee
+from tui.operations.operation import Operation, foresee
 from tui.operations.operation_lines import deed_lines
 from tui.operations.preview_lines import effect_lines
 from tui.operations.verbs import VERBS, Order, Verb, full_names
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import plain, safe
 
 
@@ -60,30 +60,30 @@ def _command(verb: Verb) -> click.Command:
         typed: str,
         as_json: bool,
     ) -> None:
-        source = open_source(demo=demo, server=server, settings_path=settings_path)
+        backend = open_backend(demo=demo, server=server, settings_path=settings_path)
         try:
-            world = look(source)
+            cluster = look(backend)
             actor = Actor.of_environment(os.environ)
-            deed = _deed(verb, world, words, actor.user)
-            told = _tell(world, deed, as_json=as_json)
+            operation = _operation(verb, cluster, words, actor.user)
+            told = _tell(cluster, operation, as_json=as_json)
             if preview:
                 outcomes: list[Outcome] = []
             else:
-                name = world.server_name or source.name
-                demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=not as_json)
-                outcomes = make_all(source, deed.changes, open_audit(source), time.time)
+                name = cluster.server_name or backend.name
+                demand_confirmation(operation, name, yes=yes, typed=typed, may_ask=not as_json)
+                outcomes = make_all(backend, operation.changes, open_audit(backend), time.time)
         except ChangeError as error:
             raise click.ClickException(str(error)) from error
         finally:
-            source.close()
+            backend.close()
         if as_json:
             click.echo(json.dumps({**told, "done": [_outcome(outcome) for outcome in outcomes]}))
         else:
             for outcome in outcomes:
                 click.echo(safe(outcome.text), err=not outcome.ok)
-            for sentence in deed.unmet if outcomes else ():
+            for sentence in operation.unmet if outcomes else ():
                 click.echo(safe(f"but {sentence}"), err=True)
-        if not all(outcome.ok for outcome in outcomes) or ((deed.left_out or deed.unmet) and not preview):
+        if not all(outcome.ok for outcome in outcomes) or ((operation.left_out or operation.unmet) and not preview):
             raise SystemExit(1)
 
     made: click.Command = command
@@ -99,33 +99,33 @@ def _told_of(verb: Verb) -> str:
     return f"Changes each {verb.kind} by qmgr, as whoever runs this."
 
 
-def _deed(verb: Verb, world: World, words: tuple[str, ...], user: str) -> Deed:
+def _operation(verb: Verb, cluster: ClusterView, words: tuple[str, ...], user: str) -> Operation:
     value, typed = verb.read(words)
     if not typed or (verb.value and not value):
         raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")
-    verb.demand_value(world, value)
-    return verb.deed(world, Order(full_names(world, verb.kind, typed), value, user))
+    verb.demand_value(cluster, value)
+    return verb.operation(cluster, Order(full_names(cluster, verb.kind, typed), value, user))
 
 
-def _tell(world: World, deed: Deed, *, as_json: bool) -> dict[str, Any]:
-    """Print the commands and what they would do, or give them as data."""
+def _tell(cluster: ClusterView, operation: Operation, *, as_json: bool) -> dict[str, Any]:
+    """Print the commands and their effects, or only return them as data."""
     told: dict[str, Any] = {
-        "title": deed.title,
-        "server": world.server_name,
-        "commands": [change.line for change in deed.changes],
-        "left_out": list(deed.left_out),
-        "notes": [plain(line) for line in deed.notes],
-        "unmet": list(deed.unmet),
+        "title": operation.title,
+        "server": cluster.server_name,
+        "commands": [change.line for change in operation.changes],
+        "left_out": list(operation.left_out),
+        "notes": [plain(line) for line in operation.notes],
+        "unmet": list(operation.unmet),
         "preview": None,
     }
     try:
-        foreseen = foresee(world, deed)
+        foreseen = foresee(cluster, operation)
         told["preview"] = foreseen.as_json()
-        effects = effect_lines(foreseen, world)
+        effects = effect_lines(foreseen, cluster)
     except ChangeError as error:
         effects = [((f"no preview: {error}", "warn"),)]
     if not as_json:
-        for line in (*deed_lines(deed), *effects):
+        for line in (*deed_lines(operation), *effects):
             click.echo(plain(line))
     return told
 

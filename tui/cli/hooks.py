@@ -1,4 +1,6 @@
-"""``pbsteer hooks``: show what would change in the server, change it, put it back, and say how the hooks are doing."""
+"""``pbsteer hooks``: shows what would change in the server, changes it, restores it, and reports the state of the
+hooks.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="As one JSON
 
 
 def _settings_options(command: Command) -> Command:
-    """Which settings `plan` and `apply` bring."""
+    """Adds the options that choose the settings for `plan` and `apply`."""
     for option in (
         click.option("--defaults", is_flag=True, help="Apply the built-in settings, whatever was applied before."),
         click.option(
@@ -64,7 +66,7 @@ def _settings_options(command: Command) -> Command:
 
 
 def _part_options(command: Command) -> Command:
-    """What `plan` and `apply` take to have pbsteer on a part of the cluster."""
+    """Adds the options of `plan` and `apply` that confine pbsteer to a part of the cluster."""
     for option in (
         click.option("--vnode", "vnodes", multiple=True, metavar="V", help="A vnode for the partition; several times."),
         click.option("--queue", "queues", multiple=True, metavar="Q", help="A queue for the partition; several times."),
@@ -264,7 +266,7 @@ def _show_json(steps: Sequence[Step], **more: object) -> None:
 
 
 def _show_obstacle(command: str, obstacle: str) -> list[str]:
-    """The lines below a plan where its command would stop at once."""
+    """The lines below a plan whose command would stop at once."""
     return show_remark(f"{command} would stop here, before it changes anything: {obstacle}") if obstacle else []
 
 
@@ -274,7 +276,7 @@ def _echo_lines(lines: Iterable[str]) -> None:
 
 
 def _silent(_: str) -> None:
-    """For output that comes whole at the end."""
+    """Takes the place of ``click.echo`` where all output comes at the end, as JSON."""
 
 
 def _open(pbs_conf: Path) -> tuple[Deployment, Mapping[str, str]]:
@@ -289,8 +291,8 @@ def _open(pbs_conf: Path) -> tuple[Deployment, Mapping[str, str]]:
 
 
 def _guard(action: Callable[[], Any]) -> Any:
-    # A lost terminal or a kill ends the command as Ctrl-C does: what was begun is undone.
-    # What is ignored (nohup) stays so.
+    # A lost terminal or a kill ends the command as Ctrl-C does: what was begun is undone. Signals that are ignored
+    # (nohup) stay ignored.
     heard = [number for number in (signal.SIGHUP, signal.SIGTERM) if signal.getsignal(number) == signal.SIG_DFL]
     for number in heard:
         signal.signal(number, _end)
@@ -304,7 +306,7 @@ def _guard(action: Callable[[], Any]) -> Any:
 
 
 def _choose(deployment: Deployment, path: Path | None, *, defaults: bool) -> Chosen:
-    """The settings that the options name, else the host's own, else what is in the server."""
+    """The settings named by the options, else the host's own file, else those in the server."""
     if defaults and path is not None:
         raise click.UsageError("--settings and --defaults: give one of them, not both")
     if path is None and not defaults and DEFAULT_POLICY.exists():
@@ -359,5 +361,5 @@ def _make_programs(folder: Path) -> Programs:
 
 
 def _printable(text: str) -> str:
-    """Without control characters: what is shown may hold what a user wrote."""
+    """The text with ``?`` for control characters: it may contain text that a user wrote."""
     return "".join(character if character.isprintable() else "?" for character in text)

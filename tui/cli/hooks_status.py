@@ -1,6 +1,6 @@
 """``pbsteer hooks status`` in words: the hooks, the queues' modes, the last pass, the last errors, and what to do.
 
-What is not as it should be is judged by :mod:`hooks.deploy.health`; here it is read, and told at a terminal or as JSON.
+:mod:`hooks.deploy.health` decides what is wrong; this module reads the evidence and shows the result.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _PASS = "pbsteer_periodic"  # noqa: S105 - a pass over the server
 
 
 def look(deployment: Deployment, home: Path, now_s: float) -> Health:
-    """How the hooks of the server with this PBS_HOME are doing. Raises :class:`hooks.deploy.installed.DeployError`, or
-    OSError for a log that cannot be read."""
+    """The health of the hooks in the server with this PBS_HOME. Raises :class:`hooks.deploy.installed.DeployError`, or
+    OSError for a log that cannot be read.
+    """
     folder = state_folder(str(home))
     evidence = Evidence(
         deployment.read(),
@@ -44,13 +45,13 @@ def look(deployment: Deployment, home: Path, now_s: float) -> Health:
 
 
 def describe_health(health: Health, now_s: float) -> Iterator[str]:
-    """What an administrator reads."""
+    """The health as lines for administrators."""
     width = max(len(hook.name) for hook in health.hooks)
     for hook in health.hooks if health.installed else ():
         state = f"{'enabled' if hook.enabled else 'DISABLED'}, {hook.version} {hook.digest}".rstrip()
         known = ", this version" if hook.digest == source_digest() else ""
         yield f"{hook.name:<{width}} " + (state + known if hook.digest or hook.enabled else "not there or not ours")
-    # The last pass of hooks that are gone says nothing of now.
+    # The last pass of hooks that were removed does not describe the present.
     yield from describe_last_pass(health.last_pass, now_s) if health.installed else ("hooks: none in this server",)
     fresh = sum(is_fresh(complaint, now_s) for complaint in health.complaints)
     counts = f"{len(health.complaints):,}, {fresh:,} of them in the last hour" if health.complaints else "none"
@@ -68,7 +69,7 @@ def describe_health(health: Health, now_s: float) -> Iterator[str]:
 
 
 def fold(lines: Iterable[str], width: int) -> Iterator[str]:
-    """The lines for a terminal so wide: longer ones go on below, indented a little more. 0: as they are."""
+    """The lines folded at ``width``, continued with two more blanks of indent; 0: as they are."""
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()) + 2)
         if width and len(line) > width:
@@ -78,7 +79,7 @@ def fold(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def health_as_data(health: Health, now_s: float) -> dict[str, Any]:
-    """The same as plain data for JSON."""
+    """The health as plain data for JSON."""
     entry = {key: value for key, value in health.last_pass.items() if key not in ("settings", "ledger")}
     return {
         "well": not health.problems,
@@ -96,7 +97,7 @@ def health_as_data(health: Health, now_s: float) -> dict[str, Any]:
 
 
 def describe_last_pass(entry: Mapping[str, Any], now_s: float) -> list[str]:
-    """The queues' modes, and what the last pass saw and did."""
+    """The queues' modes, and what the last pass read and did."""
     if not entry:
         return ["last pass: none has been seen"]
     lines = [f"{'queue':<20} mode ({MODE})"]
@@ -134,7 +135,7 @@ def _describe_last_alert(alerts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read_applied_s(home: Path) -> float:
-    """When the hooks, or their settings, were applied last; long ago where there are none."""
+    """When the hooks or their settings were last applied, in seconds since 1970; 0 where there are none."""
     applied_s = 0.0
     for suffix in ("PY", "CF"):
         with contextlib.suppress(OSError):
@@ -143,7 +144,7 @@ def _read_applied_s(home: Path) -> float:
 
 
 def _read_tracking(home: Path) -> str:
-    """PBS's own file that tells what MoMs have not been sent yet; empty where there is none."""
+    """PBS's file of the hooks that MoMs have not been sent yet; empty where there is none."""
     try:
         return (home / "server_priv" / "hooks" / "tracking.TR").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,7 +1,7 @@
 """``pbsteer``: the command line. Without a command it opens the console.
 
-Commands live beside what they command and are loaded when they are run, so that help is quick and a part that cannot
-be loaded takes down nothing but itself.
+Each command's module is imported only when the command runs, so that help is quick and a module that cannot be imported
+fails alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tui.config.theme_names import THEME_NAMES
 
 
 class Part(NamedTuple):
-    """A command that is loaded on use: its module, its name there, and its line in the list of commands."""
+    """A command imported on use: its module, its name there, and its line in the list of commands."""
 
     module: str
     attribute: str
@@ -49,14 +49,14 @@ COMMANDS: Mapping[str, Part] = {
 
 
 class Parts(click.Group):
-    """A group whose commands are loaded when they are asked for."""
+    """A group whose commands are imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands, loaded or not."""
+        """All commands, imported or not."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one command. Where it cannot be loaded, the error says which and why."""
+        """Import one command. If that fails, the error names the command and the reason."""
         part = COMMANDS.get(cmd_name)
         if part is None:
             return None
@@ -69,7 +69,7 @@ class Parts(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without loading any."""
+        """The list of commands, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, part.help) for name, part in COMMANDS.items()])
 
@@ -130,7 +130,7 @@ def main(
         raise click.UsageError("--demo and --server: give one of them, not both")
     if (trace and not demo) or (cluster and not trace):
         raise click.UsageError("--trace belongs to --demo, and --cluster to --trace")
-    # Textual is loaded only where a screen is wanted.
+    # Textual is imported only where a screen is needed.
     from tui.cli.run_console import run_console  # noqa: PLC0415
 
     run_console(

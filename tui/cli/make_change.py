@@ -1,4 +1,4 @@
-"""A deed of one change done from the command line: shown, confirmed, made and recorded; for commands that make one."""
+"""Makes a single change from the command line: shows, confirms, makes and records it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from pathlib import Path
 import click
 
 from tui.audit.log import Actor, AuditLog, audit_path
-from tui.backends.base import Source, addressed
+from tui.backends.base import Backend, addressed
 from tui.cli.confirming import demand_confirmation
-from tui.cli.options import look, open_source
+from tui.cli.options import look, open_backend
 from tui.operations.alert_site import teller_of
 from tui.operations.change import ChangeError, make
-from tui.operations.operation import Deed
-from tui.state.cluster_view import World
+from tui.operations.operation import Operation
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import safe
 
 
-def open_audit(source: Source) -> AuditLog:
-    """The audit file for changes to this server, a simulated one's own or this user's, with who is told of those
-    without an outcome."""
-    actor, path = Actor.of_environment(os.environ), source.own_audit or audit_path(os.environ)
-    return addressed(AuditLog(path, actor, source.name, tell=teller_of(source)), source)
+def open_audit(backend: Backend) -> AuditLog:
+    """The audit file for changes to this server: a simulated server's own, else this user's. Changes without a
+    confirmed outcome are also reported to the site (``teller_of``).
+    """
+    actor, path = Actor.of_environment(os.environ), backend.own_audit or audit_path(os.environ)
+    return addressed(AuditLog(path, actor, backend.name, tell=teller_of(backend)), backend)
 
 
 def change_one(
-    deed_of: Callable[[World], Deed],
-    show: Callable[[World, Deed], None],
+    operation_of: Callable[[ClusterView], Operation],
+    show: Callable[[ClusterView, Operation], None],
     *,
     demo: bool,
     server: str,
@@ -38,23 +39,24 @@ def change_one(
     yes: bool,
     typed: str,
 ) -> None:
-    """Show the deed, and unless this is a preview ask, make its only change and say how it went. Raises a click
-    exception where it did not go well."""
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    """Show the operation and, unless ``preview``, confirm it, make its only change and print the outcome. Raises a
+    click exception where it failed.
+    """
+    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        world = look(source)
-        deed = deed_of(world)
-        show(world, deed)
+        cluster = look(backend)
+        operation = operation_of(cluster)
+        show(cluster, operation)
         if preview:
             return
-        name = world.server_name or source.name
-        demand_confirmation(deed, name, yes=yes, typed=typed, may_ask=True)
-        (change,) = deed.changes
-        outcome = make(source, change, open_audit(source), time.time)
+        name = cluster.server_name or backend.name
+        demand_confirmation(operation, name, yes=yes, typed=typed, may_ask=True)
+        (change,) = operation.changes
+        outcome = make(backend, change, open_audit(backend), time.time)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error
     finally:
-        source.close()
+        backend.close()
     if not outcome.ok:
         raise click.ClickException(safe(outcome.text))
     click.echo(safe(outcome.text))

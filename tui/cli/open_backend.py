@@ -1,4 +1,4 @@
-"""Which server to look at: this host's PBS where there is one, else a simulated cluster; and where its settings are."""
+"""Chooses the backend (this host's PBS, else a simulated cluster) and its settings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from hooks.store.state_dir import LAST_PASS, State, state_folder
 from policy import Settings, SettingsError
 from policy.settings.site_settings import AlertSettings, ServerSettings
-from tui.backends.base import Source, SourceError
+from tui.backends.base import Backend, BackendError
 from tui.backends.pbs.install import DEFAULT_CONF, PbsPlace, find_pbs
-from tui.backends.pbs.server import RealSource
-from tui.backends.simulated import SimSource
+from tui.backends.pbs.server import PbsBackend
+from tui.backends.simulated import SimulatedBackend
 
 if TYPE_CHECKING:
     from sim.demo.cluster import DemoCluster
@@ -24,12 +24,13 @@ DEMO_SEED = 1
 
 
 class NoServerError(Exception):
-    """There is no PBS on this host; the message says what would help."""
+    """This host has no PBS; the message says what would help."""
 
 
-def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> RealSource:
+def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> PbsBackend:
     """This host's PBS. Raises :class:`NoServerError` where there is none, and :class:`policy.SettingsError` where the
-    file that was named is broken; where the host's own is, the source has a ``complaint`` instead."""
+    file ``settings`` is invalid; where the host's own file is, the backend has a ``complaint`` instead.
+    """
     place = find_pbs(environment, server)
     if place is None:
         conf = environment.get("PBS_CONF_FILE", DEFAULT_CONF)
@@ -39,38 +40,39 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
         )
     try:
         if settings is None and not has_site_settings():
-            return RealSource(place, _applied(place) or Settings())
-        return RealSource(place, chosen_settings(settings))
+            return PbsBackend(place, _applied(place) or Settings())
+        return PbsBackend(place, chosen_settings(settings))
     except SettingsError as error:
         if settings is not None:
             raise
         return _without_own_file(place, error)
 
 
-def _without_own_file(place: PbsPlace, error: SettingsError) -> RealSource:
-    """The server by the settings that its hooks run with, since the host's own file, which the next apply would take,
-    is broken; by the built-in ones where they cannot be read."""
+def _without_own_file(place: PbsPlace, error: SettingsError) -> PbsBackend:
+    """The backend where the host's own settings file, which the next apply would use, is invalid: with the settings of
+    the last pass, else the built-in ones.
+    """
     applied = _applied(place)
     whose = "the built-in settings" if applied is None else "the settings that the hooks run with"
-    return RealSource(place, applied or Settings(), f"{'; '.join(error.problems)}; going on with {whose}")
+    return PbsBackend(place, applied or Settings(), f"{'; '.join(error.problems)}; going on with {whose}")
 
 
 def _applied(place: PbsPlace) -> Settings | None:
-    """The settings that the last pass ran with; None where they cannot be read."""
+    """The settings of the last pass; None where they cannot be read."""
     with contextlib.suppress(SettingsError, KeyError):
         published = State(state_folder(str(place.home))).read_published(LAST_PASS)["settings"]
         return Settings.from_data(published, LAST_PASS)
     return None
 
 
-def open_demo(trace: Path | None = None, size: str = "", settings: Path | None = None) -> SimSource:
-    """The simulated cluster, standing still until it is started; with the jobs of a trace where one is given, and with
-    hooks that run by the file of ``settings`` where one is named, else by the built-in ones.
+def open_demo(trace: Path | None = None, size: str = "", settings: Path | None = None) -> SimulatedBackend:
+    """The simulated cluster, not yet started; with the jobs of ``trace`` where given, and with hooks that use the
+    settings file ``settings`` where given, else the built-in settings.
 
-    Raises :class:`tui.backends.base.SourceError` for a trace that cannot be loaded, and :class:`policy.SettingsError`.
+    Raises :class:`tui.backends.base.BackendError` for a trace that cannot be loaded, and :class:`policy.SettingsError`.
     """
     policy = Settings() if settings is None else for_demo(read_settings(settings))
-    # The simulated server brings the bundled hooks with it; a console on a real server starts without them.
+    # Importing the simulated server imports the bundled hooks; a console on a real server starts without them.
     from sim.demo.cluster import DemoCluster  # noqa: PLC0415
     from sim.demo.scratch import Scratch  # noqa: PLC0415
 
@@ -78,17 +80,21 @@ def open_demo(trace: Path | None = None, size: str = "", settings: Path | None =
         return cluster_of_trace(trace, size, policy)
 
     cluster = DemoCluster(seed=DEMO_SEED, settings=policy) if trace is None else load(trace, size)
-    return SimSource(cluster, load, Scratch("pbsteer-demo-audit-"))
+    return SimulatedBackend(cluster, load, Scratch("pbsteer-demo-audit-"))
 
 
 def for_demo(settings: Settings) -> Settings:
-    """The same without what reaches out of the cluster: a demo alerts nobody, and its files are the user's alone."""
+    """The settings without what has effects outside the simulated cluster: no alerts, and the default group of the
+    journal.
+    """
     server = replace(settings.server, journal_group=ServerSettings().journal_group)
     return replace(settings, server=server, alerts=AlertSettings())
 
 
 def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -> DemoCluster:
-    """A simulated cluster as the trace's own, or of NODESxCORES. Raises :class:`tui.backends.base.SourceError`."""
+    """A simulated cluster with the jobs of a trace: the trace's own size, or NODESxCORES. Raises
+    :class:`tui.backends.base.BackendError`.
+    """
     from sim.demo.cluster import DemoCluster  # noqa: PLC0415 - as above
     from sim.traces.read import read_trace  # noqa: PLC0415
     from sim.workload.workload import Cluster  # noqa: PLC0415
@@ -96,11 +102,13 @@ def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -
     try:
         return DemoCluster(trace=read_trace(trace, Cluster.parse(size) if size else None), settings=settings)
     except ValueError as error:
-        raise SourceError(str(error)) from error
+        raise BackendError(str(error)) from error
 
 
-def open_any(environment: Mapping[str, str], server: str, settings: Path | None) -> tuple[Source, SimSource | None]:
-    """This host's PBS, else a simulated cluster; the second value is the same source where it is simulated."""
+def open_any(
+    environment: Mapping[str, str], server: str, settings: Path | None
+) -> tuple[Backend, SimulatedBackend | None]:
+    """This host's PBS, else a simulated cluster; the second value is the same backend if it is simulated."""
     try:
         return open_real(environment, server, settings), None
     except NoServerError:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the world that they look at."""
+"""Options that several commands share, and the cluster view that they read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def settings_option(command: F) -> F:
-    """``--settings FILE``."""
+    """Adds the option ``--settings FILE``."""
     option: Callable[[F], F] = click.option(
         "--settings",
         "settings_path",
@@ -27,7 +27,7 @@ def settings_option(command: F) -> F:
 
 
 def source_options(command: F) -> F:
-    """``--demo``, ``--server`` and ``--settings`` of a command that looks once."""
+    """Adds ``--demo``, ``--server`` and ``--settings``, for a command that reads the cluster once."""
     for option in (
         settings_option,
         click.option("--server", metavar="HOST", default="", help="Ask this PBS server instead of the host's own."),
@@ -37,8 +37,8 @@ def source_options(command: F) -> F:
     return command
 
 
-def open_source(*, demo: bool, server: str, settings_path: Path | None) -> Any:
-    """The source that the options name; a :class:`click.ClickException` where there is none."""
+def open_backend(*, demo: bool, server: str, settings_path: Path | None) -> Any:
+    """The backend that the options name. Raises :class:`click.ClickException` where there is none."""
     from policy import SettingsError  # noqa: PLC0415 - the engine is loaded on use
     from tui.cli.open_backend import NoServerError, open_demo, open_real  # noqa: PLC0415
 
@@ -47,32 +47,34 @@ def open_source(*, demo: bool, server: str, settings_path: Path | None) -> Any:
     try:
         if demo:
             return open_demo(settings=settings_path)
-        source = open_real(os.environ, server, settings_path)
+        backend = open_real(os.environ, server, settings_path)
     except (NoServerError, SettingsError) as error:
         raise click.ClickException(str(error)) from error
-    complain(source)
-    return source
+    complain(backend)
+    return backend
 
 
-def complain(source: Any) -> None:
-    """Say what is wrong with the settings that a source would have gone by."""
+def complain(backend: Any) -> None:
+    """Print what is wrong with the settings that a backend should have used."""
     from tui.text.lines import safe  # noqa: PLC0415 - as above
 
-    complaint = getattr(source, "complaint", "")
+    complaint = getattr(backend, "complaint", "")
     if complaint:
         click.echo(safe(complaint), err=True)
 
 
-def look(source: Any) -> Any:
-    """The world of one poll, with its plan; a :class:`click.ClickException` where the server does not answer."""
-    from tui.backends.base import SourceError  # noqa: PLC0415 - as above
+def look(backend: Any) -> Any:
+    """The cluster view of one poll, with its plan. Raises :class:`click.ClickException` where the server does not
+    answer.
+    """
+    from tui.backends.base import BackendError  # noqa: PLC0415 - as above
     from tui.state.cluster_view import see  # noqa: PLC0415
 
     began_s = time.perf_counter()
     try:
-        picture = source.poll()
+        server_status = backend.poll()
         poll_s = time.perf_counter() - began_s
-        world = see(picture, source.settings(), source.ledger(), poll_s, passes=source.journal.read())
-    except SourceError as error:
+        cluster = see(server_status, backend.settings(), backend.ledger(), poll_s, passes=backend.journal.read())
+    except BackendError as error:
         raise click.ClickException(str(error)) from error
-    return world.decided(time.perf_counter)
+    return cluster.decided(time.perf_counter)

@@ -1,4 +1,4 @@
-"""``pbsteer pause`` and ``pbsteer resume``: nothing is started or preempted from the next pass on, and again."""
+"""``pbsteer pause`` and ``pbsteer resume``: stop and resume starting and preempting jobs, from the next pass on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import click
 from tui.cli.confirming import confirm_options
 from tui.cli.make_change import change_one
 from tui.cli.options import source_options
-from tui.operations.operation import Deed
+from tui.operations.operation import Operation
 from tui.operations.operation_lines import deed_lines
 from tui.operations.server_ops import REASON
-from tui.operations.server_ops import pause as pause_deed
-from tui.operations.server_ops import resume as resume_deed
-from tui.state.cluster_view import World
+from tui.operations.server_ops import pause as pause_operation
+from tui.operations.server_ops import resume as resume_operation
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import plain, safe
 
 
@@ -28,7 +28,7 @@ def pause(*, reason: str, **options: Any) -> None:
     Jobs that run go on, passes go on to plan, and PBS's scheduler stays as it is: off for queues in drive. Shows the
     exact qmgr line, then asks. The change is read back afterwards, and written to the audit file.
     """
-    change_one(lambda world: pause_deed(world, reason), _show, **options)
+    change_one(lambda cluster: pause_operation(cluster, reason), _show, **options)
 
 
 @click.command()
@@ -36,9 +36,9 @@ def pause(*, reason: str, **options: Any) -> None:
 @confirm_options
 def resume(**options: Any) -> None:
     """Let pbsteer start and preempt again, as the modes say, after pbsteer pause."""
-    change_one(resume_deed, _show, **options)
+    change_one(resume_operation, _show, **options)
 
 
-def _show(_: World, deed: Deed) -> None:
-    for line in deed_lines(deed):
+def _show(_: ClusterView, operation: Operation) -> None:
+    for line in deed_lines(operation):
         click.echo(safe(plain(line)))

@@ -12,13 +12,13 @@ from hooks.pbs.resources import PRIORITY
 from policy.model.limits import EntityKey
 from tui.cli.confirming import confirm_options
 from tui.cli.make_change import change_one
-from tui.cli.options import look, open_source, source_options
+from tui.cli.options import look, open_backend, source_options
 from tui.operations.change import ChangeError
-from tui.operations.operation import Deed, foresee
+from tui.operations.operation import Operation, foresee
 from tui.operations.preview_lines import effect_lines
 from tui.operations.quota_ops import change_of, check_entity, check_scope, parse_quota
 from tui.pages.status_report import quota_data
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
@@ -46,29 +46,29 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
 
     A quota marked * is the queue's entry for everyone else.
     """
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        world = look(source)
+        cluster = look(backend)
     finally:
-        source.close()
+        backend.close()
     try:
-        names = [check_scope(world, queue)] if queue else quota_scopes(world)
+        names = [check_scope(cluster, queue)] if queue else quota_scopes(cluster)
     except ChangeError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
-        click.echo(json.dumps({name: quota_data(world, name) for name in names}))
+        click.echo(json.dumps({name: quota_data(cluster, name) for name in names}))
         return
     for name in names:
-        rows = quota_rows(world, name)
+        rows = quota_rows(cluster, name)
         placed = Widths[EntityKey]().place(quota_columns(rows, _CELLS), list(rows), _CELLS)
-        click.echo(f"{safe(name)} · {safe(scope_of(world, name).resource)}")
+        click.echo(f"{safe(name)} · {safe(scope_of(cluster, name).resource)}")
         click.echo("  " + plain(header(placed, Sort())).rstrip())
         for entity in rows:
             click.echo("  " + plain(row(placed, entity)).rstrip())
 
 
 _NEGATIVE_IS_A_VALUE = {"ignore_unknown_options": True}
-"""So that ``-5`` is refused for what it is, and not as an option."""
+"""``-5`` is then refused as a value and not as an unknown option."""
 
 
 @quota.command("set", context_settings=_NEGATIVE_IS_A_VALUE)
@@ -102,21 +102,21 @@ def priority(*, queue: str, user: str, number: str, **options: Any) -> None:
 
 
 def _set(queue: str, user: str, number: str, what: str, resource: str, **options: Any) -> None:
-    def deed_of(world: World) -> Deed:
+    def operation_of(cluster: ClusterView) -> Operation:
         kind, colon, name = user.partition(":")
         entity = check_entity(kind, name) if colon and kind in "ugpo" else check_entity("u", user)
-        return change_of(world, queue, entity, parse_quota(number, what), resource)
+        return change_of(cluster, queue, entity, parse_quota(number, what), resource)
 
-    change_one(deed_of, _show, **options)
+    change_one(operation_of, _show, **options)
 
 
-def _show(world: World, deed: Deed) -> None:
-    for change in deed.changes:
+def _show(cluster: ClusterView, operation: Operation) -> None:
+    for change in operation.changes:
         click.echo(change.line)
     try:
-        for line in effect_lines(foresee(world, deed), world):
+        for line in effect_lines(foresee(cluster, operation), cluster):
             click.echo(safe(plain(line)))
     except ChangeError as error:
         click.echo(f"no preview: {error}")
-    for line in deed.notes:
+    for line in operation.notes:
         click.echo(safe(plain(line)))

@@ -1,7 +1,7 @@
 """The README's pictures: the real program on the demo cluster, its screens written as SVG.
 
 ``python -m tui.cli.readme_pictures FOLDER`` draws them all. The seed and every clock are fixed, so the same code draws
-the same pictures, but for the seconds that an earlier pass took.
+the same pictures, except for the seconds that an earlier pass took.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from sim.demo.cluster import DemoCluster
 from sim.demo.scratch import Scratch
 from tui.audit.log import Actor
-from tui.backends.simulated import SimSource
+from tui.backends.simulated import SimulatedBackend
 from tui.cli.open_backend import DEMO_SEED, cluster_of_trace
 from tui.screen.app import Console
 
@@ -27,7 +27,7 @@ PASSES = 40
 _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 _DONE = "done"
-"""No key: wait until what is under way is done."""
+"""Not a key: wait until pending work is done."""
 
 _CHANGE = ("u", "6", "e", *"1400", "enter", _DONE)
 
@@ -45,11 +45,11 @@ PICTURES: dict[str, Sequence[str]] = {
     "drain": ("u", "3", "j", "j", "space", "j", "space", ":", *"drain", "enter", "down", "enter"),
     "confirm": ("u", "5", *"jjj", "space", "j", "space", "a", *"jj", "enter", _DONE, "a"),
 }
-"""Each picture's name, and the keys that lead to it from the start."""
+"""The name of each picture, and the keys that lead to it from the start."""
 
 
 def warmed_up() -> DemoCluster:
-    """The demo cluster after the same passes each time; a console that ends takes its cluster with it."""
+    """The demo cluster after ``PASSES`` passes; made anew for each console, since a console closes its cluster."""
     cluster = DemoCluster(seed=DEMO_SEED)
     cluster.pause()
     for _ in range(PASSES):
@@ -58,17 +58,17 @@ def warmed_up() -> DemoCluster:
 
 
 async def draw(folder: Path) -> list[Path]:
-    """Draw every picture into a folder, and say which files they are."""
+    """Draw every picture into a folder; returns the files."""
     files = []
     for name, keys in PICTURES.items():
         with tempfile.TemporaryDirectory() as state:
             cluster = warmed_up()
-            source = SimSource(cluster, cluster_of_trace, Scratch("pbsteer-pictures-"))
+            backend = SimulatedBackend(cluster, cluster_of_trace, Scratch("pbsteer-pictures-"))
             console = Console(
-                source,
+                backend,
                 Path(state) / "audit.jsonl",
                 Actor("admin", "console"),
-                simulation=source,
+                simulation=backend,
                 interval_s=3600,
                 clock=lambda: cluster.now_s,  # noqa: B023 - the console is closed before the next cluster is there
                 elapsed=lambda: 0.0,
@@ -88,18 +88,18 @@ async def draw(folder: Path) -> list[Path]:
 
 
 def _by_itself(svg: str) -> str:
-    """The picture with its blanks kept by every viewer, and without fonts that would be fetched from elsewhere."""
+    """The picture with its blanks preserved in every viewer, and without fonts that would be fetched from elsewhere."""
     return _FONT_FACE.sub("", svg).replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
 async def _until_decided(console: Console, pilot: Pilot[None]) -> None:
-    while console.main.world is None or console.main.world.decision is None:
+    while console.main.cluster is None or console.main.cluster.decision is None:
         await pilot.pause(0.02)
     await pilot.pause()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw into the folder that was named."""
+    """Draw into the named folder."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m tui.cli.readme_pictures FOLDER\n")
         return 2

@@ -1,4 +1,4 @@
-"""Opening the console for a command line: the source that the options name, and the application on it."""
+"""Opens the console for a command line: the backend that the options name, and the application on it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 from policy import SettingsError
 from tui.audit.log import Actor, audit_path
-from tui.backends.base import Source, SourceError
+from tui.backends.base import Backend, BackendError
 from tui.backends.interpreter import take_short_turns
-from tui.backends.simulated import SimSource
+from tui.backends.simulated import SimulatedBackend
 from tui.cli.open_backend import NoServerError, open_any, open_demo
 from tui.cli.options import complain
 from tui.config.site import SiteError, console_files, read_site
@@ -36,27 +36,27 @@ def run_console(
     mouse: bool,
     interval_s: float | None,
 ) -> None:
-    """Open the console and stay in it until it is left."""
+    """Open the console; returns when it is left."""
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
-    source: Source
-    simulation: SimSource | None
+    backend: Backend
+    simulation: SimulatedBackend | None
     try:
         site = read_site(console_files(os.environ))
         if demo:
-            source = simulation = open_demo(trace, size, settings_path)
+            backend = simulation = open_demo(trace, size, settings_path)
         else:
-            source, simulation = open_any(os.environ, server, settings_path)
-    except (NoServerError, SettingsError, SiteError, SourceError) as error:
+            backend, simulation = open_any(os.environ, server, settings_path)
+    except (NoServerError, SettingsError, SiteError, BackendError) as error:
         raise click.ClickException(str(error)) from error
-    complain(source)
+    complain(backend)
     end_with_terminal(sys.stdin.fileno())
     take_short_turns()
     if simulation is not None:
         simulation.start()
     console = Console(
-        source,
-        source.own_audit or audit_path(os.environ),
+        backend,
+        backend.own_audit or audit_path(os.environ),
         Actor.of_environment(os.environ),
         simulation=simulation,
         interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),

@@ -1,4 +1,4 @@
-"""``pbsteer status`` and ``pbsteer explain``: one look at the cluster, and why one job waits."""
+"""``pbsteer status`` and ``pbsteer explain``: the state of the cluster, and why one job waits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from policy.explain.hostfiles import Lists
-from tui.cli.options import look, open_source, source_options
+from tui.cli.options import look, open_backend, source_options
 from tui.model.typed_attributes import short_id
 from tui.pages.explanation import explanation_data, lists_of_job
 from tui.pages.job_detail import detail_of
 from tui.pages.job_page import job_lines
 from tui.pages.status_report import status_data, status_lines
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import plain
 
 
@@ -28,17 +28,17 @@ def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool
     Cores, vnodes and jobs, each queue with the head it is reserved for, what needs attention, and what the policy
     would do in a pass made now. Nothing is changed.
     """
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        world = look(source)
+        cluster = look(backend)
     finally:
-        source.close()
+        backend.close()
     if as_json:
-        click.echo(json.dumps(status_data(world, simulated=source.simulated)))
+        click.echo(json.dumps(status_data(cluster, simulated=backend.simulated)))
         return
-    name = world.server_name or source.name
-    click.echo(f"{'SIMULATED ' if source.simulated else ''}{name} · {world.mode}")
-    for line in status_lines(world, _cells()):
+    name = cluster.server_name or backend.name
+    click.echo(f"{'SIMULATED ' if backend.simulated else ''}{name} · {cluster.mode}")
+    for line in status_lines(cluster, _cells()):
         click.echo(line)
 
 
@@ -61,36 +61,36 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     vnodes (with sockets and cores where it asked for them), a PBS node file, a hostfile for Open MPI or MPICH, or the
     OpenMP places on each vnode.
     """
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        world = look(source)
-        found = _find(world, job)
-        detail = detail_of(source, found) if found is not None and form is None and not as_json else None
+        cluster = look(backend)
+        found = _find(cluster, job)
+        detail = detail_of(backend, found) if found is not None and form is None and not as_json else None
     finally:
-        source.close()
+        backend.close()
     if found is None:
-        raise click.ClickException(f"job {job!r} is not on {world.server_name or source.name}")
+        raise click.ClickException(f"job {job!r} is not on {cluster.server_name or backend.name}")
     if form is not None:
-        text = _list(world, found, form)
+        text = _list(cluster, found, form)
         data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"
         click.echo(data if as_json else text, nl=False)
         return
     if as_json:
-        click.echo(json.dumps(explanation_data(world, found)))
+        click.echo(json.dumps(explanation_data(cluster, found)))
         return
-    for line in job_lines(world, found, _cells(), detail):
+    for line in job_lines(cluster, found, _cells(), detail):
         click.echo(plain(line).rstrip())
 
 
-def _find(world: World, job: str) -> str | None:
-    """The whole id of a job that may be named without the server's name; None where there is no such job."""
-    return next((job_id for job_id in world.picture.jobs if job in (job_id, short_id(job_id))), None)
+def _find(cluster: ClusterView, job: str) -> str | None:
+    """The full id of a job given with or without the server's name; None where there is no such job."""
+    return next((job_id for job_id in cluster.server_status.jobs if job in (job_id, short_id(job_id))), None)
 
 
-def _list(world: World, job_id: str, form: str) -> str:
-    """Where a job is, in one form. Raises ClickException where there is no such list, or one for each subjob."""
+def _list(cluster: ClusterView, job_id: str, form: str) -> str:
+    """A job's list in one form. Raises ClickException where there is no such list, or one for each subjob."""
     try:
-        lists = lists_of_job(world, job_id)
+        lists = lists_of_job(cluster, job_id)
     except ValueError as error:
         raise click.ClickException(f"job {job_id}: {error}") from error
     if not lists:

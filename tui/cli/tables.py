@@ -1,7 +1,7 @@
 """``pbsteer jobs``, ``vnodes``, ``queues``, ``quotas``: the console's tables without a screen, to read or to process.
 
-Rows, columns, filter and sort are those of the console; which columns there are by default depends on nothing that
-somebody chose there, so that a script gets the same everywhere.
+Rows, columns, filter and sort are those of the console. The default columns do not depend on a user's choices in the
+console, so that a script gets the same everywhere.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Any, TypeVar
 
 import click
 
-from tui.cli.options import look, open_source, source_options
+from tui.cli.options import look, open_backend, source_options
 from tui.operations.change import ChangeError
 from tui.operations.quota_ops import check_scope
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.cli_tables import LISTINGS, Listing
 from tui.tables.cli_tables import quotas as quota_listing
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort, changed_choice
-from tui.tables.export import ExportError, Source, as_csv, as_data, as_text, kind_of, write_new
+from tui.tables.export import ExportError, Origin, as_csv, as_data, as_text, kind_of, write_new
 from tui.tables.filters import FilterError
 from tui.text.lines import plain
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CELLS = 160
-"""How long a line is where no terminal says it."""
+"""Width of a line where there is no terminal."""
 
 
 def _table_options(command: F) -> F:
@@ -79,15 +79,15 @@ queues = _command("queues", f"Queues: what runs and waits, and what the head of 
 def quotas(*, queue: str | None, **options: Any) -> None:
     """The quotas of one queue, or of all."""
 
-    def listing(world: World) -> Listing[Any]:
-        return quota_listing(world, check_scope(world, queue) if queue else "", _cells())
+    def listing(cluster: ClusterView) -> Listing[Any]:
+        return quota_listing(cluster, check_scope(cluster, queue) if queue else "", _cells())
 
     _print("quotas", listing, **options)
 
 
 def _print(
     name: str,
-    listing_of: Callable[[World], Listing[Any]],
+    listing_of: Callable[[ClusterView], Listing[Any]],
     *,
     columns: str,
     filter_text: str,
@@ -101,21 +101,21 @@ def _print(
 ) -> None:
     if comma + as_json + (output is not None) > 1:
         raise click.UsageError("--csv, --json and -o: give one of them")
-    source = open_source(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        world = look(source)
+        cluster = look(backend)
     finally:
-        source.close()
+        backend.close()
     try:
         kind = kind_of(output) if output is not None else ""
-        listing = listing_of(world)
+        listing = listing_of(cluster)
         names = listing.usual_names()
         if columns:
             names = list(changed_choice(names, columns.split(","), names[-1]))
         shown = listing.chosen(names or listing.usual_names())
         order = Sort(sort.removeprefix("-"), sort.startswith("-"))
         keys = listing.arranged(filter_text, order)
-        about = Source(world.server_name, world.now_s, name, filter_text, sort)
+        about = Origin(cluster.server_name, cluster.now_s, name, filter_text, sort)
         if output is not None:
             write_new(output, as_text(kind, shown, keys, about), overwrite=False)
             return

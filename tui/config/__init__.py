@@ -1,1 +1,1 @@
-"""The console's folders and the site's file of settings."""
+"""The console's folders and the site's settings files."""

@@ -1,4 +1,4 @@
-"""The site's file of settings: where it is, and how it is read."""
+"""The site's settings file: its path, and how it is read."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def read_settings(path: Path) -> Settings:
 
 
 def has_site_settings() -> bool:
-    """Whether the host has settings of its own, :data:`DEFAULT_POLICY`."""
+    """Whether the host has its own settings file, :data:`DEFAULT_POLICY`."""
     return DEFAULT_POLICY.exists()
 
 
 def chosen_settings(path: Path | None) -> Settings:
-    """The settings in the file that was named, else in the host's own, else the defaults."""
+    """The settings in the given file, else in the host's own file, else the defaults."""
     if path is not None:
         return read_settings(path)
     return read_settings(DEFAULT_POLICY) if has_site_settings() else Settings()

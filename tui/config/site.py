@@ -1,7 +1,7 @@
-"""What a site says about its servers, for the console: which are in production, where every change is typed out.
+"""The site's settings for the console: the production servers, where the server's name must be typed for every change.
 
-It stands in ``/etc/pbsteer/console.toml`` and in the user's own ``~/.config/pbsteer/console.toml``; the second adds to
-the first and takes nothing away. A file that cannot be understood is an error, never an empty one.
+They are in ``/etc/pbsteer/console.toml`` and the user's ``~/.config/pbsteer/console.toml``; the second file can only
+add to the first. A file that cannot be understood is an error, not an empty file.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class SiteError(ValueError):
 
 @dataclass(frozen=True)
 class Site:
-    """``production`` has the names of servers, or ``*`` for all of them."""
+    """``production`` has server names in lower case, or ``*`` for all servers."""
 
     production: frozenset[str] = frozenset()
 
     def is_production(self, server: str) -> bool:
-        """Whether the server is one of those, with or without its domain."""
+        """Whether the server's name is listed, as given or without its domain."""
         names = {server.lower(), server.partition(".")[0].lower(), EVERY_SERVER}
         return not names.isdisjoint(self.production)
 
 
 def console_files(environment: Mapping[str, str]) -> tuple[Path, Path]:
-    """The site's file and the user's, whether they are there or not."""
+    """The site's file and the user's file; either may be missing."""
     return SITE_FILE, config_folder(environment) / "console.toml"
 
 
 def read_site(files: tuple[Path, ...]) -> Site:
-    """What the files say together. Raises :class:`SiteError`; files that are not there say nothing."""
+    """The settings of all files together; missing files count as empty. Raises :class:`SiteError`."""
     production: set[str] = set()
     for path in files:
         production |= _production(path, _read(path))

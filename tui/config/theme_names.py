@@ -1,4 +1,4 @@
-"""What the themes are called, for a command line that loads no screen."""
+"""The names of the themes, for the command line, which does not load the screen."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What PBS's attributes are as data: numbers, points in time and lengths of it in seconds, sizes in KiB, or texts.
+"""Types of PBS's attributes: numbers, points in time and durations in seconds, sizes in KiB, or texts.
 
-PBS shows all of them as texts. The type of a resource is what the server says or, for those that every server has,
-what PBS's reference guide lists; of other attributes the guide alone tells it. Where neither does, a text stays a text:
+PBS shows all attributes as texts. A resource's type comes from PBS's reference guide for built-in resources and from
+the server for others; the type of any other attribute comes from the guide. Without a known type a text stays a text:
 a job's name may be ``12`` and a comment ``02:00:00``.
 """
 
@@ -44,8 +44,8 @@ _KINDS: Mapping[str, str] = {
 
 
 def typed(name: str, text: str | None, resources: Mapping[str, Attributes]) -> Typed:
-    """An attribute's text as what it is; the text where its type is not known, or it says something else. ``resources``
-    are the server's, with their ``type``."""
+    """An attribute's text as a value of its type; the text itself if the type is unknown or the text does not fit it.
+    ``resources`` are the server's resources, with their ``type``."""
     if text is None:
         return None
     read = _READERS.get(_kind(name, resources))
@@ -68,7 +68,7 @@ def _kind(name: str, resources: Mapping[str, Attributes]) -> str:
 
 def _float(text: str) -> float:
     number = float(text)
-    # JSON has no word for what is none.
+    # JSON has neither infinity nor NaN.
     if number - number != 0:
         raise ValueError(text)
     return number

@@ -1,7 +1,7 @@
-"""The server's picture counted once per poll: cores and vnodes by state, jobs by queue, use by user.
+"""Counts of the server status, made once per poll: cores and vnodes by state, jobs by queue, use by user.
 
-All sums that the overview, the queues and the quotas show come from this one pass over the jobs, so that three views
-never disagree and a hundred thousand jobs are walked once.
+All sums in the overview, the queues and the quotas come from this one pass over the jobs, so that the views agree and
+100,000 jobs are walked only once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UserKey = tuple[str, str]
 
 @dataclass
 class Use:
-    """What one user or group holds and waits for in one queue."""
+    """What one user, group or project uses and waits for in one queue. Suspended jobs are running but use no cores."""
 
     cores: int = 0
     running: int = 0
@@ -43,7 +43,8 @@ class Use:
 
 @dataclass
 class Vnodes:
-    """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes by what they are."""
+    """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes that are up by whether they are
+    used, and the names of the others by state."""
 
     total: int = 0
     used: int = 0
@@ -53,8 +54,8 @@ class Vnodes:
 
 
 @dataclass
-class Tally:
-    """All counts of one picture. ``states`` counts jobs (subjobs of arrays singly) by PBS's state letter;
+class Counts:
+    """All counts of one server status. ``states`` counts jobs by PBS's state letter, with each subjob as a job;
     ``subjobs_running`` counts the subjobs of an array that have started, by the array's id."""
 
     vnodes: Vnodes
@@ -66,9 +67,9 @@ class Tally:
     subjobs_running: Counter[str]
 
 
-def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], resource: str) -> Tally:
-    """Count a picture's jobs and vnodes; ``resource`` is the one that quotas count."""
-    tally = Tally(
+def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], resource: str) -> Counts:
+    """Count jobs and vnodes; ``resource`` is the one that quotas count."""
+    counts = Counts(
         _count_vnodes(vnodes, resource),
         Counter(),
         defaultdict(Counter),
@@ -81,22 +82,22 @@ def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], reso
     for job_id, job in jobs.items():
         state = job.get("job_state", "?")
         queue = job.get("queue", "")
-        user = tally.users[queue, user_of(job)]
-        group = tally.groups[queue, group_of(job)]
-        project = tally.projects[queue, job.get("project", "")]
+        user = counts.users[queue, user_of(job)]
+        group = counts.groups[queue, group_of(job)]
+        project = counts.projects[queue, job.get("project", "")]
         cores = amount(job, asked)
         jobs_here = 1
         if is_array(job_id):
             state = state if state in "HW" else "Q"
             jobs_here = subjobs_waiting(job)
         elif is_subjob(job_id):
-            tally.subjobs_running[array_of(job_id)] += 1
-        tally.states[state] += jobs_here
-        tally.queue_states[queue][state] += jobs_here
+            counts.subjobs_running[array_of(job_id)] += 1
+        counts.states[state] += jobs_here
+        counts.queue_states[queue][state] += jobs_here
         _add(user, state, jobs_here, cores)
         _add(group, state, jobs_here, cores)
         _add(project, state, jobs_here, cores)
-    return tally
+    return counts
 
 
 def _add(use: Use, state: str, jobs: int, cores: int) -> None:
@@ -126,7 +127,7 @@ def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
 
 
 class Folded(NamedTuple):
-    """The ids of jobs and arrays, without subjobs, each in the server's order."""
+    """The ids of jobs and arrays, without subjobs, each list in the server's order."""
 
     running: list[str]
     waiting: list[str]
@@ -134,7 +135,7 @@ class Folded(NamedTuple):
 
 
 def folded(jobs: Mapping[str, Attributes]) -> Folded:
-    """What runs, waits and is held; an array waits as long as some of it does."""
+    """The running, waiting and held jobs; an array that has begun counts as running."""
     parts = Folded([], [], [])
     for job_id, job in jobs.items():
         if not is_subjob(job_id):

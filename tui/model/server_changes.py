@@ -1,7 +1,7 @@
-"""What changed while the console watched: jobs counted, and vnodes, queues and quotas told one by one.
+"""What changed while the console was open: counts of jobs, and single events of vnodes, queues and quotas.
 
-Two pictures are compared after each poll, in the poller's thread. Who made a change, no picture says; the console's
-own audit file may (:func:`tui.pages.recent_changes.changed_lines` puts the two together).
+After each poll two server statuses are compared, in the poller's thread. They do not show who made a change; the audit
+file may (:func:`tui.pages.recent_changes.changed_lines` joins the two).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hooks.pbs.resources import MODE
-from hooks.pbs.status import Objects, Picture
+from hooks.pbs.status import Objects, ServerStatus
 from policy.model.limits import EntityKey, LimitError, Limits, parse_limits, show_entity
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, vnode_state
 from tui.text.names import folded_names
@@ -27,7 +27,7 @@ _UNSEEN_STATES = {"job-busy": "free", "job-exclusive": "free"}
 
 
 class Event(NamedTuple):
-    """One change: ``names`` are texts of which a command that made it has to have every one."""
+    """One change. A command that made it contains each of the texts in ``names``."""
 
     time_s: float
     text: str
@@ -37,7 +37,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen since ``since_s``; the newest events last. A value: :meth:`compared` gives the next."""
+    """Changes since ``since_s``, the newest event last. Immutable: :meth:`compared` returns the next value."""
 
     since_s: float
     submitted: int = 0
@@ -48,9 +48,13 @@ class Watched:
     events: tuple[Event, ...] = ()
 
     def compared(
-        self, before: Picture, after: Picture, preempted_before: Mapping[str, int], preempted: Mapping[str, int]
+        self,
+        before: ServerStatus,
+        after: ServerStatus,
+        preempted_before: Mapping[str, int],
+        preempted: Mapping[str, int],
     ) -> Watched:
-        """With what changed between two pictures; the last two are the ledger's counts of preemptions at each."""
+        """With the changes from ``before`` to ``after``; the other two are the ledger's preemption counts at each."""
         submitted = started = ended = cut = requeued = 0
         old_jobs = before.jobs
         for job_id, job in after.jobs.items():
@@ -62,7 +66,7 @@ class Watched:
                 continue
             runs = state in RUNNING_STATES
             if old is None:
-                # A running subjob that is new was one of its array's that waited.
+                # A new subjob id is no submission: its array was submitted.
                 submitted += "[" not in job_id or "[]" in job_id
                 started += runs
             elif runs != (old.get("job_state") in RUNNING_STATES):
@@ -85,8 +89,8 @@ class Watched:
         )
 
 
-def _vnodes(before: Picture, after: Picture) -> Iterator[Event]:
-    """Vnodes that went down, offline or away, and those that came back; those of one poll together."""
+def _vnodes(before: ServerStatus, after: ServerStatus) -> Iterator[Event]:
+    """Vnodes that were added, changed state or are gone; those with the same change in one poll share an event."""
     moved: dict[tuple[str, bool], list[str]] = defaultdict(list)
     for name, vnode in after.vnodes.items():
         old = before.vnodes.get(name)
@@ -106,12 +110,12 @@ def _vnodes(before: Picture, after: Picture) -> Iterator[Event]:
 
 
 def _settled(vnode: Attributes) -> str:
-    """The state without what jobs come and go by."""
+    """The state in words, where free and in use by jobs count as the same."""
     state = vnode_state(vnode)
     return _UNSEEN_STATES.get(state.words, state.words)
 
 
-def _queues(before: Picture, after: Picture) -> Iterator[Event]:
+def _queues(before: ServerStatus, after: ServerStatus) -> Iterator[Event]:
     for queue, texts in after.queues.items():
         old = before.queues.get(queue)
         if old is None:
@@ -135,7 +139,7 @@ def _gone(before: Objects, after: Objects) -> list[str]:
 
 
 def _limits(time_s: float, queue: str, old: Attributes, new: Attributes) -> Iterator[Event]:
-    """Each entry of a limit that has another number now."""
+    """One event for each entry of a limit that changed."""
     names = [name for name in {**old, **new} if name.startswith(_LIMITS) and old.get(name) != new.get(name)]
     for name in names:
         before, after = _entries(old.get(name, "")), _entries(new.get(name, ""))
@@ -159,7 +163,7 @@ def _number(number: int | None) -> str:
     return "none" if number is None else f"{number:,}"
 
 
-def _server(before: Picture, after: Picture) -> Iterator[Event]:
+def _server(before: ServerStatus, after: ServerStatus) -> Iterator[Event]:
     for name, scheduler in after.scheds.items():
         old = before.scheds.get(name, scheduler).get("scheduling")
         new = scheduler.get("scheduling")

@@ -1,7 +1,7 @@
-"""One job, vnode or queue as the server described it, read into typed facts.
+"""Reads the attribute texts of one job, vnode or queue as typed values.
 
-Reading is lazy and forgiving: a fact is read when a line needs it, and an attribute that is missing or odd becomes
-``None`` or zero, never an error, since these facts are only shown. What is decided, is decided from ``policy`` values.
+Values are read when they are shown. A missing or malformed attribute becomes ``None`` or zero, never an error, since
+the values are only shown; decisions use the values of ``policy``.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ STATE_WORDS = {
 _MOST = 1 << 53
 _LAST_DIGITS = 11
 _LAST_S = 10.0**_LAST_DIGITS
-"""What is larger than this is no amount, no time and no index; arithmetic and calendars would fail on it."""
+"""Larger values count as unreadable; arithmetic and calendars would fail on them."""
 
 RUNNING_STATES = frozenset("RESU")
 SUSPENDED_STATES = frozenset("SU")
-"""Such a job has let go of its cores; a pass counts it with those that wait (hooks/translate/jobs.py)."""
+"""Suspended jobs have released their cores; a pass counts them as waiting (hooks/translate/jobs.py)."""
 WAITING_STATES = frozenset("QHWT")
 
 
 def amount(attributes: Attributes, name: str) -> int:
-    """A whole amount (sizes in KiB); 0 where it is missing, unreadable or beyond all reason."""
+    """A whole amount (sizes in KiB); 0 if it is missing, unreadable or too large."""
     found = parse_amount(attributes.get(name, "")) or 0
     return found if abs(found) <= _MOST else 0
 
 
 def seconds(attributes: Attributes, name: str) -> float | None:
-    """A duration in seconds; None where it is missing or unreadable."""
+    """A duration in seconds; None if it is missing, unreadable or too large."""
     text = attributes.get(name)
     if not text:
         return None
@@ -64,7 +64,7 @@ def seconds(attributes: Attributes, name: str) -> float | None:
 
 
 def moment(attributes: Attributes, *names: str) -> float | None:
-    """The first of these points in time that can be read, in seconds since the epoch."""
+    """The first of these points in time that can be read, in seconds since 1970; None if there is none."""
     for name in names:
         text = attributes.get(name, "")
         if text.isascii() and text.isdigit() and len(text) <= _LAST_DIGITS:
@@ -73,7 +73,7 @@ def moment(attributes: Attributes, *names: str) -> float | None:
 
 
 def is_subjob(job_id: str) -> bool:
-    """True for ``12[3].server``, one of an array; false for the array ``12[].server``."""
+    """Whether the id is a subjob's, ``12[3].server``, and not that of the array, ``12[].server``."""
     return "[" in job_id and _SUBJOB.search(job_id) is not None
 
 
@@ -83,27 +83,27 @@ def short_id(job_id: str) -> str:
 
 
 def user_of(attributes: Attributes) -> str:
-    """The user the job runs as; the owner without the host where the server does not say."""
+    """The user that the job runs as; if the server does not show it, the owner without the host."""
     return attributes.get("euser") or attributes.get("Job_Owner", "").partition("@")[0]
 
 
 def group_of(attributes: Attributes) -> str:
-    """The group the job runs as."""
+    """The group that the job runs as; if the server does not show it, the one requested."""
     return attributes.get("egroup") or attributes.get("group_list", "").partition("@")[0]
 
 
 def is_array(job_id: str) -> bool:
-    """True for the array itself, ``12[].server``."""
+    """Whether the id is that of an array, ``12[].server``."""
     return "[]" in job_id
 
 
 def array_of(subjob_id: str) -> str:
-    """The id of the array that a subjob belongs to."""
+    """The id of a subjob's array."""
     return _SUBJOB.sub("[]", subjob_id, count=1)
 
 
 def subjobs_waiting(attributes: Attributes) -> int:
-    """How many subjobs of an array have not started, from ``0-9,12,20-30:2``."""
+    """The number of subjobs of an array that have not started, from texts such as ``0-9,12,20-30:2``."""
     total = 0
     for first, last, step in _RANGE.findall(attributes.get("array_indices_remaining", "")):
         if len(first + last + step) > _LAST_DIGITS * 2:
@@ -116,7 +116,7 @@ def subjobs_waiting(attributes: Attributes) -> int:
 
 
 def vnodes_of(exec_vnode: str) -> tuple[str, ...]:
-    """The vnodes named by an ``exec_vnode``, each once, in order."""
+    """The vnodes in an ``exec_vnode``, each once, in order."""
     return tuple(dict.fromkeys(_VNODE_IN_EXEC.findall(exec_vnode)))
 
 
@@ -127,7 +127,7 @@ def some_of(names: tuple[str, ...]) -> str:
 
 
 class VnodeState(NamedTuple):
-    """A vnode's state in one letter (blank: simply up) and in words."""
+    """A vnode's state as one letter (blank: up), in words, and whether it is up."""
 
     letter: str
     words: str
@@ -135,7 +135,7 @@ class VnodeState(NamedTuple):
 
 
 def vnode_state(attributes: Attributes) -> VnodeState:
-    """What a vnode's state means for an administrator: the worst part of it as the letter, all of it in words."""
+    """A vnode's state for an administrator: its most serious part as the letter, all of it in words."""
     text = attributes.get("state", "")
     parts = {part.strip() for part in text.split(",") if part.strip()}
     if parts & {"down", "stale"}:
@@ -152,7 +152,7 @@ def vnode_state(attributes: Attributes) -> VnodeState:
 
 
 def soft_limits(queue: Attributes, resource: str) -> Limits:
-    """A queue's soft quotas on a resource; none where the attribute is missing or unreadable."""
+    """A queue's or the server's soft quotas on a resource; none if the attribute is missing or unreadable."""
     try:
         return parse_limits(queue.get(SOFT_LIMIT + resource, ""), "quota")
     except LimitError:
@@ -160,14 +160,14 @@ def soft_limits(queue: Attributes, resource: str) -> Limits:
 
 
 def limit_entry(queue: Attributes, resource: str, entity: tuple[str, str]) -> int | None:
-    """One entry of a queue's soft quotas exactly as it stands, not the generic one that may apply instead."""
+    """An entity's own entry among the soft quotas; None if it has none, even if a generic entry applies."""
     return soft_limits(queue, resource).entries.get(entity)
 
 
 DRAINED_BY = "pbsteer drain by"
-"""What the comment of a vnode that was drained here begins with."""
+"""The beginning of a drained vnode's comment."""
 
 
 def is_draining(vnode: Attributes) -> bool:
-    """Whether a vnode was drained here and some of its jobs still run."""
+    """Whether a vnode was drained by pbsteer and still has jobs."""
     return vnode.get("comment", "").startswith(DRAINED_BY) and "offline" in vnode.get("state", "") and "jobs" in vnode

@@ -1,1 +1,1 @@
-"""What an administrator does: each operation previewed, confirmed, made and read back."""
+"""What an administrator does: each operation is previewed, confirmed, made and read back."""

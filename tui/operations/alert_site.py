@@ -1,8 +1,8 @@
-"""Word of a change that nobody knows the outcome of: a line for the host's syslog, and the site's command for alerts.
+"""Alerts for a change whose outcome is unknown: a line in the host's syslog, and the site's alert command.
 
-The process that sent the change tells of it and runs the command, with the rights that its user has anyway: nothing is
-handed to root. The command is that of the settings that the hooks have, or of ``/etc/pbsteer/policy.toml`` where this
-user cannot read those; never that of a file which a user named. Only root may be able to change file and program.
+The process that sent the change runs the command with its user's rights; nothing is passed to root. The command is
+taken from the settings that the hooks published, or from ``/etc/pbsteer/policy.toml`` where this user cannot read
+those, never from a file that a user named. Each of these files and the program must be writable by root only.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from hooks.alerts.syslog import WARNING, send_line
 from hooks.store.state_dir import State
 from policy import Settings, SettingsError
 from policy.model.printable import printable
-from tui.backends.base import Source
+from tui.backends.base import Backend
 from tui.config.settings_file import DEFAULT_POLICY, read_settings
 
 Tell = Callable[[str], None]
 
 
-def teller_of(source: Source) -> Tell | None:
-    """Who is told of changes without an outcome on this server; None for a simulated one."""
-    if source.simulated:
+def teller_of(backend: Backend) -> Tell | None:
+    """The function that reports changes with an unknown outcome on this server; None for a simulated server."""
+    if backend.simulated:
         return None
-    return lambda text: tell_site(text, find_command(source.journal.last_pass))
+    return lambda text: tell_site(text, find_command(backend.journal.last_pass))
 
 
 def find_command(last_pass: Path, policy: Path = DEFAULT_POLICY) -> tuple[str, ...]:
-    """The site's command for alerts, as far as this user may know it; empty for none."""
+    """The site's alert command as far as this user may read it; empty if there is none."""
     with contextlib.suppress(KeyError, SettingsError):
         if not find_other_writers(str(last_pass)):
             published = State(last_pass.parent).read_published(last_pass.name)["settings"]
@@ -47,7 +47,7 @@ def find_command(last_pass: Path, policy: Path = DEFAULT_POLICY) -> tuple[str, .
 
 
 def tell_site(text: str, command: Sequence[str]) -> None:
-    """Tell the syslog, and start the command if there is one; nobody waits for it, but for the end of this process."""
+    """Write to the syslog and start the command, if any. Only the end of this process waits for the command."""
     said = printable(text)[:LONGEST]
     send_line(said, WARNING)
     if not command:

@@ -1,7 +1,7 @@
-"""A change to the server, made safely: compare and set, read back, written to the audit file before and after.
+"""A change to the server: compare and set, read back, written to the audit file before and after.
 
-A change says what it is made to, the exact command, the value it starts from and the one it leads to, and the command
-that takes it back where there is one. It is made only if the server still has the value that somebody looked at.
+A change names its target, the exact command, the value before and after, and the command that undoes it, if any. It is
+made only if the server still has the value on which the user decided.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tui.audit.log import UNCONFIRMED, AuditError, AuditLog
-from tui.backends.base import Reply, Source, SourceError
-from tui.operations.readback import Facet, Target
+from tui.backends.base import Backend, BackendError, Reply
+from tui.operations.readback import Readback, Target
 
 
 class ChangeError(ValueError):
@@ -24,16 +24,16 @@ class ChangeError(ValueError):
 class Change:
     """One command for one object.
 
-    ``title`` is what a person calls it (``hold 13``); ``argv`` one of PBS's programs and its arguments; ``after`` the
-    value to be read back, None where any other than ``before`` will do; ``lasting`` is True where PBS answers before
-    the value has changed, as for a job that is deleted; ``back`` is the command that takes it back, empty where none
-    does.
+    ``title`` is its short name for people (``hold 13``); ``argv`` one of PBS's programs and its arguments; ``after``
+    the value that the readback must show, None if any value other than ``before`` will do; ``lasting`` is True where
+    PBS replies before the value has changed, as when it deletes a job; ``back`` is the command that undoes the change,
+    empty if there is none.
     """
 
     target: Target
     title: str
     argv: tuple[str, ...]
-    facet: Facet
+    readback: Readback
     before: str
     after: str | None
     back: tuple[str, ...] = ()
@@ -41,21 +41,21 @@ class Change:
 
     @property
     def line(self) -> str:
-        """The command as it could be typed."""
+        """The command as a shell line."""
         return shlex.join(self.argv)
 
     def undo(self) -> Change | None:
-        """The change that takes this one back; None where there is none."""
+        """The change that undoes this one; None if there is none."""
         if not self.back or self.after is None:
             return None
         title = self.title.removeprefix("undo: ") if self.title.startswith("undo: ") else f"undo: {self.title}"
-        return Change(self.target, title, self.back, self.facet, self.after, self.before, self.argv, self.lasting)
+        return Change(self.target, title, self.back, self.readback, self.after, self.before, self.argv, self.lasting)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a change went: ``ok`` only where the server took it and, but for a lasting one, shows it. ``text`` is a
-    sentence for the screen. ``lost`` is True where nobody knows, since the server did not answer, or nobody tried."""
+    """How a change went: ``ok`` only if the server accepted it and, unless it is a lasting one, shows the new value.
+    ``text`` is a sentence for the screen. ``lost``: the server did not answer, or the change was not tried."""
 
     change: Change
     ok: bool
@@ -64,16 +64,16 @@ class Outcome:
 
 
 def make_all(
-    source: Source,
+    backend: Backend,
     changes: Sequence[Change],
     audit: AuditLog,
     clock: Callable[[], float],
     go_on: Callable[[int], bool] = lambda _: True,
 ) -> list[Outcome]:
-    """Make the changes one by one, each with its outcome.
+    """Make the changes one by one; an outcome for each.
 
-    What follows a change that the server left unanswered is not tried, nor what follows ``go_on`` saying no; it is
-    asked before each change, with the number of those that were made.
+    Changes after one that is lost are not tried. ``go_on`` is called before each change with the number of outcomes so
+    far; if it returns False, this change and all later ones are not tried.
     """
     outcomes: list[Outcome] = []
     for change in changes:
@@ -82,15 +82,15 @@ def make_all(
         elif not go_on(len(outcomes)):
             outcomes.append(Outcome(change, False, f"stopped before: {change.title}", lost=True))
         else:
-            outcomes.append(make(source, change, audit, clock))
+            outcomes.append(make(backend, change, audit, clock))
     return outcomes
 
 
-def make(source: Source, change: Change, audit: AuditLog, clock: Callable[[], float]) -> Outcome:
-    """Make the change on the server, if nobody else changed the value meanwhile. A server's failure is an outcome."""
+def make(backend: Backend, change: Change, audit: AuditLog, clock: Callable[[], float]) -> Outcome:
+    """Make the change if the server still has the value before it. A failure of the server is an outcome, no error."""
     number = secrets.token_hex(4)
     try:
-        found = _read(source, change)
+        found = _read(backend, change)
         if found != change.before:
             text = (
                 f"not changed: {change.title}: {change.before} when you looked, {found} now;"
@@ -100,9 +100,9 @@ def make(source: Source, change: Change, audit: AuditLog, clock: Callable[[], fl
             return Outcome(change, False, text)
         wanted = change.after if change.after is not None else "changed"
         audit.write(clock(), "sending", change.line, before=change.before, after=wanted, reply="", change=number)
-    except (SourceError, AuditError) as error:
+    except (BackendError, AuditError) as error:
         return Outcome(change, False, f"not changed: {error}", lost=True)
-    ok, after, text, lost = _send(source, change)
+    ok, after, text, lost = _send(backend, change)
     stage = "done" if ok else UNCONFIRMED if lost else "failed"
     try:
         audit.write(clock(), stage, change.line, before=change.before, after=after, reply=text, change=number)
@@ -111,18 +111,18 @@ def make(source: Source, change: Change, audit: AuditLog, clock: Callable[[], fl
     return Outcome(change, ok, text, lost)
 
 
-def _send(source: Source, change: Change) -> tuple[bool, str, str, bool]:
-    """Run the command and read the value again: whether it is as wanted, what it is, a sentence, whether it is lost."""
+def _send(backend: Backend, change: Change) -> tuple[bool, str, str, bool]:
+    """Run the command and read the value back: whether it is as wanted, the value, a sentence, whether it is lost."""
     reply = Reply(ok=False, text="")
     try:
-        reply = source.run(change.argv)
-        found = _read(source, change)
-    except SourceError as error:
+        reply = backend.run(change.argv)
+        found = _read(backend, change)
+    except BackendError as error:
         return False, "unknown", f"sent, but not confirmed: {error}", True
     reached = found != change.before if change.after is None else found == change.after
     said = reply.text.strip() or "no reason given"
     if not reply.ok and change.after is not None and reached:
-        # A server that ends while it answers may have done it all the same.
+        # A server that dies while it replies may have made the change all the same.
         return True, found, f"{change.title}: done, read back, though PBS said: {said}", False
     if not reply.ok:
         return False, found, f"PBS refused: {said}", False
@@ -133,5 +133,5 @@ def _send(source: Source, change: Change) -> tuple[bool, str, str, bool]:
     return False, found, f"{change.title}: PBS took the command, but shows {found}", False
 
 
-def _read(source: Source, change: Change) -> str:
-    return change.facet.of(source.read(change.target.kind, change.target.name))
+def _read(backend: Backend, change: Change) -> str:
+    return change.readback.of(backend.read(change.target.kind, change.target.name))

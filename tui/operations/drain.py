@@ -1,7 +1,7 @@
-"""A drain planned: which jobs run on the vnodes to be taken out of use, until when, and what ending them would cost.
+"""The plan of a drain: the jobs that run on the vnodes, when they end, and what requeueing them would cost.
 
-Ends are by the jobs' own estimates, the work at stake is what they ran since they started: PBS does not know what a job
-has saved, so it is an upper bound. Reservations that hold one of the vnodes are named, since PBS keeps them.
+A job's end follows from its own estimate. The work at stake is all that it ran since its start, an upper bound: PBS
+does not know what a job has saved. Reservations on one of the vnodes are listed, since PBS keeps them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tui.model.typed_attributes import (
     user_of,
     vnodes_of,
 )
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.durations import day_and_time, short_span
 from tui.text.lines import Line, safe
 
@@ -29,7 +29,7 @@ _MOST = 8
 
 
 class Stay(NamedTuple):
-    """One run there: when it ends by its estimate (None: it has none), and the core-seconds it ran so far."""
+    """One run on the vnodes: its estimated end (None if it has no estimate) and the core-seconds that it ran so far."""
 
     job: str
     user: str
@@ -40,7 +40,7 @@ class Stay(NamedTuple):
 
 
 class Booking(NamedTuple):
-    """A reservation that holds one of the vnodes, in seconds since 1970 where PBS says so."""
+    """A reservation on one of the vnodes; times in seconds since 1970, None where PBS does not show them."""
 
     name: str
     vnodes: tuple[str, ...]
@@ -49,7 +49,7 @@ class Booking(NamedTuple):
 
 
 class DrainPlan(NamedTuple):
-    """The vnodes, the runs there with the last to end last, and the reservations."""
+    """The vnodes, the runs there ordered by their end (those without an estimate last), and the reservations."""
 
     vnodes: tuple[str, ...]
     stays: tuple[Stay, ...]
@@ -57,11 +57,11 @@ class DrainPlan(NamedTuple):
 
 
 BEFORE = "; before: "
-"""What follows is the comment that the vnode had before, which comes back when it is put into use again."""
+"""Separates a drain's comment from the vnode's earlier comment, which clearing the vnode restores."""
 
 
 def drain_comment(user: str, before: str) -> str | None:
-    """The comment of a vnode that this user drains; None where qmgr has no quotes for both it and the one before."""
+    """The comment for a vnode that this user drains, with the earlier one; None if qmgr cannot quote the two."""
     if ("'" in before and '"' in before) or not before.isprintable():
         return None
     who = f"{DRAINED_BY} {re.sub(r'[^A-Za-z0-9_.@-]', '_', user)[:40]}"
@@ -69,15 +69,15 @@ def drain_comment(user: str, before: str) -> str | None:
 
 
 def comment_before(comment: str) -> str | None:
-    """The comment that a vnode had before it was drained here; None for one that no drain wrote."""
+    """The comment that the vnode had before a drain; None if no drain wrote this one."""
     return comment.partition(BEFORE)[2] if comment.startswith(DRAINED_BY) else None
 
 
-def plan_drain(world: World, vnodes: Collection[str]) -> DrainPlan:
-    """The plan for these vnodes, from what the world shows."""
+def plan_drain(cluster: ClusterView, vnodes: Collection[str]) -> DrainPlan:
+    """The plan for these vnodes from the cluster view."""
     chosen = set(vnodes)
     stays = []
-    for job, texts in world.picture.jobs.items():
+    for job, texts in cluster.server_status.jobs.items():
         placed = texts.get("exec_vnode", "")
         if not placed or is_array(job) or texts.get("job_state") not in RUNNING_STATES:
             continue
@@ -85,7 +85,7 @@ def plan_drain(world: World, vnodes: Collection[str]) -> DrainPlan:
             continue
         began_s = moment(texts, "stime")
         estimate_s = seconds(texts, "Resource_List.soft_walltime") or seconds(texts, "Resource_List.walltime")
-        cores = amount(texts, f"Resource_List.{world.counted}")
+        cores = amount(texts, f"Resource_List.{cluster.counted}")
         stays.append(
             Stay(
                 job,
@@ -93,12 +93,12 @@ def plan_drain(world: World, vnodes: Collection[str]) -> DrainPlan:
                 cores,
                 began_s + estimate_s if began_s is not None and estimate_s is not None else None,
                 texts.get("job_state") == "R" and texts.get("Rerunable", "True") == "True",
-                max(0.0, world.now_s - began_s) * cores if began_s is not None else 0.0,
+                max(0.0, cluster.now_s - began_s) * cores if began_s is not None else 0.0,
             )
         )
     stays.sort(key=lambda stay: (stay.until_s is None, stay.until_s or 0.0))
     bookings = []
-    for name, texts in world.picture.reservations.items():
+    for name, texts in cluster.server_status.reservations.items():
         held = tuple(vnode for vnode in vnodes_of(texts.get("resv_nodes", "")) if vnode in chosen)
         if held:
             bookings.append(Booking(name, held, moment(texts, "reserve_start"), moment(texts, "reserve_end")))
@@ -106,7 +106,7 @@ def plan_drain(world: World, vnodes: Collection[str]) -> DrainPlan:
 
 
 def drain_lines(plan: DrainPlan, now_s: float) -> list[Line]:
-    """The plan for somebody who decides between waiting and requeueing."""
+    """The plan as lines, to decide between waiting and requeueing."""
     lines: list[Line] = []
     if not plan.stays:
         lines.append((("no job runs there: drained at once", "good"),))

@@ -1,7 +1,7 @@
-"""A deed: what an administrator does to jobs, vnodes or queues in one go, as the changes it consists of.
+"""An operation: what an administrator does to jobs, vnodes or queues at once, as a list of changes.
 
-A deed is made from what is on the screen, by ids and names that were taken down when it was chosen. It leaves out what
-makes no sense there, with the reason, and knows the picture as it would be afterwards, which the preview is made from.
+It is made from what the screen shows, by the ids and names recorded when it was chosen. It leaves out targets where it
+makes no sense, with the reason, and can edit the server status to what it would be afterwards, for the preview.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from hooks.translate.snapshot import translate
 from policy.explain.preview import Preview, compare
 from tui.operations.change import Change, ChangeError
 from tui.operations.status_edits import Edit
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import Line
 
 
 @dataclass(frozen=True)
-class Deed:
-    """``title`` is what a person calls it, ``changes`` what it consists of, in order; ``edit`` makes the picture as it
-    would be afterwards. ``ends_work`` is True where work is ended that nothing brings back. ``left_out`` says what it
-    is not done to, and why; ``notes`` are lines that somebody who decides should read. ``unmet`` says what it does not
-    bring about though all changes are made."""
+class Operation:
+    """``title`` is its short name for people; ``changes`` are made in order; ``edit`` turns the server status into the
+    one after the operation. ``ends_work`` is True if it ends work that cannot be brought back. ``left_out`` has a
+    reason for each target left out; ``notes`` are lines to read before deciding. ``unmet`` says what it does not
+    achieve even if all changes are made."""
 
     title: str
     changes: tuple[Change, ...]
@@ -34,32 +34,32 @@ class Deed:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The names of what it is done to, each once."""
+        """The names of the targets, each once."""
         return tuple(dict.fromkeys(change.target.name for change in self.changes))
 
 
-def foresee(world: World, deed: Deed) -> Preview:
-    """What the deed would do to the jobs now running and waiting: the same decision on the picture as it would be.
+def foresee(cluster: ClusterView, operation: Operation) -> Preview:
+    """What the operation does to running and waiting jobs: decides on the server status before and after it, compares.
 
-    Raises :class:`ChangeError` for a queue that pbsteer does not decide about.
+    Raises :class:`ChangeError` for a queue that pbsteer does not serve.
     """
-    for change in deed.changes:
-        if change.target.kind == "queue" and change.target.name not in world.modes:
+    for change in operation.changes:
+        if change.target.kind == "queue" and change.target.name not in cluster.modes:
             raise ChangeError(
                 f"queue {change.target.name!r} is not one that pbsteer decides about: nothing there starts by it"
             )
-    # Snapshots of their own, since versions of one snapshot belong to one thread, and this may take a while in another.
-    before = translate(world.picture, world.settings).snapshot
-    after = translate(deed.edit(world.picture), world.settings).snapshot
-    return compare(before, after, world.ledger, world.settings)
+    # Own snapshots: versions of one snapshot belong to one thread, and this may run long in a thread of its own.
+    before = translate(cluster.server_status, cluster.settings).snapshot
+    after = translate(operation.edit(cluster.server_status), cluster.settings).snapshot
+    return compare(before, after, cluster.ledger, cluster.settings)
 
 
 def changes_to(
     verb: str, kind: str, names: Sequence[str], change_of: Callable[[str], Change]
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The change to each of the names, each once, and why some are left out.
+    """The change for each name, each once, and the reasons for those left out.
 
-    Raises :class:`ChangeError` with the first reason where none is left, or none was named.
+    Raises :class:`ChangeError` with the first reason if no change remains, or if no name was given.
     """
     changes, left_out = [], []
     for name in dict.fromkeys(names):
@@ -73,7 +73,7 @@ def changes_to(
 
 
 def told_of(changes: Sequence[Change], kind: str) -> str:
-    """What the changes are made to: the name of the only one, else ``40 jobs``."""
+    """The targets in words: the name of a single one, else ``40 jobs``."""
     targets = list(dict.fromkeys(change.target.name for change in changes))
     if len(targets) > 1:
         return f"{len(targets):,} {kind}s"

@@ -1,6 +1,6 @@
-"""A change foreseen, as lines: which jobs it starts, preempts, spares or leaves waiting, now and later.
+"""A preview as lines: which jobs the change starts, preempts, spares or leaves waiting, in the next pass and later.
 
-What a mode does not carry out is said as what would be, job by job, since each queue has a mode of its own.
+Effects that a queue's mode does not carry out are worded as "would", job by job, since modes are set per queue.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from policy.explain.preview import Effect, Preview
 from tui.model.typed_attributes import array_of
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.mode_words import is_done, why_undone
 from tui.text.lines import Line, safe
 
@@ -27,38 +27,38 @@ _PREEMPTIONS = frozenset({"preempted", "spared", "safe", "open"})
 _MOST = 5
 
 
-def effect_lines(foreseen: Preview, world: World) -> list[Line]:
-    """One line for each job that fares differently; one line where nobody does. ``world`` is the one as it is."""
+def effect_lines(foreseen: Preview, cluster: ClusterView) -> list[Line]:
+    """One line for each job that fares differently, or a single line if none does. ``cluster`` is before the change."""
     if not foreseen.effects and not foreseen.later:
         return [(("nothing would be decided differently, in the next pass or later", "dim"),)]
     return [
-        *_part("in the next pass", foreseen.effects, world),
-        *_part("from then on", foreseen.later, world),
-        *_unacted(world, foreseen.effects),
+        *_part("in the next pass", foreseen.effects, cluster),
+        *_part("from then on", foreseen.later, cluster),
+        *_unacted(cluster, foreseen.effects),
     ]
 
 
-def _unacted(world: World, effects: Sequence[Effect]) -> list[Line]:
-    """For each queue concerned that is not driven, what its mode leaves undone, or the pause that does."""
-    concerned = {queue for effect in effects for queue in [_queue_of(world, effect)] if queue}
-    unacted = [why_undone(world, queue, preemption=False) for queue in sorted(concerned or world.modes)]
+def _unacted(cluster: ClusterView, effects: Sequence[Effect]) -> list[Line]:
+    """For each affected queue that is not driven: what its mode, or a pause of pbsteer, leaves undone."""
+    concerned = {queue for effect in effects for queue in [_queue_of(cluster, effect)] if queue}
+    unacted = [why_undone(cluster, queue, preemption=False) for queue in sorted(concerned or cluster.modes)]
     return [((safe(why), "dim"),) for why in dict.fromkeys(unacted) if why]
 
 
-def _queue_of(world: World, effect: Effect) -> str:
-    jobs = world.picture.jobs
+def _queue_of(cluster: ClusterView, effect: Effect) -> str:
+    jobs = cluster.server_status.jobs
     return (jobs.get(effect.job) or jobs.get(array_of(effect.job)) or {}).get("queue", "")
 
 
-def _sentence(world: World, effect: Effect) -> str:
-    done = is_done(world, _queue_of(world, effect), preemption=effect.kind in _PREEMPTIONS)
+def _sentence(cluster: ClusterView, effect: Effect) -> str:
+    done = is_done(cluster, _queue_of(cluster, effect), preemption=effect.kind in _PREEMPTIONS)
     return effect.sentence if done else effect.would
 
 
-def _part(title: str, effects: Sequence[Effect], world: World) -> list[Line]:
+def _part(title: str, effects: Sequence[Effect], cluster: ClusterView) -> list[Line]:
     lines: list[Line] = [((title, "title"),)]
     if not effects:
         return [*lines, (("  nobody fares differently", "dim"),)]
-    lines += [((f"  {safe(_sentence(world, effect))}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
+    lines += [((f"  {safe(_sentence(cluster, effect))}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
     more = len(effects) - _MOST
     return [*lines, ((f"  and {more:,} more", "dim"),)] if more > 0 else lines

@@ -1,4 +1,4 @@
-"""What can be done to queues: start, stop, enable, disable, and switch what pbsteer carries out in them."""
+"""Operations on queues: start, stop, enable, disable, and set the mode, which is what pbsteer carries out in them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from hooks.pbs.resources import MODE_ATTRIBUTE
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy.settings.site_settings import MODES
 from tui.operations.change import Change, ChangeError
 from tui.operations.mode_notes import find_unmet, mode_lines
-from tui.operations.operation import Deed, changes_to, told_of
+from tui.operations.operation import Operation, changes_to, told_of
 from tui.operations.readback import Plain, Target
 from tui.operations.status_edits import edit_queue
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 
 SWITCHES = {
     "start": ("started", "True"),
@@ -25,51 +25,53 @@ SWITCHES = {
 _PLAIN_NAME = re.compile(r"[\w.@+-]+")
 
 
-def switch_queues(world: World, queues: Sequence[str], verb: str) -> Deed:
-    """Start, stop, enable or disable queues: whether their jobs start, whether they take new ones."""
+def switch_queues(cluster: ClusterView, queues: Sequence[str], verb: str) -> Operation:
+    """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs)."""
     attribute, value = SWITCHES[verb]
-    changes, left_out = _set(world, queues, verb, attribute, value, "False")
+    changes, left_out = _set(cluster, queues, verb, attribute, value, "False")
     title = f"{verb} {'queue ' if len(changes) == 1 else ''}{told_of(changes, 'queue')}"
-    return Deed(title, changes, _edit(changes, attribute, value), left_out=left_out)
+    return Operation(title, changes, _edit(changes, attribute, value), left_out=left_out)
 
 
-def set_mode(world: World, queues: Sequence[str], mode: str) -> Deed:
-    """Switch what pbsteer carries out in queues."""
+def set_mode(cluster: ClusterView, queues: Sequence[str], mode: str) -> Operation:
+    """Set the mode of queues."""
     if mode not in MODES:
         raise ChangeError(f"mode {mode!r}: allowed is {', '.join(MODES)}")
-    changes, left_out = _set(world, queues, "mode", MODE_ATTRIBUTE, mode, "")
+    changes, left_out = _set(cluster, queues, "mode", MODE_ATTRIBUTE, mode, "")
     edit = _edit(changes, MODE_ATTRIBUTE, mode)
     names = [change.target.name for change in changes]
-    after = edit(world.picture)
-    notes, unmet = mode_lines(world, after, names, mode), find_unmet(world, after, names, mode)
+    after = edit(cluster.server_status)
+    notes, unmet = mode_lines(cluster, after, names, mode), find_unmet(cluster, after, names, mode)
     title = changes[0].title if len(changes) == 1 else f"mode {mode} for {told_of(changes, 'queue')}"
-    return Deed(title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet))
+    return Operation(title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet))
 
 
 def _set(
-    world: World, queues: Sequence[str], verb: str, attribute: str, value: str, missing: str
+    cluster: ClusterView, queues: Sequence[str], verb: str, attribute: str, value: str, missing: str
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     def change(queue: str) -> Change:
-        texts = world.picture.queues.get(queue)
+        texts = cluster.server_status.queues.get(queue)
         if texts is None or not _PLAIN_NAME.fullmatch(queue):
-            raise ChangeError(f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(world.picture.queues))}")
+            raise ChangeError(
+                f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}"
+            )
         before = texts.get(attribute, "") or missing
         if before == value:
             raise ChangeError(f"{verb}: queue {queue} has {attribute} = {value} already")
         undo = f"set queue {queue} {attribute} = {before}" if before else f"unset queue {queue} {attribute}"
         title = f"{verb} queue {queue}" if verb in SWITCHES else f"queue {queue}: {before or 'default'} → {value}"
         argv = ("qmgr", "-c", f"set queue {queue} {attribute} = {value}")
-        facet = Plain(attribute, missing)
-        return Change(Target("queue", queue), title, argv, facet, before, value, ("qmgr", "-c", undo))
+        readback = Plain(attribute, missing)
+        return Change(Target("queue", queue), title, argv, readback, before, value, ("qmgr", "-c", undo))
 
     return changes_to(verb, "queue", queues, change)
 
 
-def _edit(changes: Sequence[Change], attribute: str, value: str) -> partial[Picture]:
+def _edit(changes: Sequence[Change], attribute: str, value: str) -> partial[ServerStatus]:
     return partial(_edited, queues=[change.target.name for change in changes], attribute=attribute, value=value)
 
 
-def _edited(picture: Picture, queues: Sequence[str], attribute: str, value: str) -> Picture:
+def _edited(server_status: ServerStatus, queues: Sequence[str], attribute: str, value: str) -> ServerStatus:
     for queue in queues:
-        picture = edit_queue(picture, queue, {attribute: value})
-    return picture
+        server_status = edit_queue(server_status, queue, {attribute: value})
+    return server_status

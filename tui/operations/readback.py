@@ -1,7 +1,7 @@
-"""One value of one object of the server, as it is read before a change and again after it.
+"""Readbacks: one value of one object on the server, read before a change and again after it.
 
-A facet takes an object's attributes, None where the object is not there, and gives a short text; equal texts mean that
-nobody has changed what somebody is about to change.
+A readback turns an object's attributes, None if the object is gone, into a short text. Equal texts mean that the value
+did not change in between.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ IN_USE = "in use"
 
 
 class Target(NamedTuple):
-    """What a change is made to: ``kind`` is job, vnode, queue, sched or server, ``name`` PBS's name for it."""
+    """The target of a change: ``kind`` is job, vnode, queue, sched or server, ``name`` is PBS's name for it."""
 
     kind: str
     name: str
 
 
-class Facet(Protocol):
-    """Gives the value."""
+class Readback(Protocol):
+    """Reads one value from an object's attributes."""
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
-        """The value as a short text; :data:`GONE` for an object that is not there."""
+        """The value as a short text; :data:`GONE` if the object is not there."""
 
 
 @dataclass(frozen=True)
 class Plain:
-    """An attribute as PBS shows it; ``missing`` is what an absent one means."""
+    """An attribute as PBS shows it; ``missing`` is the value if it is not set."""
 
     attribute: str
     missing: str = NONE
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
-        """The attribute."""
+        """The attribute's text."""
         return GONE if attributes is None else attributes.get(self.attribute, "") or self.missing
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entity's own entry among a queue's soft limits on a resource."""
+    """One entity's own entry among a queue's or the server's soft limits on a resource."""
 
     resource: str
     entity: EntityKey
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
-        """The number, with commas, or none."""
+        """The limit with thousands separators, or ``none``."""
         if attributes is None:
             return GONE
         limit = limit_entry(attributes, self.resource, self.entity)
@@ -62,7 +62,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class JobState:
-    """A job's state in a word, with the moment it started at where it runs: another run is another value."""
+    """A job's state in a word, with the start time of a run, so that another run is another value."""
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
         """``queued``, ``running since 1790000000``, ``gone``."""
@@ -76,7 +76,7 @@ class JobState:
 
 @dataclass(frozen=True)
 class Offline:
-    """Whether somebody took a vnode out of use."""
+    """Whether the vnode is set offline."""
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
         """:data:`OFFLINE` or :data:`IN_USE`."""
@@ -87,7 +87,7 @@ class Offline:
 
 @dataclass(frozen=True)
 class OfflineWhy:
-    """The same with the vnode's comment, which says why."""
+    """Whether the vnode is set offline, with its comment, which says why."""
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
         """``offline: pbsteer drain by root``."""

@@ -1,7 +1,7 @@
-"""A picture as it would be after a change, for the preview: the same texts that the server would show.
+"""Edits of the server status for the preview: the attribute texts that the server would show after a change.
 
-Nothing is decided here. A job that lets go of its vnodes gives back what it held there, since what a server counts as
-assigned beyond the jobs that are seen would otherwise look like somebody else's.
+Nothing is decided here. A job that leaves its vnodes is subtracted from their assigned amounts: whatever a vnode has
+assigned beyond the visible jobs would otherwise count as used by others.
 """
 
 from __future__ import annotations
@@ -10,65 +10,67 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from hooks.pbs.job_ids import is_running
-from hooks.pbs.status import Attributes, Picture
-from policy.model.allocation import PlacementError, parse_exec_vnode
+from hooks.pbs.status import Attributes, ServerStatus
+from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.model.units import parse_amount
 
-Edit = Callable[[Picture], Picture]
+Edit = Callable[[ServerStatus], ServerStatus]
 
 _OF_A_RUN = ("exec_vnode", "exec_host", "stime")
 
 
-def edit_queue(picture: Picture, queue: str, texts: Mapping[str, str]) -> Picture:
-    """The queue with these attributes; empty ones are taken away."""
-    return replace(picture, queues={**picture.queues, queue: _with(picture.queues[queue], texts)})
+def edit_queue(server_status: ServerStatus, queue: str, texts: Mapping[str, str]) -> ServerStatus:
+    """The queue with these attributes; empty ones are removed."""
+    return replace(server_status, queues={**server_status.queues, queue: _with(server_status.queues[queue], texts)})
 
 
-def edit_server(picture: Picture, texts: Mapping[str, str]) -> Picture:
-    """The server with these attributes; empty ones are taken away."""
-    return replace(picture, server=_with(picture.server, texts))
+def edit_server(server_status: ServerStatus, texts: Mapping[str, str]) -> ServerStatus:
+    """The server with these attributes; empty ones are removed."""
+    return replace(server_status, server=_with(server_status.server, texts))
 
 
-def edit_jobs(picture: Picture, ids: Collection[str], texts: Mapping[str, str]) -> Picture:
-    """The jobs with these attributes."""
-    return replace(picture, jobs={**picture.jobs, **{job: _with(picture.jobs[job], texts) for job in ids}})
+def edit_jobs(server_status: ServerStatus, ids: Collection[str], texts: Mapping[str, str]) -> ServerStatus:
+    """The jobs with these attributes; empty ones are removed."""
+    return replace(
+        server_status, jobs={**server_status.jobs, **{job: _with(server_status.jobs[job], texts) for job in ids}}
+    )
 
 
-def without_jobs(picture: Picture, ids: Collection[str]) -> Picture:
-    """The picture without these jobs."""
-    picture = let_go(picture, ids)
-    return replace(picture, jobs={job: texts for job, texts in picture.jobs.items() if job not in ids})
+def without_jobs(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
+    """The server status without these jobs."""
+    server_status = let_go(server_status, ids)
+    return replace(server_status, jobs={job: texts for job, texts in server_status.jobs.items() if job not in ids})
 
 
-def requeued(picture: Picture, ids: Collection[str]) -> Picture:
-    """The picture with these running jobs waiting again. A subjob's wait is its array's business: it is just gone."""
-    picture = let_go(picture, ids)
+def requeued(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
+    """The server status with these running jobs queued again. Subjobs are removed, since their array queues them."""
+    server_status = let_go(server_status, ids)
     subjobs = {job for job in ids if "[" in job and "[]" not in job}
     jobs = {}
-    for job, texts in picture.jobs.items():
+    for job, texts in server_status.jobs.items():
         if job in subjobs:
             continue
         kept = {name: text for name, text in texts.items() if name not in _OF_A_RUN} if job in ids else texts
         jobs[job] = {**kept, "job_state": "Q"} if job in ids else texts
-    return replace(picture, jobs=jobs)
+    return replace(server_status, jobs=jobs)
 
 
-def let_go(picture: Picture, ids: Collection[str]) -> Picture:
-    """The picture with what these jobs hold on vnodes given back, as far as it can be read."""
-    vnodes = dict(picture.vnodes)
+def let_go(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
+    """The server status with these jobs' amounts subtracted from their vnodes; an unreadable allocation is skipped."""
+    vnodes = dict(server_status.vnodes)
     for job in ids:
-        texts = picture.jobs.get(job, {})
+        texts = server_status.jobs.get(job, {})
         if not is_running(texts):
             continue
         try:
             spots = parse_exec_vnode(texts.get("exec_vnode", "")).spots
-        except PlacementError:
+        except AllocationError:
             continue
         for name, amounts, chunks, _ in spots:
             if name in vnodes:
                 less = {f"resources_assigned.{resource}": amount * chunks for resource, amount in amounts}
                 vnodes[name] = _lowered(vnodes[name], less)
-    return replace(picture, vnodes=vnodes)
+    return replace(server_status, vnodes=vnodes)
 
 
 def _lowered(vnode: Attributes, less: Mapping[str, int]) -> Attributes:

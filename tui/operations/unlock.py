@@ -1,4 +1,4 @@
-"""The timed unlock: the console is read-only except for a few minutes after someone asked otherwise."""
+"""The timed unlock: the console is read-only until a user unlocks it, for a few minutes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ UNLOCK_S = 300.0
 
 @dataclass(frozen=True)
 class Unlock:
-    """Open until a moment of a monotonic clock; ``Unlock()`` is locked."""
+    """Unlocked until ``until_s`` of a monotonic clock; ``Unlock()`` is locked."""
 
     until_s: float = float("-inf")
 
     def opened(self, now_s: float, lasting_s: float = UNLOCK_S) -> Unlock:
-        """Unlocked from now on for so long."""
+        """Unlocked from now on for ``lasting_s`` seconds."""
         return Unlock(now_s + lasting_s)
 
     def closed(self) -> Unlock:
@@ -22,7 +22,7 @@ class Unlock:
         return Unlock()
 
     def remaining_s(self, now_s: float) -> float:
-        """How long it stays open; 0 where it is locked."""
+        """The seconds until it locks; 0 if it is locked."""
         return max(0.0, self.until_s - now_s)
 
     def is_open(self, now_s: float) -> bool:

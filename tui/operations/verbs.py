@@ -1,6 +1,6 @@
-"""The one list of what can be done to jobs, vnodes and queues, by name: screen and ``pbsteer do`` are made from it.
+"""The one list of operations on jobs, vnodes and queues by name; the screen and ``pbsteer do`` are built from it.
 
-A verb says what kind of thing it is done to, whether it takes a value, and how the deed is made of world and order.
+A verb has the kind of its targets, the value that it takes, if any, and the function that makes its operation.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from policy.settings.site_settings import MODES
 from tui.model.typed_attributes import short_id
 from tui.operations.change import ChangeError
 from tui.operations.job_ops import delete, hold, move, release, requeue, set_job_priority
-from tui.operations.operation import Deed
+from tui.operations.operation import Operation
 from tui.operations.queue_ops import set_mode, switch_queues
 from tui.operations.vnode_ops import DRAIN_WAYS, clear, drain, offline
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 
 
 class Order(NamedTuple):
-    """What was asked for: the full names of the targets, the value (empty: the verb takes none), and by whom."""
+    """What was requested: full names of the targets, the value (empty if the verb takes none) and the user."""
 
     names: tuple[str, ...]
     value: str = ""
@@ -30,29 +30,29 @@ class Order(NamedTuple):
 
 @dataclass(frozen=True)
 class Verb:
-    """``kind`` is job, vnode or queue. ``value`` names the value in usage lines, ``choices`` gives the allowed ones
-    where they can be listed, ``given`` is the one taken where none is typed. ``value_last``: it follows the names.
-    ``label`` is what the value is called where it is typed into a field."""
+    """``kind`` is job, vnode or queue. ``value`` names the value in usage lines, ``choices`` lists the allowed values
+    where that is possible, ``given`` is the default. ``value_last``: the value follows the names. ``label`` is the name
+    of the value's input field."""
 
     name: str
     kind: str
     help: str
-    deed: Callable[[World, Order], Deed]
+    operation: Callable[[ClusterView, Order], Operation]
     value: str = ""
-    choices: Callable[[World], Sequence[str]] = lambda _: ()
+    choices: Callable[[ClusterView], Sequence[str]] = lambda _: ()
     given: str = ""
     value_last: bool = False
     label: str = ""
 
     @property
     def usage(self) -> str:
-        """What follows the name on a line: ``QUEUE JOB...``."""
+        """The arguments in a usage line: ``QUEUE JOB...``."""
         names = f"{self.kind.upper()}..."
         value = f"[{self.value}]" if self.given else self.value
         return " ".join(part for part in ((names, value) if self.value_last else (value, names)) if part)
 
     def read(self, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-        """The value, empty where there is none among the words, and the names."""
+        """The value, empty if there is none among the words, and the names."""
         if not self.value:
             return "", tuple(words)
         if self.given:
@@ -62,10 +62,10 @@ class Verb:
             return (words[-1] if words else ""), tuple(words[:-1])
         return (words[0] if words else ""), tuple(words[1:])
 
-    def demand_value(self, world: World, value: str) -> None:
-        """Raise :class:`ChangeError` for a value behind the names that is none: the words may be the wrong way round,
-        and then the names would be looked for in vain."""
-        allowed = self.choices(world) if self.value_last and value else ()
+    def demand_value(self, cluster: ClusterView, value: str) -> None:
+        """Raise :class:`ChangeError` if a value that follows the names is not allowed: the words may be in the wrong
+        order, and the error about unknown names would not say so."""
+        allowed = self.choices(cluster) if self.value_last and value else ()
         if allowed and value not in allowed:
             raise ChangeError(f"{self.name} {value!r}: allowed is {', '.join(allowed)}, in {self.name} {self.usage}")
 
@@ -81,7 +81,7 @@ VERBS: tuple[Verb, ...] = (
         "move waiting jobs to another queue",
         lambda w, o: move(w, o.names, o.value),
         "QUEUE",
-        lambda world: sorted(world.picture.queues),
+        lambda cluster: sorted(cluster.server_status.queues),
         label="to queue",
     ),
     Verb(
@@ -127,9 +127,13 @@ VERBS: tuple[Verb, ...] = (
 BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}
 
 
-def full_names(world: World, kind: str, typed: Sequence[str]) -> tuple[str, ...]:
-    """PBS's names for what was typed; a job may leave out the server's. Raises :class:`ChangeError` for others."""
-    objects = {"job": world.picture.jobs, "vnode": world.picture.vnodes, "queue": world.picture.queues}[kind]
+def full_names(cluster: ClusterView, kind: str, typed: Sequence[str]) -> tuple[str, ...]:
+    """PBS's names for the typed ones; a job id may lack the server's name. Raises :class:`ChangeError` if unknown."""
+    objects = {
+        "job": cluster.server_status.jobs,
+        "vnode": cluster.server_status.vnodes,
+        "queue": cluster.server_status.queues,
+    }[kind]
     wanted = {name for name in typed if name not in objects}
     found: dict[str, str] = {}
     if wanted and kind == "job":

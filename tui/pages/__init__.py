@@ -1,1 +1,1 @@
-"""The pages of text: overview, attention, plan, pass, one job."""
+"""Pages of text: overview, attention, plan, pass, one job, status report."""

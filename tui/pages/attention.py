@@ -1,5 +1,6 @@
-"""What needs an administrator: hooks that fail or no longer run, vnodes that are not up, what keeps a queue from being
-driven, jobs held for others, stopped queues, unreadable data, quotas that add up to too much, users over quota."""
+"""What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
+driven, vnodes that are not up, unreadable data, jobs that wait for their victims, overcommitted quotas, users over
+quota."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from policy.model.limits import EntityKey
 from policy.model.units import show_count
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import moment, short_id
-from tui.state.cluster_view import World, execution_queues
+from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.mode_words import is_done
 from tui.state.paused import pause_of
 from tui.state.quota_scope import quota_scopes, scope_of
@@ -23,37 +24,37 @@ _MOST_USERS = 3
 _MOST_VNODES = 6
 _MOST_NOTES = 4
 _LATE_PASSES = 4
-"""A last pass that is older than so many intervals, and than a minute, is worth a look."""
+"""A last pass is reported as late if it is older than so many intervals, and than a minute."""
 
 
-def attention(world: World) -> list[Line]:
-    """One line for each thing, the worst first; empty where all is well."""
+def attention(cluster: ClusterView) -> list[Line]:
+    """A line for each problem, the worst first; empty if there is none."""
     return [
-        *_pause(world),
-        *_passes(world),
-        *_vnodes(world),
-        *_queues(world),
-        *_problems(world),
-        *_held(world),
-        *_overcommitted(world),
-        *_over_quota(world),
+        *_pause(cluster),
+        *_passes(cluster),
+        *_vnodes(cluster),
+        *_queues(cluster),
+        *_problems(cluster),
+        *_held(cluster),
+        *_overcommitted(cluster),
+        *_over_quota(cluster),
     ]
 
 
-def _pause(world: World) -> list[Line]:
-    """That pbsteer is paused by name, also before a pass has seen it."""
-    reason = world.picture.server.get(PAUSED_ATTRIBUTE, "")
+def _pause(cluster: ClusterView) -> list[Line]:
+    """A pause with a reason; shown even before a pass has seen it."""
+    reason = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
     return [(("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), ""))] if reason else []
 
 
-def _passes(world: World) -> list[Line]:
-    """What the last pass of the hooks complained of, and whether it is long ago."""
-    last = world.passes.last
+def _passes(cluster: ClusterView) -> list[Line]:
+    """The failures and notes of the last pass, and whether that was long ago."""
+    last = cluster.passes.last
     if last is None:
         return []
     lines: list[Line] = []
-    age_s = world.now_s - last.time_s
-    if age_s > max(60.0, _LATE_PASSES * world.settings.schedule.interval_s):
+    age_s = cluster.now_s - last.time_s
+    if age_s > max(60.0, _LATE_PASSES * cluster.settings.schedule.interval_s):
         lines.append(
             (("no pass", "bad"), (f" of the hooks for {short_span(age_s)}: pbsteer hooks status says why", ""))
         )
@@ -64,21 +65,21 @@ def _passes(world: World) -> list[Line]:
     return lines
 
 
-def _vnodes(world: World) -> list[Line]:
-    """Vnodes that are not up, those that went together in one line."""
+def _vnodes(cluster: ClusterView) -> list[Line]:
+    """Vnodes that are not up; those that left in the same minute with the same state share a line."""
     groups: dict[tuple[str, float], list[str]] = defaultdict(list)
-    for state, names in world.tally.vnodes.not_up.items():
+    for state, names in cluster.counts.vnodes.not_up.items():
         for name in names:
-            since_s = moment(world.picture.vnodes[name], "last_state_change_time") or 0.0
+            since_s = moment(cluster.server_status.vnodes[name], "last_state_change_time") or 0.0
             groups[state, since_s // 60 * 60].append(name)
     lines: list[Line] = []
     for (state, since_s), names in sorted(groups.items(), key=lambda item: ("down" not in item[0][0], -len(item[1]))):
-        comment = world.picture.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
+        comment = cluster.server_status.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
         lines.append(
             (
                 (f"{safe(folded_names(names))} ", ""),
                 (safe(state), "bad" if "down" in state else "warn"),
-                (f" since {day_and_time(since_s, world.now_s)}" if since_s else "", ""),
+                (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
                 (f": {safe(comment)}" if comment else "", "dim"),
             )
         )
@@ -86,57 +87,59 @@ def _vnodes(world: World) -> list[Line]:
     return [*lines[:_MOST_VNODES], (((f"and {more:,} more groups of vnodes", "dim"),))] if more > 0 else lines
 
 
-def _held(world: World) -> list[Line]:
-    """What is kept free for a job whose victims have to let go, and which of these are held; where passes only watch,
-    nobody lets go."""
+def _held(cluster: ClusterView) -> list[Line]:
+    """The earmarks: which job gets the cores of which victims, and how many of these pbsteer holds. Jobs of queues in
+    observe mode are left out, since no victim is preempted for them."""
     lines: list[Line] = []
     acted_for = [
         (beneficiary, hold)
-        for beneficiary, hold in world.ledger.holds.items()
-        if world.modes.get(world.picture.jobs.get(beneficiary, {}).get("queue", "")) != "observe"
+        for beneficiary, hold in cluster.ledger.earmarks.items()
+        if cluster.modes.get(cluster.server_status.jobs.get(beneficiary, {}).get("queue", "")) != "observe"
     ]
     for beneficiary, hold in acted_for[:_MOST_NOTES]:
-        held = [victim for victim in hold.victims if "s" in world.picture.jobs.get(victim, {}).get("Hold_Types", "")]
+        held = [
+            victim for victim in hold.victims if "s" in cluster.server_status.jobs.get(victim, {}).get("Hold_Types", "")
+        ]
         victims = " ".join(safe(short_id(victim)) for victim in hold.victims)
         lines.append(
             (
                 (f"{safe(short_id(beneficiary))} ", "bold"),
-                (f"gets what {victims} let go, since {day_and_time(hold.since_s, world.now_s)}", ""),
+                (f"gets what {victims} let go, since {day_and_time(hold.since_s, cluster.now_s)}", ""),
                 (f"; {len(held):,} of them held by pbsteer" if held else "", "warn"),
             )
         )
     return lines
 
 
-def _queues(world: World) -> list[Line]:
+def _queues(cluster: ClusterView) -> list[Line]:
     lines: list[Line] = []
-    for name in execution_queues(world):
-        queue = world.picture.queues[name]
-        waiting = world.tally.queue_states[name]["Q"] if name in world.tally.queue_states else 0
+    for name in execution_queues(cluster):
+        queue = cluster.server_status.queues[name]
+        waiting = cluster.counts.queue_states[name]["Q"] if name in cluster.counts.queue_states else 0
         if queue.get("started", "True").lower() != "true" and waiting:
             wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
             lines.append(((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, "")))
     return lines
 
 
-def _problems(world: World) -> list[Line]:
-    problems = world.decision.problems if world.decision else ()
+def _problems(cluster: ClusterView) -> list[Line]:
+    problems = cluster.decision.problems if cluster.decision else ()
     if not problems:
         return []
     more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
     return [(("cannot read: ", "warn"), (safe(problems[0]) + more, ""))]
 
 
-def _overcommitted(world: World) -> list[Line]:
-    scopes = [scope_of(world, text) for text in quota_scopes(world)]
-    return [line for scope in scopes for line in overcommitted(world.picture, scope.queue, scope.resource)]
+def _overcommitted(cluster: ClusterView) -> list[Line]:
+    scopes = [scope_of(cluster, text) for text in quota_scopes(cluster)]
+    return [line for scope in scopes for line in overcommitted(cluster.server_status, scope.queue, scope.resource)]
 
 
-def _over_quota(world: World) -> list[Line]:
+def _over_quota(cluster: ClusterView) -> list[Line]:
     lines: list[Line] = []
-    preemptible = preemptible_jobs(world)
-    for queue in execution_queues(world):
-        over = [row for row in quota_rows(world, queue).values() if (row.over or 0) > 0]
+    preemptible = preemptible_jobs(cluster)
+    for queue in execution_queues(cluster):
+        over = [row for row in quota_rows(cluster, queue).values() if (row.over or 0) > 0]
         lines += [
             (
                 (f"{show_name(row.entity)} ", "bold"),
@@ -156,50 +159,50 @@ def _preemptible(jobs: int, running: int) -> str:
     return f", {jobs:,} of {show_count(running, 'running job')} preemptible"
 
 
-def preemptible_jobs(world: World) -> dict[tuple[str, EntityKey], int]:
-    """How many running jobs of each user over quota could be preempted by the rules (docs/policies.md, P1): they may be
-    rerun, have run their exempt time, are below the cap, and leave their owner at or above the quota; none where the
-    settings preempt by no quota."""
-    settings = world.settings.quota
-    if world.decision is None or not settings.preempt:
+def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
+    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunable,
+    past the exempt time, below the cap, and small enough that the user stays at or above the quota. Empty if the
+    settings do not preempt by quota."""
+    settings = cluster.settings.quota
+    if cluster.decision is None or not settings.preempt:
         return {}
     over: dict[tuple[str, str], int] = {}
-    for queue in execution_queues(world):
-        for (kind, name), row in quota_rows(world, queue).items():
+    for queue in execution_queues(cluster):
+        for (kind, name), row in quota_rows(cluster, queue).items():
             if kind == "u" and (row.over or 0) > 0:
                 over[queue, name] = row.over or 0
     found: dict[tuple[str, EntityKey], int] = defaultdict(int)
     if not over:
         return found
-    for run in world.decision.snapshot.runs.values():
+    for run in cluster.decision.snapshot.runs.values():
         job = run.job
         if (
             job.request.amount(settings.shown) <= over.get((job.queue, job.user), 0)
             and job.rerunable
-            and world.now_s - run.start_s >= settings.exempt_s
-            and world.ledger.preemptions.get(run.id, 0) < settings.cap
+            and cluster.now_s - run.start_s >= settings.exempt_s
+            and cluster.ledger.preemptions.get(run.id, 0) < settings.cap
         ):
             found[job.queue, ("u", job.user)] += 1
     return found
 
 
-def in_short(world: World) -> str:
-    """This pass in one line: what starts, what is backfilled, and who is preempted for whom."""
-    if world.decision is None:
+def in_short(cluster: ClusterView) -> str:
+    """The plan in one line: how many jobs start, how many of them are backfilled, and the first preemption."""
+    if cluster.decision is None:
         return "deciding"
-    plan = world.decision.plan
+    plan = cluster.decision.plan
     backfilled = sum(start.backfilled for start in plan.starts)
-    parts = [f"{_verb(world, 'start', preemption=False)} {len(plan.starts):,}"]
+    parts = [f"{_verb(cluster, 'start', preemption=False)} {len(plan.starts):,}"]
     if backfilled:
         parts.append(f"of them backfilled {backfilled:,}")
     if plan.preempts:
         first = plan.preempts[0]
         victim = f"{safe(short_id(first.id))} {safe(first.run.job.user)} {first.run.job.cores:,}c"
-        preempts = _verb(world, "preempt", preemption=True)
+        preempts = _verb(cluster, "preempt", preemption=True)
         parts.append(f"{preempts} {len(plan.preempts):,}: {victim}, for {safe(short_id(first.beneficiary))}")
-    pause = pause_of(world)
+    pause = pause_of(cluster)
     return " · ".join([*([safe(pause)] if pause else []), *parts])
 
 
-def _verb(world: World, verb: str, *, preemption: bool) -> str:
-    return f"{verb}s" if is_done(world, "", preemption=preemption) else f"would {verb}"
+def _verb(cluster: ClusterView, verb: str, *, preemption: bool) -> str:
+    return f"{verb}s" if is_done(cluster, "", preemption=preemption) else f"would {verb}"

@@ -1,4 +1,4 @@
-"""What the passes did with one job, from the journal: a line for each thing that happened, however many saw it."""
+"""The history of one job from the journal: a line for each event, however many passes repeat it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tui.text.durations import day_and_time
 from tui.text.lines import Line, safe
 
 _TOLD_AT_ONCE = 3
-"""A pass says up to so many things of one job; the next one says them again."""
+"""An event equal to one of the last so many chapters continues it: a pass has up to so many events of one job."""
 
 
 class Chapter(NamedTuple):
-    """One thing that happened in ``passes`` passes in a row, from ``first_s`` to ``last_s``."""
+    """One event that ``passes`` passes reported, from ``first_s`` to ``last_s``."""
 
     first_s: float
     last_s: float
@@ -26,7 +26,7 @@ class Chapter(NamedTuple):
 
 
 def story_of(entries: Sequence[Pass], job_id: str) -> list[Chapter]:
-    """The chapters of a job, oldest first, from all passes that name it (a subjob's, for itself and not its array)."""
+    """A job's chapters, oldest first, from all passes that name it; those of a subjob do not include its array's."""
     chapters: list[Chapter] = []
     for entry in entries:
         for text, role in _told(entry, job_id):
@@ -40,7 +40,7 @@ def story_of(entries: Sequence[Pass], job_id: str) -> list[Chapter]:
 
 
 def _told(entry: Pass, job_id: str) -> Iterator[tuple[str, str]]:
-    """What one pass did with the job, in words."""
+    """The events of one job in one pass, in words."""
     started = set(entry.texts("started"))
     for part in _of(entry, "starts", job_id):
         how = " by backfilling" if part.get("backfilled") else ""
@@ -71,7 +71,7 @@ def _of(entry: Pass, name: str, job_id: str) -> Iterator[Part]:
 
 
 def story_lines(chapters: Sequence[Chapter], now_s: float) -> list[Line]:
-    """The newest chapter first."""
+    """The chapters as lines, the newest first."""
     lines: list[Line] = []
     for chapter in reversed(chapters):
         passes = (

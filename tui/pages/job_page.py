@@ -1,5 +1,5 @@
-"""One job's lines: what it is, why it waits and what would have to change, where it runs or would, what became of it so
-far, what it asked for, and what it has written last."""
+"""The page of one job: what it is, why it waits and what would change that, where it runs or would run, its times, its
+request, its history and the end of its output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.backends.output_tail import Tail
 from tui.model.typed_attributes import Attributes, amount, group_of, moment, seconds, short_id, user_of, vnodes_of
 from tui.pages.explanation import explain_lines, labelled
 from tui.pages.job_history import Chapter, story_lines
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.job_columns import elapsed_of, state_words
 from tui.tables.job_outcome import ending
 from tui.tables.job_times import due_at, expected_end
@@ -29,7 +29,7 @@ _UNNAMED = (
 
 
 class JobDetail(NamedTuple):
-    """What is looked up for one job alone: all its attributes, its chapters in the journal, the end of its output."""
+    """What is looked up for one job only: all its attributes, its chapters in the journal, the end of its output."""
 
     job_id: str
     attributes: Attributes | None
@@ -38,13 +38,13 @@ class JobDetail(NamedTuple):
     problem: str = ""
 
 
-def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = None) -> list[Line]:
-    """The whole view for a line of so many cells; ``detail`` where it has been looked up."""
-    attributes = world.job(job_id) or (detail.attributes if detail is not None else None)
+def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail | None = None) -> list[Line]:
+    """The whole page for a width in cells; ``detail`` is None until it has been looked up."""
+    attributes = cluster.job(job_id) or (detail.attributes if detail is not None else None)
     if attributes is None:
         gone = [((f"{safe(short_id(job_id))} is no longer on the server", "warn"),)]
-        return [*gone, (), *_looked_up(detail, world.now_s)]
-    cores = amount(attributes, f"Resource_List.{world.counted}")
+        return [*gone, (), *_looked_up(detail, cluster.now_s)]
+    cores = amount(attributes, f"Resource_List.{cluster.counted}")
     walltime = show_hms(seconds(attributes, "Resource_List.walltime"))
     lines: list[Line] = [
         (
@@ -53,9 +53,9 @@ def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = 
             ("no walltime" if walltime == "-" else walltime, ""),
         ),
         *labelled("name", attributes.get("Job_Name", ""), cells),
-        *labelled("state", _state(world, job_id, attributes), cells),
+        *labelled("state", _state(cluster, job_id, attributes), cells),
         (),
-        *(explain_lines(world, job_id, cells) if job_id in world.picture.jobs else []),
+        *(explain_lines(cluster, job_id, cells) if job_id in cluster.server_status.jobs else []),
     ]
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
@@ -66,10 +66,10 @@ def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = 
     for label, name in (("submitted", "qtime"), ("created", "ctime"), ("started", "stime")):
         at_s = moment(attributes, name)
         if at_s is not None:
-            lines += labelled(label, day_and_time(at_s, world.now_s), cells)
-    for label, at_s in (("expected start", due_at(world, job_id)), ("expected end", expected_end(world, job_id))):
+            lines += labelled(label, day_and_time(at_s, cluster.now_s), cells)
+    for label, at_s in (("expected start", due_at(cluster, job_id)), ("expected end", expected_end(cluster, job_id))):
         if at_s is not None:
-            lines += labelled(label, day_and_time(at_s, world.now_s), cells)
+            lines += labelled(label, day_and_time(at_s, cluster.now_s), cells)
     lines += labelled("group", group_of(attributes), cells)
     for name in _SHOWN_LAST:
         lines += labelled(name.rpartition(".")[2].lower(), attributes.get(name, ""), cells)
@@ -80,11 +80,11 @@ def job_lines(world: World, job_id: str, cells: int, detail: JobDetail | None = 
             lines += labelled(
                 f"used {name.partition('.')[2]}", (detail.attributes or {})[name] if detail else "", cells
             )
-    return [*lines, (), *_looked_up(detail, world.now_s)]
+    return [*lines, (), *_looked_up(detail, cluster.now_s)]
 
 
 def _looked_up(detail: JobDetail | None, now_s: float) -> list[Line]:
-    """The story and the output, each under a title."""
+    """The history and the output, each under a title."""
     if detail is None:
         return [(("looking up its history and output", "dim"),)]
     story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or _UNNAMED, "dim"),)]
@@ -101,9 +101,9 @@ def _indented(line: Line) -> Line:
     return (("  ", ""), *line)
 
 
-def _state(world: World, job_id: str, attributes: Attributes) -> str:
+def _state(cluster: ClusterView, job_id: str, attributes: Attributes) -> str:
     letter = attributes.get("job_state", "?")
     if letter == "F":
-        return ending(attributes, world.now_s)[0]
-    elapsed_s = elapsed_of(world, job_id)
+        return ending(attributes, cluster.now_s)[0]
+    elapsed_s = elapsed_of(cluster, job_id)
     return state_words(letter) + ("" if elapsed_s is None else f" for {show_hms(elapsed_s)}")

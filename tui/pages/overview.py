@@ -1,4 +1,4 @@
-"""The overview's lines: is the cluster well, who uses it, what changed, and what needs somebody?"""
+"""The overview: cores, jobs, queues, the present plan, the top users, recent changes and what needs attention."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.backends.idle_history import IdleHistory
 from tui.pages.attention import attention, in_short
 from tui.pages.pass_page import would_have
 from tui.pages.recent_changes import changed_lines
-from tui.state.cluster_view import World, execution_queues
+from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
 from tui.tables.queue_columns import queue_columns
@@ -25,16 +25,16 @@ _LEAST_CHANGES, _LEAST_NEEDS = 3, 4
 
 
 def overview_lines(
-    world: World, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
+    cluster: ClusterView, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
 ) -> list[Line]:
-    """The whole view for lines of so many cells; ``records`` are the changes made by this user. Where ``height`` lines
-    are too few, what changed gives way, and then what needs attention goes on at the end, the worst stays in sight."""
-    above = [*_cores(world, cells), _jobs(world, history, cells), (), *_queues(world, cells), ()]
+    """The whole view for a width in cells; ``records`` are the changes in the audit. If ``height`` lines are too few,
+    recent changes are shortened first; then the less serious part of what needs attention moves to the end."""
+    above = [*_cores(cluster, cells), _jobs(cluster, history, cells), (), *_queues(cluster, cells), ()]
     below = [
-        *_labelled("this pass", [_pass(world), *filter(None, [would_have(world.passes)])]),
-        *_labelled("in use by", [_users(world, cells - _LABEL)]),
+        *_labelled("this pass", [_pass(cluster), *filter(None, [would_have(cluster.passes)])]),
+        *_labelled("in use by", [_users(cluster, cells - _LABEL)]),
     ]
-    needs = attention(world) or [(("nothing needs you", "good"),)]
+    needs = attention(cluster) or [(("nothing needs you", "good"),)]
     most = max(_LEAST_NEEDS, height - len(above) - len(below) - _LEAST_CHANGES)
     shown, rest = (needs, []) if len(needs) <= most else (needs[: most - 1], needs[most - 1 :])
     more: list[Line] = [((f"and {len(rest):,} more, at the end", "warn"),)] if rest else []
@@ -43,15 +43,15 @@ def overview_lines(
         *above,
         *_labelled("attention", [*shown, *more]),
         *below,
-        *_labelled("changed", changed_lines(world, records, room)),
+        *_labelled("changed", changed_lines(cluster, records, room)),
         *_labelled("attention", rest),
     ]
 
 
-def _users(world: World, cells: int) -> Line:
-    """Who has most cores over all queues, as many as there is room for."""
+def _users(cluster: ClusterView, cells: int) -> Line:
+    """The users with the most cores over all queues, as many as fit."""
     used: Counter[str] = Counter()
-    for (_, user), use in world.tally.users.items():
+    for (_, user), use in cluster.counts.users.items():
         used[user] += use.cores
     shown: list[Line] = []
     room = cells
@@ -64,9 +64,9 @@ def _users(world: World, cells: int) -> Line:
     return joined(shown, " · ") if shown else (("nobody", "dim"),)
 
 
-def _cores(world: World, cells: int) -> list[Line]:
-    """Cores with a bar, and vnodes beside them; below them where the line is too short for both."""
-    vnodes = world.tally.vnodes
+def _cores(cluster: ClusterView, cells: int) -> list[Line]:
+    """Cores with a bar, and vnodes beside it, or below it if the line is too short."""
+    vnodes = cluster.counts.vnodes
     share = vnodes.used / vnodes.total if vnodes.total else 0.0
     by_state = "".join(f" · {len(names):,} {safe(state)}" for state, names in sorted(vnodes.not_up.items()))
     told = f"{vnodes.busy:,} busy · {vnodes.free:,} free{by_state}"
@@ -79,8 +79,8 @@ def _cores(world: World, cells: int) -> list[Line]:
     return [spread(left, ((beside, ""),), cells)] if fits else [left, (("vnodes  ", "bold"), (told, ""))]
 
 
-def _jobs(world: World, history: IdleHistory, cells: int) -> Line:
-    states = world.tally.states
+def _jobs(cluster: ClusterView, history: IdleHistory, cells: int) -> Line:
+    states = cluster.counts.states
     waiting = states["Q"] + states["W"] + states["T"]
     running = sum(states[state] for state in "RESU")
     left: Line = ((f"jobs    R {running:,}  Q {waiting:,}  H {states['H']:,}", "bold"),)
@@ -92,9 +92,9 @@ def _jobs(world: World, history: IdleHistory, cells: int) -> Line:
     return spread(left, ((f"idle, last {watched} ", ""), (drawn, "bar"), (f" {history.ratio:.1%}", "")), cells)
 
 
-def _queues(world: World, cells: int) -> list[Line]:
-    names = execution_queues(world)
-    placed = Widths[str]().place(queue_columns(world), names, cells)
+def _queues(cluster: ClusterView, cells: int) -> list[Line]:
+    names = execution_queues(cluster)
+    placed = Widths[str]().place(queue_columns(cluster), names, cells)
     return [header(placed, Sort()), *(row(placed, name) for name in names)]
 
 
@@ -106,6 +106,6 @@ def _labelled(label: str, lines: list[Line]) -> list[Line]:
     ]
 
 
-def _pass(world: World) -> Line:
-    cost = f" {world.decision.cost_s:.2f} s" if world.decision else ""
-    return ((f"{clock_time(world.now_s, seconds=True)}{cost} · {in_short(world)}", ""),)
+def _pass(cluster: ClusterView) -> Line:
+    cost = f" {cluster.decision.cost_s:.2f} s" if cluster.decision else ""
+    return ((f"{clock_time(cluster.now_s, seconds=True)}{cost} · {in_short(cluster)}", ""),)

@@ -1,4 +1,4 @@
-"""One pass of the journal as lines: what was decided and why, where it was carried out, and what stood in the way."""
+"""One pass of the journal as lines: what it decided and why, where it was carried out, and what prevented it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _A_MINUTE_S = 60.0
 
 
 def pass_lines(entry: Pass, now_s: float) -> list[Line]:
-    """The whole pass, its most telling parts first."""
+    """The whole pass, the most important parts first."""
     lines = [_cost(entry, now_s), *_modes(entry), _load(entry), ()]
     started = set(entry.texts("started"))
     for title, part in (
@@ -49,7 +49,7 @@ def _cost(entry: Pass, now_s: float) -> Line:
 
 
 def _modes(entry: Pass) -> list[Line]:
-    """One line for each queue that was not driven: how much of the plan was carried out there."""
+    """One line for each queue: its mode, and how much of the plan was carried out there."""
     lines: list[Line] = []
     for queue, mode in sorted(entry.table("modes").items()):
         if queue in entry.started_in:
@@ -114,19 +114,19 @@ def _moved(part: Part, entry: Pass) -> Line:
 
 
 def moved_for(part: Part, now_s: float) -> str:
-    """For which job a promise moved, from when and to when."""
+    """The beneficiary for which a promise moved, and its times before and after."""
     was_s, at_s = part.get("was_s"), part.get("at_s")
     was = day_and_time(was_s, now_s) if isinstance(was_s, (int, float)) else "?"
     now = f"at {day_and_time(at_s, now_s)}" if isinstance(at_s, (int, float)) else "at no time yet"
     if isinstance(was_s, (int, float)) and isinstance(at_s, (int, float)) and now == f"at {was}":
-        # Within one minute: the seconds tell them apart.
+        # Both are in the same minute: show seconds.
         was, now = clock_time(was_s, seconds=True), f"at {clock_time(at_s, seconds=True)}"
         was += ", less than a second" if now == f"at {was}" else ""
     return f"{now}, promised {was} before, for {short_id(_text(part, 'beneficiary'))}"
 
 
 def reserved_for(part: Part, now_s: float) -> str:
-    """When a reserved job is to start, and what it was promised first."""
+    """The reserved start time of a job, and its first promise if that differs by a minute or more."""
     at_s, promised_s = part.get("at_s"), part.get("promised_s")
     if not isinstance(at_s, (int, float)):
         return "at no time that can be told"
@@ -145,9 +145,9 @@ def _wait(part: Part) -> Line:
 
 
 def would_have(passes: Passes) -> Line:
-    """What passes would have done where they only watched, by episode; nothing where all was carried out.
+    """What passes would have done in queues that they did not drive, in episodes; empty if there is nothing.
 
-    Counted by the hook since the mode was set, or else over the passes that are kept: a job that would be started in
+    Counted by the hook since the mode was set, else over the passes that are kept. A job that would be started in
     twenty passes in a row is one episode.
     """
     last = passes.last

@@ -1,4 +1,4 @@
-"""The plan's lines: what this pass would do, each action with its reason, and what the waiting jobs wait for."""
+"""The plan page: what this pass would do, each action with its reason, and why the waiting jobs wait."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from policy.model.cluster import Job
 from policy.plan.plan import Wait
 from tui.model.typed_attributes import short_id, some_of
 from tui.pages.pass_page import would_have
-from tui.state.cluster_view import Decision, World
+from tui.state.cluster_view import ClusterView, Decision
 from tui.state.mode_words import is_done
 from tui.text.durations import clock_time, short_span
 from tui.text.lines import Line, safe
@@ -20,26 +20,26 @@ _MOST_JOBS = 6
 _A_MINUTE_S = 60.0
 
 
-def plan_lines(world: World) -> list[Line]:
-    """The whole view; one line says so where no plan has been made yet."""
-    decision = world.decision
+def plan_lines(cluster: ClusterView) -> list[Line]:
+    """The whole page; a single line until the first plan is made."""
+    decision = cluster.decision
     if decision is None:
         return [(("the first plan is being made", "dim"),)]
-    modes = [f"{queue} is in {_MODES.get(mode, mode)}" for queue, mode in sorted(world.modes.items())]
-    would = would_have(world.passes)
+    modes = [f"{queue} is in {_MODES.get(mode, mode)}" for queue, mode in sorted(cluster.modes.items())]
+    would = would_have(cluster.passes)
     lines: list[Line] = [
         ((f"decided here at {clock_time(decision.snapshot.time_s, seconds=True)} in {decision.cost_s:.2f} s", "bold"),),
         *(((safe(line), "dim"),) for line in modes),
         *([would] if would else []),
-        *([((safe(f"passes: {world.passes.problem}"), "warn"),)] if world.passes.problem else []),
+        *([((safe(f"passes: {cluster.passes.problem}"), "warn"),)] if cluster.passes.problem else []),
         (),
     ]
-    starts, preempts = is_done(world, "", preemption=False), is_done(world, "", preemption=True)
+    starts, preempts = is_done(cluster, "", preemption=False), is_done(cluster, "", preemption=True)
     for title, part in (
-        ("starts" if starts else "would start", _starts(decision, world.now_s)),
-        ("preempts" if preempts else "would preempt", _preempts(decision, world.now_s)),
-        ("reserves", _estimates(decision, world.now_s)),
-        ("leaves alone", waiting_lines(decision, world.now_s)),
+        ("starts" if starts else "would start", _starts(decision, cluster.now_s)),
+        ("preempts" if preempts else "would preempt", _preempts(decision, cluster.now_s)),
+        ("reserves", _estimates(decision, cluster.now_s)),
+        ("leaves alone", waiting_lines(decision, cluster.now_s)),
         ("cannot read", [((safe(problem), "warn"),) for problem in decision.problems]),
     ):
         if part or title != "cannot read":
@@ -55,7 +55,7 @@ def _starts(decision: Decision, now_s: float) -> list[Line]:
     return [
         (
             (safe(short_id(start.id)), "good"),
-            (f" {safe(start.job.user)} {start.job.cores:,}c on {safe(some_of(start.placement.vnodes))}", ""),
+            (f" {safe(start.job.user)} {start.job.cores:,}c on {safe(some_of(start.allocation.vnodes))}", ""),
             (" backfilled" if start.backfilled else "", "dim"),
             (f" {safe(start.why.sentence(start.job, now_s))}" if start.why is not None else "", "dim"),
         )
@@ -85,7 +85,7 @@ def _estimates(decision: Decision, now_s: float) -> list[Line]:
 
 
 def waiting_lines(decision: Decision, now_s: float) -> list[Line]:
-    """For each reason its first jobs, and what is said of all of them, or of the one that is named."""
+    """For each reason its first jobs, and the sentence for all of them, or for the first if sentences may differ."""
     lines: list[Line] = []
     for wait in decision.plan.waits:
         shown, more = wait.jobs[:_MOST_JOBS], len(wait.jobs) - _MOST_JOBS
@@ -103,6 +103,6 @@ def waiting_lines(decision: Decision, now_s: float) -> list[Line]:
 
 
 def _sentence(decision: Decision, wait: Wait, job: Job, now_s: float) -> str:
-    """The reason for one of its jobs. Their cores, users and estimates differ, and so may what is said of them."""
+    """The reason for one of its jobs. Jobs differ in cores, users and estimates, so their sentences may differ too."""
     longest = decision.longest
     return wait.reason.sentence(job, now_s, {} if longest is None else longest.numbers(job, wait.reason))

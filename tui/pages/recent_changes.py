@@ -1,4 +1,4 @@
-"""The overview's account of what changed since the console was opened: jobs in numbers, everything else one by one."""
+"""What changed since the console was opened: jobs as counts, everything else as single events."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from tui.audit.trail import Record
 from tui.model.server_changes import Event
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.durations import clock_time, day_and_time
 from tui.text.lines import Line, safe
 
 _LAG_S = 120.0
 
 
-def changed_lines(world: World, records: Sequence[Record], most: int) -> list[Line]:
-    """At most so many lines, the newest events first; ``records`` are the changes made by this user."""
-    watched = world.watched
+def changed_lines(cluster: ClusterView, records: Sequence[Record], most: int) -> list[Line]:
+    """At most ``most`` lines, the newest events first; ``records`` are the changes in the audit."""
+    watched = cluster.watched
     counts = [
         (watched.submitted, "submitted"),
         (watched.started, "started"),
@@ -26,7 +26,7 @@ def changed_lines(world: World, records: Sequence[Record], most: int) -> list[Li
     said = " · ".join(f"{count:,} {word}" for count, word in counts if count)
     lines: list[Line] = [
         (
-            (f"since {day_and_time(watched.since_s, world.now_s)}: ", ""),
+            (f"since {day_and_time(watched.since_s, cluster.now_s)}: ", ""),
             (f"jobs {said}" if said else "no job came or went", ""),
         )
     ]
@@ -49,7 +49,7 @@ def _told(event: Event, records: Sequence[Record]) -> Line:
 
 
 def _made_by(event: Event, records: Sequence[Record]) -> str:
-    """Whose command did it, as far as the audit file tells: one that names all of it, shortly before it was seen."""
+    """The user of the audit's command that contains all of the event's names and was sent shortly before."""
     for record in records:
         if event.time_s - _LAG_S <= record.time_s <= event.time_s + 1 and all(
             name in record.command for name in event.names

@@ -1,4 +1,4 @@
-"""The console as a Textual application: colours and characters, the one screen, letting go of the source at the end."""
+"""The console as a Textual application: theme and characters, the one screen, and closing the backend at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tui.audit.log import Actor
-from tui.backends.base import SimulatedSource, Source
+from tui.backends.base import Backend, SteeredBackend
 from tui.config.site import Site
 from tui.screen.main_screen import MainScreen
 from tui.screen.terminal.keyboard import take_any_bytes
@@ -28,18 +28,18 @@ NOT_KEPT = KeptFiles()
 
 
 class Console(App[None]):
-    """The console on one source."""
+    """The console on one backend."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = "Screen { background: $background; color: $foreground; } ModalScreen { background: $background 60%; }"
 
     def __init__(
         self,
-        source: Source,
+        backend: Backend,
         audit_path: Path,
         actor: Actor,
         *,
-        simulation: SimulatedSource | None = None,
+        simulation: SteeredBackend | None = None,
         interval_s: float = 5.0,
         ascii_only: bool | None = None,
         theme: str = "",
@@ -50,14 +50,14 @@ class Console(App[None]):
     ) -> None:
         self._look = Look(self, without_colour="NO_COLOR" in os.environ)
         take_any_bytes()
-        # With the terminal's own colours, Textual's filter for NO_COLOR takes colours away instead of greying them.
+        # With the terminal's own colours, Textual's NO_COLOR filter removes colours; otherwise it would turn them grey.
         super().__init__(ansi_color=True if self._look.without_colour else None)
-        self._source = source
+        self._backend = backend
         self._typed_ahead = TypedAhead(self, super().on_event)
         for each in THEMES.values():
             self.register_theme(each)
         self.main = MainScreen(
-            source,
+            backend,
             audit_path,
             actor,
             interval_s=interval_s,
@@ -73,7 +73,7 @@ class Console(App[None]):
         self._look.draw_in_ascii(bool(liked.ascii_only) if ascii_only is None else ascii_only)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What every line passes on its way to the terminal."""
+        """The filters that every line passes on its way to the terminal."""
         return [*super().get_line_filters(), *self._look.filters]
 
     def get_default_screen(self) -> MainScreen:
@@ -81,18 +81,18 @@ class Console(App[None]):
         return self.main
 
     async def on_event(self, event: Event) -> None:
-        """Textual's own, but that keys and pasted text take their turns."""
+        """As in Textual, except that keys and pasted text are handled one after another (see ``typed_ahead``)."""
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
             await self._typed_ahead.take(event)
         else:
             await super().on_event(event)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Textual's own, with less to write."""
+        """As in Textual, but writes less to the terminal (see ``textual_fixes``)."""
         super()._display(screen, narrowed(renderable))
 
     def on_unmount(self) -> None:
-        """Let go of the source."""
+        """Stop polling, finish writing the user's files, close the backend."""
         self.main.poller.stop()
         self.main.keeping.close()
-        self._source.close()
+        self._backend.close()

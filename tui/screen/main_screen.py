@@ -1,7 +1,7 @@
-"""The console's one screen: header, a view, a message line, keys or a prompt; every action arrives at one place.
+"""The console's one screen: header, a view, a message line, keys or a prompt.
 
-Keys, the command line and the help all come from the registry of actions. An action that is not available says why.
-Pictures and results arrive as messages from threads; this class alone touches widgets.
+Keys, the command line and the help all come from the registry of actions. Threads post polls and results as messages;
+only this class touches widgets.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from textual.widgets import ContentSwitcher
 
 from tui.actions import ACTIONS, CommandError
 from tui.audit.log import Actor, AuditLog
-from tui.backends.base import SimulatedSource, Source
+from tui.backends.base import Backend, SteeredBackend
 from tui.config.site import Site
 from tui.operations.alert_site import teller_of
 from tui.operations.unlock import Unlock
 from tui.pages.header import Header, header_line
 from tui.screen.actions.dispatch import ByName
 from tui.screen.dialogs.menu import ActMenu
-from tui.screen.dialogs.operation import DeedDialog
+from tui.screen.dialogs.operation import OperationDialog
 from tui.screen.terminal.themes import Look
 from tui.screen.views.all_views import make_views
 from tui.screen.views.base import View
@@ -51,7 +51,7 @@ from tui.screen.workers.messages import (
 from tui.screen.workers.operation_runner import Changes
 from tui.screen.workers.shown_state import Seen
 from tui.screen.workers.user_files import Keeping, KeptFiles
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.poller import News, Polled, Poller, PollFailed
 from tui.tables.filters import FilterError
 from tui.text.lines import safe
@@ -60,7 +60,7 @@ _HINTS = "? help  / filter  : go  tab next view"
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
-    """The console on one source. ``clock`` is the wall clock, ``elapsed`` a monotonic one."""
+    """The console on one backend. ``clock`` is the wall clock, ``elapsed`` a monotonic clock, both in seconds."""
 
     DEFAULT_CSS = """
     MainScreen > .line { height: 1; }
@@ -69,7 +69,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     """
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        # With priority a key acts as soon as it comes: what was typed ahead of a prompt then belongs to the prompt.
+        # With priority a key acts as soon as it arrives: keys typed ahead for a prompt then go to the prompt.
         Binding(",".join(action.keys), f"do('{action.name}')", action.help, show=False, priority=True)
         for action in ACTIONS
         if action.keys
@@ -77,12 +77,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def __init__(
         self,
-        source: Source,
+        backend: Backend,
         audit_path: Path,
         actor: Actor,
         *,
         interval_s: float,
-        simulation: SimulatedSource | None,
+        simulation: SteeredBackend | None,
         site: Site,
         files: KeptFiles,
         look: Look,
@@ -90,19 +90,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
-        self.source, self.simulation, self.look = source, simulation, look
+        self.backend, self.simulation, self.look = backend, simulation, look
         self._clock, self._elapsed = clock, elapsed
-        self.poller = Poller(source, self._tell, interval_s, elapsed)
+        self.poller = Poller(backend, self._tell, interval_s, elapsed)
         self.changes = Changes(
             self,
-            source,
-            AuditLog(audit_path, actor, source.name, tell=teller_of(source)),
+            backend,
+            AuditLog(audit_path, actor, backend.name, tell=teller_of(backend)),
             self.is_unlocked,
             self.turn_lock,
             site,
             clock,
         )
-        self.lookups = Lookups(self, source, audit_path)
+        self.lookups = Lookups(self, backend, audit_path)
         self.keeping = Keeping(files, self._complain)
         self._seen = Seen(elapsed)
         self._unlock = Unlock()
@@ -128,7 +128,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         yield self.prompt
 
     def on_mount(self) -> None:
-        """Start polling, and the clock in the header."""
+        """Start polling, and the clock of the header."""
         for lines in self.query(LineView):
             lines.can_focus = False
         for view in self.views.values():
@@ -139,17 +139,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
             if isinstance(known, TableView):
                 known.layout_chosen = layout
         self._warning = self.changes.unconfirmed() or self.keeping.problem
-        self.say(self._warning or f"asking {self.source.name or 'the server'}", "bad" if self._warning else "")
+        self.say(self._warning or f"asking {self.backend.name or 'the server'}", "bad" if self._warning else "")
         self.tick()
         self.set_interval(1.0, self.tick)
         self.poller.start()
 
     def on_unmount(self) -> None:
-        """Stop polling, and what is under way after the command that is being sent."""
+        """Stop polling, and the operation under way after the command that is being sent."""
         self.changes.halt()
         self.poller.stop()
 
-    # What threads tell.
+    # Messages from threads.
 
     def _complain(self, problem: str) -> None:
         """Called from the thread that writes the user's files."""
@@ -160,14 +160,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.post_message(FromPoller(news))
 
     def on_from_poller(self, message: FromPoller) -> None:
-        """A picture, or why there is none."""
+        """A poll succeeded or failed."""
         news = message.news
         if isinstance(news, PollFailed):
             self._seen.fail(news)
             self.say(f"{news.text}; trying again in {news.again_s:.0f} s", "bad")
             self.view.set_class(self._seen.is_stale, "stale")
         elif isinstance(news, Polled):
-            is_first = self.world is None
+            is_first = self.cluster is None
             if self._seen.see(news) or is_first:
                 said = self._warning if is_first else "the server answers again"
                 self.say(said, "bad" if said == self._warning and said else "good")
@@ -176,14 +176,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.tick()
 
     def _look_again(self) -> None:
-        """What else the view shows, looked up once for each poll."""
+        """Start the lookups that the shown view needs, once per poll."""
         if isinstance(self.view, JobView):
             self.lookups.job(self.view.job_id)
         elif self.view_name in ("overview", "audit"):
             self.lookups.trail()
 
     def on_job_found(self, message: JobFound) -> None:
-        """One job was looked up."""
+        """The lookup of one job has ended."""
         view = self.views["job"]
         if isinstance(view, JobView):
             view.tell(message.detail)
@@ -194,7 +194,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self._show()
 
     def on_loaded(self, message: Loaded) -> None:
-        """A trace was loaded, or not."""
+        """A trace was loaded, or could not be."""
         if message.problem:
             self.say(message.problem.replace("--cluster NODESxCORES", ":load FILE NODESxCORES"), "bad")
             return
@@ -203,35 +203,36 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.poller.ask()
 
     def on_not_kept(self, message: NotKept) -> None:
-        """Preferences or lines typed before could not be written."""
+        """Preferences or typed lines could not be written."""
         self.say(message.problem, "bad")
 
     def on_foreseen(self, message: Foreseen) -> None:
         """A preview is ready."""
         dialog = self.app.screen
-        if isinstance(dialog, DeedDialog):
-            dialog.show_effects(message.deed, message.lines)
+        if isinstance(dialog, OperationDialog):
+            dialog.show_effects(message.operation, message.lines)
 
     def on_making(self, message: Making) -> None:
-        """A deed is under way."""
+        """An operation is under way."""
         self.say(
-            f"{message.deed.title}: {message.made:,} of {len(message.deed.changes):,} done; :halt stops it", "warn"
+            f"{message.operation.title}: {message.made:,} of {len(message.operation.changes):,} done; :halt stops it",
+            "warn",
         )
 
     def on_made(self, message: Made) -> None:
-        """A change was made, or not."""
+        """An operation has ended: done, done in part, or failed."""
         text = self.changes.made(message)
         whole = all(outcome.ok for outcome in message.outcomes)
         self.say(text, "good" if whole else "bad")
         self.lookups.trail()
         self.poller.ask()
 
-    # What is on the screen.
+    # What is shown.
 
     @property
-    def world(self) -> World | None:
-        """The world as it was seen last; None before the first answer."""
-        return self._seen.world
+    def cluster(self) -> ClusterView | None:
+        """The latest cluster view; None before the first poll has succeeded."""
+        return self._seen.cluster
 
     @property
     def view(self) -> View:
@@ -241,7 +242,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     @property
     def view_name(self) -> str:
-        """The view that is shown."""
+        """The name of the view that is shown."""
         return self.view.view_name
 
     def _show(self) -> None:
@@ -256,21 +257,21 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.say(str(error), "bad")
 
     def go(self, name: str) -> None:
-        """Go to a view as it was left."""
+        """Go to a view in the state in which it was left."""
         if name != self.view_name:
             self.visit(self.views[name].place)
 
     def visit(self, place: Place) -> None:
-        """Go to a place, and remember the one that is left."""
+        """Go to a place; the place that is left is remembered."""
         self.places.go(self.view.place, place)
         self.show(place)
 
     def jump(self, name: str, text: str) -> None:
-        """Go to a view filtered by what was found elsewhere."""
+        """Go to a view with a filter that comes from another view."""
         self.visit(Place(name, filter=text, jumped=True, before=self.views[name].place.filter))
 
     def show(self, place: Place) -> None:
-        """Show a place that is already on the way."""
+        """Show a place without adding it to the places visited."""
         self.choose_column(choosing=False)
         self.query_one(ContentSwitcher).current = f"view-{place.view}"
         self.view.resume(place)
@@ -279,18 +280,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.call_after_refresh(self._show)
 
     def say(self, text: str, role: str = "") -> None:
-        """Put a sentence on the message line."""
+        """Show a sentence on the message line."""
         self._message.show([((f" {safe(text)}", role),)])
 
     def tick(self) -> None:
-        """Write the header anew."""
+        """Update the header."""
         simulation = ""
         if self.simulation is not None:
             simulation = "paused" if self.simulation.paused else f"×{self.simulation.speed:,}"
-        now_s = self.world.now_s if self.world is not None and self.simulation is not None else self._clock()
+        now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
         header = Header(
-            self.world.server_name or self.source.name if self.world else self.source.name,
-            self.world,
+            self.cluster.server_name or self.backend.name if self.cluster else self.backend.name,
+            self.cluster,
             self._unlock.remaining_s(self._elapsed()),
             self._seen.age_s,
             now_s,
@@ -300,10 +301,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._header.show([header_line(header, self.size.width)])
 
     def on_resize(self) -> None:
-        """The header is made for a width."""
+        """The header depends on the width."""
         self.tick()
 
-    # What is done.
+    # What users do.
 
     def on_key(self, event: Key) -> None:
         """After ``s`` the next key chooses the column."""
@@ -322,37 +323,37 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.say("not sorted")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys are actions unless a line or a column is being typed."""
+        """Keys are actions, except while a line is typed or a column chosen."""
         typing = self.prompt.is_open or self._sorting
         return not typing and super().check_action(action, parameters)
 
     def act_by_name(self, name: str, argument: str) -> None:
-        """Do another action, as if it had been typed."""
+        """Run another action, as if it had been typed."""
         self.action_do(name, argument)
 
     def action_do(self, name: str, argument: str = "") -> None:
-        """Do an action by name, or say why it is not available."""
+        """Run an action by its name, or show why it is not available."""
         self._by_name.do(name, argument)
 
     def is_unlocked(self) -> bool:
-        """Whether changes may be made just now."""
+        """Whether changes are allowed now."""
         return self._unlock.is_open(self._elapsed())
 
-    def known_world(self) -> World:
-        """The world; raises :class:`CommandError` before the first answer."""
-        if self.world is None:
+    def known_cluster(self) -> ClusterView:
+        """The latest cluster view; raises :class:`CommandError` before the first poll has succeeded."""
+        if self.cluster is None:
             raise CommandError("no answer from the server yet")
-        return self.world
+        return self.cluster
 
     def turn_lock(self) -> bool:
-        """Unlock for a while, or lock again; gives whether it is unlocked now."""
+        """Unlock for a while, or lock again; returns whether it is unlocked now."""
         unlocked = self.is_unlocked()
         self._unlock = self._unlock.closed() if unlocked else self._unlock.opened(self._elapsed())
         self.tick()
         return not unlocked
 
     def choose_column(self, *, choosing: bool) -> None:
-        """Number the columns and take the next key as one of them, or stop that."""
+        """Number the columns and take the next key as the column to sort by, or stop doing so."""
         view = self.view
         if isinstance(view, TableView) and choosing != self._sorting:
             view.table.number_columns(choosing)
@@ -360,32 +361,32 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._sorting = choosing
 
     def on_taken_out(self, message: TakenOut) -> None:
-        """Something was written out, or not."""
+        """An export was written, or failed."""
         self.say(message.text, "good" if message.ok else "bad")
 
     def choose(self, menu: ActMenu) -> None:
-        """Let one of a menu's items be chosen, and open it."""
+        """Open a menu; the chosen item is then opened."""
         self.app.push_screen(menu, lambda item: None if item is None else self._by_name.attempt(item.open))
 
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
-        """Let a line be typed, in the place of the keys."""
+        """Open the prompt in place of the keys."""
         self._keys.add_class("typing")
         self.prompt.open(prefix, text, typing._replace(before=self.keeping.typed.lines.get(prefix, ())))
 
     def on_prompt_closed(self, _: Prompt.Closed) -> None:
-        """The keys come back."""
+        """Show the keys again."""
         self._keys.remove_class("typing")
         self.set_focus(None)
 
     def on_prompt_wrong(self, message: Prompt.Wrong) -> None:
-        """A line cannot be understood; it is still being typed."""
+        """The line cannot be parsed; the prompt stays open."""
         self.say(message.text, "bad")
 
     def on_prompt_entered(self, message: Prompt.Entered) -> None:
-        """A line was typed."""
+        """A line was entered: remember it and run it."""
         self.keeping.remember(message.prefix, message.text)
         self._by_name.attempt(lambda: self.prompt.typing.enter(message.text))
 
     def on_counted(self, message: Counted) -> None:
-        """The rows are counted."""
+        """The number of rows that the typed filter would show."""
         self.prompt.tell(f"{message.rows:,} rows", message.text)

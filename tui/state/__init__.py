@@ -1,1 +1,1 @@
-"""One poll: the view of the cluster, the poller, and the history of idle cores."""
+"""The state after one poll: the cluster view, the poller, ended jobs, and words for modes and pauses."""

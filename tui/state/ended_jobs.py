@@ -1,7 +1,7 @@
-"""Jobs that have ended, as the server remembers them: asked for only while somebody wants to see them.
+"""Jobs that have ended, from the server's history; requested only while a view shows them.
 
-The server is asked seldom and for the last hours alone; in between, the answer before is shown. A server that keeps no
-history, or is too busy for it, is no reason to show nothing else.
+Requests are rare and cover the last hours only; in between the last reply is shown. If the server keeps no history or
+does not reply, everything else is still shown.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hooks.pbs.status import Objects
-from tui.backends.base import Source, SourceError
+from tui.backends.base import Backend, BackendError
 from tui.model.typed_attributes import Attributes, moment
 
 WINDOW_S = 12 * 3600.0
-"""How long ago a job may have ended to count as recent."""
+"""A job that ended at most so many seconds ago counts as recent."""
 
 MOST = 2000
 _AGAIN_S = 30.0
 
 
 class Finished(NamedTuple):
-    """The jobs that ended lately, those that ended last first, at most :data:`MOST`; or why they cannot be told."""
+    """Recently ended jobs, newest first, at most :data:`MOST`; ``problem`` says why they are unknown."""
 
     jobs: Objects
     problem: str = ""
 
 
 class History:
-    """The jobs of one source that have ended. :meth:`now` is called by the poller alone."""
+    """The ended jobs of one backend. Only the poller calls :meth:`now`."""
 
-    def __init__(self, source: Source, stopwatch: Callable[[], float]) -> None:
-        self._source = source
+    def __init__(self, backend: Backend, stopwatch: Callable[[], float]) -> None:
+        self._backend = backend
         self._stopwatch = stopwatch
         self._asked_s: float | None = None
         self._answer: Finished | None = None
         self.wanted = False
 
     def now(self) -> Finished | None:
-        """What is known; None where nobody wants it."""
+        """The ended jobs; None if no view wants them."""
         if not self.wanted:
             self._asked_s = self._answer = None
             return None
@@ -49,13 +49,13 @@ class History:
 
     def _ask(self) -> Finished:
         try:
-            found = self._source.finished(WINDOW_S)
-        except SourceError as error:
+            found = self._backend.finished(WINDOW_S)
+        except BackendError as error:
             return Finished({}, str(error))
         newest = sorted(found, key=lambda job_id: -(ended_at(found[job_id]) or 0.0))[:MOST]
         return Finished({job_id: found[job_id] for job_id in newest})
 
 
 def ended_at(attributes: Attributes) -> float | None:
-    """When a job ended, in seconds since 1970; None where the server does not say."""
+    """When a job ended, in seconds since 1970; None if the server does not show it."""
     return moment(attributes, "obittime", "history_timestamp", "mtime")

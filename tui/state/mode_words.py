@@ -1,12 +1,12 @@
-"""Whether what the plan has for a queue's jobs is done there, and so how to speak of it: it starts, or would start.
+"""Whether a queue's mode carries out what the plan has for its jobs, and so whether a job starts or would start.
 
-``drive`` carries out all of a plan, ``advise`` its preemptions alone, ``observe`` nothing, and so does every mode in a
-pause, or where the last pass could not drive the queue (docs/hooks.md).
+``drive`` carries out all of a plan, ``advise`` only its preemptions, ``observe`` nothing. Nothing is carried out
+during a pause, nor in a queue in ``drive`` that the last pass could not drive (docs/hooks.md).
 """
 
 from __future__ import annotations
 
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.paused import pause_of
 from tui.text.lines import safe
 
@@ -14,28 +14,28 @@ LEFT_UNDONE = {
     "observe": "observe: nothing of this is carried out",
     "advise": "advise: PBS's scheduler starts jobs, pbsteer only preempts",
 }
-"""What a mode leaves to others, or undone, of what is said."""
+"""What a mode leaves to PBS's scheduler, or undone."""
 
 
-def is_done(world: World, queue: str, *, preemption: bool) -> bool:
-    """Whether starts, or preemptions, are carried out in a queue; without a queue, in any that there is."""
-    return any(not why_undone(world, each, preemption=preemption) for each in ([queue] if queue else world.modes))
+def is_done(cluster: ClusterView, queue: str, *, preemption: bool) -> bool:
+    """Whether starts (or preemptions) are carried out in a queue; for an empty name, in any queue."""
+    return any(not why_undone(cluster, each, preemption=preemption) for each in ([queue] if queue else cluster.modes))
 
 
-def why_undone(world: World, queue: str, *, preemption: bool) -> str:
-    """Why starts, or preemptions, are not carried out in a queue; empty where they are."""
-    pause = pause_of(world)
+def why_undone(cluster: ClusterView, queue: str, *, preemption: bool) -> str:
+    """Why starts (or preemptions) are not carried out in a queue; empty if they are."""
+    pause = pause_of(cluster)
     if pause:
         return pause
-    mode = world.modes.get(queue, "observe")
+    mode = cluster.modes.get(queue, "observe")
     if mode not in ({"drive", "advise"} if preemption else {"drive"}):
         return f"{queue} is in {LEFT_UNDONE.get(mode, 'no mode')}"
-    return _not_driven(world, queue) if mode == "drive" else ""
+    return _not_driven(cluster, queue) if mode == "drive" else ""
 
 
-def _not_driven(world: World, queue: str) -> str:
-    """What the last pass said kept it from driving a queue that is in ``drive``; empty where it drove it."""
-    last = world.passes.last
+def _not_driven(cluster: ClusterView, queue: str) -> str:
+    """Why the last pass did not drive a queue in ``drive``; empty if it did, or if there is no such pass."""
+    last = cluster.passes.last
     if last is None or last.table("modes").get(queue) != "drive" or queue in last.started_in:
         return ""
     about = f"queue {queue} is not driven: "

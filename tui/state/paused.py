@@ -1,17 +1,17 @@
-"""Whether pbsteer is paused, as far as the console can see it, and what that is called.
+"""Whether pbsteer is paused, as far as the console can see, and why.
 
-A pause by name stands on the server. One by the server's ``scheduling`` cannot be told there from what pbsteer itself
-has switched off, so it is taken from the last pass, which knows (:mod:`hooks.pbs.pause`).
+A pause with a reason is an attribute of the server. A pause by the server's ``scheduling`` attribute looks the same as
+schedulers switched off by pbsteer itself, so it is taken from the last pass (:mod:`hooks.pbs.pause`).
 """
 
 from __future__ import annotations
 
 from hooks.pbs.pause import is_stopped, name_pause
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 
 
-def pause_of(world: World) -> str:
-    """The pause and its reason in a few words; empty where there is none to be seen."""
-    last = world.passes.last
-    stopped = last is not None and bool(last.data.get("paused")) and is_stopped(world.picture)
-    return name_pause(world.picture, stopped=stopped)
+def pause_of(cluster: ClusterView) -> str:
+    """The pause and its reason in a few words; empty if none is visible."""
+    last = cluster.passes.last
+    stopped = last is not None and bool(last.data.get("paused")) and is_stopped(cluster.server_status)
+    return name_pause(cluster.server_status, stopped=stopped)

@@ -1,6 +1,6 @@
-"""The order in which the plan looks at waiting jobs: what was promised a start, then class by class, then the queue's.
+"""The order in which the plan considers waiting jobs: promised starts first, then priority classes, then queue order.
 
-It is the order of the policy's own walk, so that the first waiting job of a list is the one whose turn is next.
+It is the policy's own order, so the first waiting job of a list is the next one to be attempted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from policy.eligibility.priority_classes import BASE
 def in_plan_order(
     waiting: Sequence[str], queue_order: Sequence[str], classes: Mapping[str, int], promised: Container[str]
 ) -> list[str]:
-    """Waiting jobs by the plan's turns; those that the plan does not know come last, as they came.
+    """Waiting jobs in the plan's order; those that the plan does not know come last, in their given order.
 
-    ``queue_order`` has the policy's jobs in queue order, ``classes`` those above the base class.
+    ``queue_order`` has the policy's jobs in queue order, ``classes`` the jobs above the base class.
     """
     here = set(waiting)
     ordered = [job_id for job_id in queue_order if job_id in here]

@@ -1,6 +1,6 @@
-"""Where quotas stand, and on what: a queue, or the server for the whole cluster; and which resource.
+"""A quota scope: a queue, or the server for the whole cluster, and a resource.
 
-Written ``QUEUE``, ``QUEUE:RESOURCE``, ``@server`` or ``@server:RESOURCE``: no queue's name has an @ or a colon.
+Written ``QUEUE``, ``QUEUE:RESOURCE``, ``@server`` or ``@server:RESOURCE``: queue names contain neither @ nor a colon.
 """
 
 from __future__ import annotations
@@ -8,43 +8,43 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hooks.pbs.resources import PRIORITY
-from hooks.pbs.status import Attributes, Picture
+from hooks.pbs.status import Attributes, ServerStatus
 from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
-from tui.state.cluster_view import World, execution_queues
+from tui.state.cluster_view import ClusterView, execution_queues
 
 SERVER = "@server"
 
 
 class QuotaScope(NamedTuple):
-    """A queue, or the whole cluster where it is "", and a resource."""
+    """A queue (empty: the whole cluster) and a resource."""
 
     queue: str
     resource: str
 
     @property
     def place(self) -> str:
-        """The queue's name as in a sentence, or the cluster."""
+        """The queue's name, or a phrase for the whole cluster."""
         return self.queue or "the whole cluster"
 
-    def attributes(self, picture: Picture) -> Attributes:
-        """The attributes of the queue or the server; none where the queue is not there."""
-        return picture.queues.get(self.queue, {}) if self.queue else picture.server
+    def attributes(self, server_status: ServerStatus) -> Attributes:
+        """The attributes of the queue or the server; empty if there is no such queue."""
+        return server_status.queues.get(self.queue, {}) if self.queue else server_status.server
 
 
-def scope_of(world: World, text: str) -> QuotaScope:
+def scope_of(cluster: ClusterView, text: str) -> QuotaScope:
     """The scope that a text names."""
     queue, _, resource = text.partition(":")
-    return QuotaScope("" if queue == SERVER else queue, resource or world.counted)
+    return QuotaScope("" if queue == SERVER else queue, resource or cluster.counted)
 
 
-def quota_scopes(world: World) -> list[str]:
-    """Every execution queue, with the resources that it has further quotas on; then the server's, where it has some."""
+def quota_scopes(cluster: ClusterView) -> list[str]:
+    """Each execution queue, and with each further resource that has quotas there; then the server's, if it has any."""
     scopes: list[str] = []
-    for queue in execution_queues(world):
-        others = sorted(set(_resources(world.picture.queues[queue])) - {world.counted})
+    for queue in execution_queues(cluster):
+        others = sorted(set(_resources(cluster.server_status.queues[queue])) - {cluster.counted})
         scopes += [queue, *(f"{queue}:{resource}" for resource in others)]
-    for resource in sorted(_resources(world.picture.server), key=lambda name: (name != world.counted, name)):
-        scopes.append(SERVER if resource == world.counted else f"{SERVER}:{resource}")
+    for resource in sorted(_resources(cluster.server_status.server), key=lambda name: (name != cluster.counted, name)):
+        scopes.append(SERVER if resource == cluster.counted else f"{SERVER}:{resource}")
     return scopes
 
 

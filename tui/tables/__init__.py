@@ -1,1 +1,1 @@
-"""The columns, filters and layout of the tables, export, and the grid of vnodes."""
+"""The columns, filters and layout of the tables, their export, and the grid of vnodes."""

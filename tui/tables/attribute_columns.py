@@ -1,8 +1,7 @@
-"""Columns and filter fields for whatever else PBS shows of an object, by PBS's own name of the attribute.
+"""Columns and filter fields for any other attribute that PBS shows, by PBS's name for it.
 
-``Resource_List.ngpus`` of a job, ``resources_available.host`` of a vnode: what was read from the server can be shown,
-sorted by, filtered on and exported. Amounts are counted in one unit, whatever the text: sizes in KiB, durations in
-seconds.
+``Resource_List.ngpus`` of a job or ``resources_available.host`` of a vnode can be shown, sorted, filtered and exported.
+Amounts are compared in one unit whatever the text: sizes in KiB, durations in seconds.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from tui.text.lines import safe
 
 Key = TypeVar("Key")
 AttributesOf = Callable[[Key], "Attributes | None"]
-"""An object's attributes by its key; None where it is not there."""
+"""An object's attributes by its key; None if there is no such object."""
 
 _CELLS, _MOST_CELLS = 12, 32
 _LOOKED_AT = 500
 
 
 def value_of(text: str | None) -> Value:
-    """What an attribute says: a number, a size in KiB, a duration in seconds, else its text; None without one."""
+    """An attribute's value: a number, a size in KiB, a duration in seconds, else its text; None without a text."""
     if text is None:
         return None
     if text.isascii() and text[:1].isdigit():
@@ -42,8 +41,8 @@ def value_of(text: str | None) -> Value:
 
 
 def attribute_column(name: str, attributes_of: AttributesOf[Key], resources: Mapping[str, Attributes]) -> Column[Key]:
-    """A column over one attribute: its cell is PBS's text, and as data it has the attribute's type. ``resources`` are
-    the server's, which say their types."""
+    """A column for one attribute: its cell is PBS's text, its exported value has the attribute's type. ``resources``
+    are the server's resources, with their types."""
 
     def text(key: Key) -> str | None:
         return (attributes_of(key) or {}).get(name)
@@ -61,7 +60,7 @@ def attribute_column(name: str, attributes_of: AttributesOf[Key], resources: Map
 
 
 def attribute_names(keys: Iterable[Key], attributes_of: AttributesOf[Key]) -> list[str]:
-    """The attributes that there are, in order, by a look at the first objects: enough to offer, not to refuse."""
+    """The attributes of the first objects, sorted: enough to offer for completion, not to reject others."""
     names: dict[str, None] = {}
     for key in islice(keys, _LOOKED_AT):
         names.update(dict.fromkeys(attributes_of(key) or ()))
@@ -69,7 +68,7 @@ def attribute_names(keys: Iterable[Key], attributes_of: AttributesOf[Key]) -> li
 
 
 def find_attribute(wanted: str, keys: Sequence[Key], attributes_of: AttributesOf[Key]) -> str | None:
-    """PBS's spelling of an attribute that some object has, whatever the case it was typed in; None without one."""
+    """PBS's spelling of an attribute that some object has, typed in any case; None if no object has it."""
     lowered = wanted.lower()
     seen: set[str] = set()
     for key in keys:

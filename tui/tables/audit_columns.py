@@ -1,4 +1,4 @@
-"""The columns of the audit view: when, how it ended, the command, from which value to which, who and from where."""
+"""The columns of the audit view: time, outcome, user and origin, command, and the values before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROLES = {"done": "good", "failed": "bad", "refused": "warn", UNCONFIRMED: "bad"
 
 
 def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> list[Column[int]]:
-    """The columns over the records' numbers; on a line of fewer cells there are fewer, so that the command has room."""
+    """The columns over the records' numbers; a narrow line omits some, to leave room for the command."""
 
     def texts(name: str, title: str, cells: int, field: str, rank: int, most: int = 0) -> Column[int]:
         def value(number: int) -> str:

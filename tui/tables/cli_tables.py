@@ -1,4 +1,4 @@
-"""The tables that a command line can print: their rows, columns and fields, the same as in the console's views."""
+"""The tables that the command line prints, with the same rows, columns and fields as the console's views."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from policy.model.limits import EntityKey
 from tui.model.typed_attributes import Attributes
-from tui.state.cluster_view import World, execution_queues
+from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope import quota_scopes
 from tui.tables.attribute_columns import AttributesOf, attribute_column, find_attribute
 from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
@@ -20,11 +20,11 @@ from tui.text.lines import safe
 
 Key = TypeVar("Key")
 QuotaKey = tuple[str, EntityKey]
-"""A queue and one of its entities."""
+"""A quota scope and one of its entities."""
 
 
 class Listing(NamedTuple, Generic[Key]):
-    """A table of one world: all keys in their own order, columns, more fields of the filter, attributes, and the
+    """A table of one cluster view: all keys in their default order, columns, further filter fields, attributes, and the
     server's resources."""
 
     keys: Sequence[Key]
@@ -34,7 +34,7 @@ class Listing(NamedTuple, Generic[Key]):
     resources: Mapping[str, Attributes]
 
     def column(self, name: str) -> Column[Key]:
-        """A column by name, or one over PBS's attribute of that name. Raises ValueError naming what there is."""
+        """The column of that name, or one for PBS's attribute of that name. Raises ValueError with the known ones."""
         found = next((column for column in self.columns if column.name == name), None)
         if found is not None:
             return found
@@ -45,11 +45,11 @@ class Listing(NamedTuple, Generic[Key]):
         raise ValueError(f"no column {name!r}; there are {', '.join(column.name for column in self.columns)}{also}")
 
     def usual_names(self) -> list[str]:
-        """The columns that are printed where none are named."""
+        """The columns that are printed by default."""
         return usual(self.columns)
 
     def chosen(self, names: Sequence[str]) -> list[Column[Key]]:
-        """The columns by name. Raises ValueError."""
+        """The columns of these names. Raises ValueError for an unknown one."""
         found = [self.column(name) for name in names]
         return chosen(found, [column.name for column in found])
 
@@ -68,26 +68,30 @@ class Listing(NamedTuple, Generic[Key]):
         return arrange(self.keys, by, wanted, sort._replace(column=by[0].name) if by else Sort())
 
 
-def jobs(world: World) -> Listing[str]:
-    """Jobs and arrays: what runs, what waits in the order of the plan's turns, what is held."""
-    return Listing(world.job_ids, job_columns(world), job_fields_also(world), world.job, world.picture.resources)
+def jobs(cluster: ClusterView) -> Listing[str]:
+    """Jobs and arrays: running, waiting in the plan's order, held, and ended ones if they were requested."""
+    return Listing(
+        cluster.job_ids, job_columns(cluster), job_fields_also(cluster), cluster.job, cluster.server_status.resources
+    )
 
 
-def vnodes(world: World) -> Listing[str]:
-    """Vnodes by name."""
-    seen = world.picture
-    return Listing(world.vnode_names, vnode_columns(world), vnode_fields_also(world), seen.vnodes.get, seen.resources)
+def vnodes(cluster: ClusterView) -> Listing[str]:
+    """Vnodes in natural order of names."""
+    seen = cluster.server_status
+    return Listing(
+        cluster.vnode_names, vnode_columns(cluster), vnode_fields_also(cluster), seen.vnodes.get, seen.resources
+    )
 
 
-def queues(world: World) -> Listing[str]:
-    """Execution queues, those with most jobs first."""
-    seen = world.picture
-    return Listing(execution_queues(world), queue_columns(world), {}, seen.queues.get, seen.resources)
+def queues(cluster: ClusterView) -> Listing[str]:
+    """Execution queues, those with the most jobs first."""
+    seen = cluster.server_status
+    return Listing(execution_queues(cluster), queue_columns(cluster), {}, seen.queues.get, seen.resources)
 
 
-def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]:
-    """Users, groups and projects of one queue, or of every queue, most over quota first; bars for so many cells."""
-    rows = {name: quota_rows(world, name) for name in ([queue] if queue else quota_scopes(world))}
+def quotas(cluster: ClusterView, queue: str = "", cells: int = 100) -> Listing[QuotaKey]:
+    """Users, groups and projects of one quota scope, or of all, most over quota first; bars for a width in cells."""
+    rows = {name: quota_rows(cluster, name) for name in ([queue] if queue else quota_scopes(cluster))}
     by_queue = {name: {c.name: c for c in quota_columns(rows[name], cells)} for name in rows}
     columns: list[Column[QuotaKey]] = [
         Column("queue", "queue", 10, lambda key: key[0], lambda k: ((safe(k[0]), ""),), most=32, names=True)
@@ -101,7 +105,7 @@ def quotas(world: World, queue: str = "", cells: int = 100) -> Listing[QuotaKey]
 def _over_queues(
     column: Column[EntityKey], by_queue: Mapping[str, Mapping[str, Column[EntityKey]]]
 ) -> Column[QuotaKey]:
-    """The column of whichever queue a key is in."""
+    """A column that uses, for each key, the column of the key's own scope."""
     name = column.name
 
     def own(key: QuotaKey) -> Column[EntityKey]:
@@ -126,5 +130,5 @@ def _over_queues(
     )
 
 
-LISTINGS: Mapping[str, Callable[[World], Listing[str]]] = {"jobs": jobs, "vnodes": vnodes, "queues": queues}
+LISTINGS: Mapping[str, Callable[[ClusterView], Listing[str]]] = {"jobs": jobs, "vnodes": vnodes, "queues": queues}
 """The tables whose rows are objects of PBS, by name."""

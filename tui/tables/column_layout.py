@@ -1,8 +1,8 @@
-"""Columns placed on a line: which have room, how wide they are, and a row's cells side by side.
+"""Lays out columns on a line: which of them fit, their widths, and a row's cells side by side.
 
-Widths follow what rows show: numbers and names get the cells that they need, as far as the line has them. What a
-table has needed since its view was opened it goes on to need (:class:`Widths`), so that no refresh makes a column
-narrower, and only rows that come on the screen are ever measured.
+Widths follow the rows on the screen, the only rows that are measured: numbers and names get the cells that they need
+as far as the line has them. A column keeps the width that it has needed since its view was opened
+(:class:`Widths`), so that no refresh makes it narrower.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _LEAST_REST = 20
 _PLENTY_REST = 60
 _LONGEST_NUMBER = 24
 _NAME_SHARE = 3
-"""The name of a row gets at most this part of a line before other columns are left out for it."""
+"""A row's name gets at most one part in so many of a line before other columns are left out for it."""
 
 
 class Placed(NamedTuple, Generic[Key]):
-    """A column, the cells that it got on a line, and how many of them the end of a text keeps that is too long."""
+    """A column, its width on a line in cells, and how many of them show the end of a text that is too long."""
 
     column: Column[Key]
     cells: int
@@ -33,7 +33,7 @@ class Placed(NamedTuple, Generic[Key]):
 
 
 Needs = Mapping[str, int]
-"""By a column's name, the cells that its title and its texts take."""
+"""The cells that a column's title and texts need, by the column's name."""
 
 
 def place(
@@ -41,8 +41,8 @@ def place(
 ) -> list[Placed[Key]]:
     """The columns that fit on a line of so many cells, with their widths.
 
-    With so many columns ``skipped`` after the first, which always stays, those that follow come in their order whatever
-    their rank, as many as fit: that is how the ones that gave way are reached.
+    ``skipped`` columns after the first one, which always stays, are left out; the following ones are then placed in
+    order regardless of rank, as many as fit. So a user can scroll to columns that were left out.
     """
     needs = needs or {}
     due = [replace(column, cells=_due(column, needs, cells)) for column in columns]
@@ -56,8 +56,7 @@ def place(
 
 
 def _due(column: Column[Key], needs: Needs, cells: int) -> int:
-    """What a column has before others get more than their least: a number as much as it takes, and so names, in
-    bounds."""
+    """The width of a column before other columns grow: a number's or a name's need within limits, else the least."""
     need = needs.get(column.name, 0)
     if column.align == ">" and column.cells:
         return max(column.cells, min(need, _LONGEST_NUMBER))
@@ -67,7 +66,7 @@ def _due(column: Column[Key], needs: Needs, cells: int) -> int:
 
 
 def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
-    """The columns without those that have to give way. Names are cut to their least before they are left out."""
+    """The columns that remain on a line. A name is narrowed to its least width before its column is left out."""
     least = {column.name: column for column in columns}
     kept = list(due)
     gone: list[Column[Key]] = []
@@ -79,7 +78,7 @@ def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int
         else:
             gone.append(last)
             kept = [column for column in kept if column is not last]
-    # One that gave way in vain, since a wider one had to go after it, comes back.
+    # Restore a column that fits after all, since a wider one was left out after it.
     for column in reversed(gone):
         names = {column.name, *(each.name for each in kept)}
         stays = {each.name: each for each in kept}
@@ -89,7 +88,7 @@ def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int
 
 
 def _fit(columns: Sequence[Column[Key]], cells: int) -> bool:
-    """Whether there is room for the columns, and enough for the one that takes the rest."""
+    """Whether the columns fit, with enough room for the one that takes the rest."""
     if all(column.cells for column in columns):
         return _taken(columns) <= cells
     is_spare = any(column.rank >= SPARE for column in columns)
@@ -110,8 +109,8 @@ def _as_many_as_fit(columns: Sequence[Column[Key]], cells: int) -> list[Column[K
 
 
 def _grown(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> list[Placed[Key]]:
-    """What the texts need beyond that goes to names first, then, once the column that takes the rest has plenty, to
-    the others."""
+    """The columns with the remaining room: names grow first, then the others, once the column that takes the rest has
+    plenty."""
     has_rest = any(not column.cells for column in columns)
     widths = {column.name: column.cells for column in columns}
     room = cells - _taken(columns)
@@ -127,7 +126,7 @@ def _grown(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> list[Pla
 
 
 class Widths(Generic[Key]):
-    """What the columns of one table have needed so far, and where its names are cut."""
+    """The widths that one table's columns have needed so far, and where its names are cut."""
 
     def __init__(self) -> None:
         self._needs: dict[str, int] = {}
@@ -135,26 +134,26 @@ class Widths(Generic[Key]):
         self._measured: dict[str, set[Key]] = {}
 
     def forget(self) -> None:
-        """Another view begins: columns may be narrower than before."""
+        """Forget all widths, for another view: columns may become narrower."""
         self._needs.clear()
         self._tails.clear()
         self._measured.clear()
 
     def look_again(self) -> None:
-        """Rows may read differently: measure again what is on the screen."""
+        """Measure the rows on the screen again, since they may show other texts."""
         self._measured.clear()
 
     def place(
         self, columns: Sequence[Column[Key]], keys: Sequence[Key], cells: int, skipped: int = 0
     ) -> list[Placed[Key]]:
-        """The columns on a line of so many cells, for these keys, which are those on the screen."""
+        """The columns on a line of so many cells; ``keys`` are the rows on the screen."""
         placed = place(columns, cells, skipped, self._needs)
         while self._measure([column for column, *_ in placed], keys):
             placed = place(columns, cells, skipped, self._needs)
         return [self._with_tail(each, keys) for each in placed]
 
     def _measure(self, columns: Iterable[Column[Key]], keys: Sequence[Key]) -> bool:
-        """Whether something needs more cells than anything before."""
+        """Measure new keys; whether a column needs more cells than before."""
         grown = False
         for column in columns:
             if not _may_grow(column):
@@ -194,7 +193,7 @@ def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
 
 
 def row(placed: Sequence[Placed[Key]], key: Key) -> Line:
-    """The cells of one key."""
+    """The cells of one row."""
     return _side_by_side([_aligned(column.show(key), cells, column.align, tail) for column, cells, tail in placed])
 
 

@@ -1,7 +1,7 @@
-"""Columns over keys: a table is a sequence of keys (job ids, vnode names), and columns that know the world behind them.
+"""Columns of a table: functions over its keys (job ids, vnode names) that read from a cluster view.
 
-A column reads a value only for the rows that are painted, sorted by or filtered on, which is what keeps a hundred
-thousand rows fluent. The column's name is also its field in the filter line and its name in ``:sort``.
+A column's value is read only for rows that are painted, sorted or filtered, which keeps 100,000 rows fast. The
+column's name is also its field in the filter line and its name in ``:sort``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Column(Generic[Key]):
-    """``value`` sorts and filters, ``show`` gives the cell. ``cells`` is the least width, up to ``most`` where texts
-    need more; the one column with 0 takes the rest. Where a line is too narrow, columns of the highest ``rank`` are
-    left out first; rank 0 always stays, and from :data:`SPARE` on a column is only for lines that have plenty of room.
+    """``value`` is for sorting and filtering, ``show`` makes the cell. ``cells`` is the least width, which grows up to
+    ``most`` if texts need it; the one column with 0 takes the rest. If a line is too narrow, columns of the highest
+    ``rank`` are left out first; rank 0 always stays, and ranks from :data:`SPARE` on need a line with plenty of room.
 
-    ``names`` marks what tells rows apart, such as a vnode's name: it gets room before others get more than their
-    least, and a text that is too long all the same is cut where the rows stay apart.
-    ``told`` is what an export says where the value that sorts would not do; ``asked`` what a filter asks instead, such
-    as how long until a point in time; ``drawn`` marks a column that repeats others as a picture, which no export has.
+    ``names`` marks what distinguishes rows, such as a vnode's name: it grows before other columns do, and a text that
+    is still too long is cut where the rows stay distinct.
+    ``told`` is the value for exports if it is not ``value``; ``asked`` the value for filters, such as the time until a
+    point in time; ``drawn`` marks a column that shows others as a picture and is not exported.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Column(Generic[Key]):
 
 
 class Sort(NamedTuple):
-    """Sorted by a column's name, downwards or not; an empty name keeps the order in which keys come."""
+    """The sort by a column's name, descending if ``down``; an empty name keeps the default order."""
 
     column: str = ""
     down: bool = False
@@ -53,9 +53,9 @@ SPARE = 10
 
 
 def chosen(columns: Sequence[Column[Key]], names: Sequence[str]) -> list[Column[Key]]:
-    """The columns with these names, in this order; without names, all of them. Names that no column has are left out.
+    """The columns with these names, in this order; all columns without names. Unknown names are ignored.
 
-    Who names a column wants to see it: none of them is spare any more.
+    A spare column that is named explicitly gets an ordinary rank.
     """
     if not names:
         return list(columns)
@@ -65,13 +65,13 @@ def chosen(columns: Sequence[Column[Key]], names: Sequence[str]) -> list[Column[
 
 
 def usual(columns: Sequence[Column[Key]]) -> list[str]:
-    """The names of the columns that a line of ordinary width is for: all but the spare ones."""
+    """The names of the default columns: all but the spare ones."""
     return [column.name for column in columns if column.rank < SPARE]
 
 
 def changed_choice(now: Sequence[str], words: Sequence[str], widest: str = "") -> tuple[str, ...]:
-    """The columns after ``+name`` and ``-name``, or exactly those named; none for ``default``. What is added comes
-    last, but before the ``widest`` column where that is the last one. Raises ValueError."""
+    """The columns after ``+name`` and ``-name`` words, or exactly the named ones; none for ``default``. An added column
+    comes last, but before the ``widest`` column if that is the last one. Raises ValueError."""
     if tuple(words) == ("default",):
         return ()
     signed = [word for word in words if word[:1] in "+-"]
@@ -94,19 +94,19 @@ def changed_choice(now: Sequence[str], words: Sequence[str], widest: str = "") -
 
 
 def fields(columns: Sequence[Column[Key]]) -> Fields[Key]:
-    """What the filter line may ask of these columns."""
+    """The filter fields of these columns."""
     return {column.name: column.asked or column.value for column in columns}
 
 
 def numbers(columns: Sequence[Column[Key]]) -> set[str]:
-    """The columns that are amounts, which stand to the right, and times."""
+    """The names of the columns with amounts, which are right-aligned, and with times."""
     return {column.name for column in columns if column.align == ">" or column.asked is not None}
 
 
 def arrange(
     keys: Sequence[Key], columns: Sequence[Column[Key]], wanted: Filter[Key] | None, sort: Sort
 ) -> Sequence[Key]:
-    """The keys that pass the filter, sorted; missing values come last whichever way."""
+    """The keys that pass the filter, sorted; missing values come last in either direction."""
     kept = wanted.of(keys) if wanted else keys
     column = next((column for column in columns if column.name == sort.column), None)
     if column is None:

@@ -1,9 +1,8 @@
-"""A table as data: CSV or JSON of all its rows, by the columns and in the order that are shown.
+"""Exports a table as CSV or JSON: all of its rows, in the columns and order shown.
 
-Values are those that sort and filter: numbers as numbers, times and lengths of time in seconds, sizes in KiB. Texts
-are users' own: in CSV each is quoted, whatever separates cells where the file is opened, and one that a spreadsheet
-would take for a formula begins with an apostrophe; nothing in it is obeyed by a terminal. A file is new and its
-owner's alone.
+Values are those for sorting and filtering: numbers, times and durations in seconds, sizes in KiB. Texts may come from
+users. So CSV quotes each of them, puts an apostrophe before one that a spreadsheet would take for a formula, and has
+no control characters that a terminal would act on. A new file is accessible to its owner only.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ class ExportError(ValueError):
     """A table that cannot be written there; the message names the file and what is allowed."""
 
 
-class Source(NamedTuple):
-    """Where a table is from: server, time (seconds since 1970), the table's name, its filter as typed, its order."""
+class Origin(NamedTuple):
+    """The origin of a table: server, time (seconds since 1970), the table's name, its filter as typed, its sort."""
 
     server: str
     time_s: float
@@ -41,13 +40,13 @@ class Source(NamedTuple):
 
 
 def told(column: Column[Key], key: Key) -> Value:
-    """What a column says of a key as data."""
+    """A column's exported value for a key; floats are rounded to three decimals."""
     value = (column.told or column.value)(key)
     return round(value, 3) if isinstance(value, float) else value
 
 
 def exported(columns: Sequence[Column[Key]]) -> list[Column[Key]]:
-    """The columns that say something of their own."""
+    """The columns that are exported: all but the drawn ones."""
     return [column for column in columns if not column.drawn]
 
 
@@ -71,25 +70,25 @@ def _cell(value: Value) -> str | int | float:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-def as_data(columns: Sequence[Column[Key]], keys: Iterable[Key], source: Source) -> dict[str, Any]:
-    """Where the table is from, and its rows, one object each."""
+def as_data(columns: Sequence[Column[Key]], keys: Iterable[Key], origin: Origin) -> dict[str, Any]:
+    """The table's origin and its rows, an object for each."""
     kept = exported(columns)
-    return {**source._asdict(), "rows": [{column.name: told(column, key) for column in kept} for key in keys]}
+    return {**origin._asdict(), "rows": [{column.name: told(column, key) for column in kept} for key in keys]}
 
 
-def as_text(kind: str, columns: Sequence[Column[Key]], keys: Iterable[Key], source: Source) -> str:
-    """The table as one of :data:`KINDS`."""
-    return as_csv(columns, keys) if kind == "csv" else json.dumps(as_data(columns, keys, source)) + "\n"
+def as_text(kind: str, columns: Sequence[Column[Key]], keys: Iterable[Key], origin: Origin) -> str:
+    """The table in one of the formats :data:`KINDS`."""
+    return as_csv(columns, keys) if kind == "csv" else json.dumps(as_data(columns, keys, origin)) + "\n"
 
 
 def as_row(columns: Sequence[Column[Key]], key: Key) -> str:
-    """One row as a line of cells with tabs between them, for the clipboard."""
+    """One row as a line of tab-separated cells, for the clipboard."""
     values = (told(column, key) for column in exported(columns))
     return "\t".join(safe(" ".join(v) if isinstance(v, tuple) else "" if v is None else str(v)) for v in values)
 
 
 def kind_of(path: Path) -> str:
-    """Which of :data:`KINDS` a file's name asks for. Raises :class:`ExportError`."""
+    """The format in :data:`KINDS` that a file's name ends in. Raises :class:`ExportError`."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in KINDS:
         raise ExportError(f"{path.name!r} says no format: allowed are names that end in .{' or .'.join(KINDS)}")
@@ -97,8 +96,8 @@ def kind_of(path: Path) -> str:
 
 
 def write_new(path: Path, text: str, *, overwrite: bool) -> None:
-    """Write the file, readable for its owner alone. Raises :class:`ExportError`, also for one that is there already
-    unless it may be overwritten."""
+    """Write a file that only its owner can access. Raises :class:`ExportError`, also for an existing file unless
+    ``overwrite`` is set."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new") if overwrite else path
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""What could follow a beginning of a filter line: fields, and after a field the values that there are."""
+"""Completes a filter line: the names of fields, and after a field its values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMPARISONS = "<>="
 def complete_filter(
     text: str, words: Mapping[str, Sequence[str]], values_of: Callable[[str], Sequence[str]]
 ) -> list[str]:
-    """The lines that this beginning could become; ``words`` has the fields, ``values_of`` the values of one."""
+    """The possible completions of this line; ``words`` has the fields, ``values_of`` returns the values of one."""
     head, blank, last = text.rpartition(" ")
     if text.count('"') % 2:
         return []

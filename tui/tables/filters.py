@@ -1,11 +1,10 @@
-"""The filter line, ``user:alice state:Q|H ncpus:>64 !queue:gpu text``: parsed once, then asked row by row.
+"""The filter line, ``user:alice state:Q|H ncpus:>64 !queue:gpu text``: parsed once, then applied to each row.
 
-Every term must hold. ``field:text`` looks for the text in that field (``*`` stands for anything, and then the whole
-field must match), ``field:=text`` wants exactly that, ``field:>number`` compares (also ``>=``, ``<``, ``<=``), with
-times such as ``2h`` and sizes such as ``64gb``. ``|`` stands between several that will do, a plain text may be in any
-field that is no number, and ``!`` in front of a term turns it round. What stands in double quotes is taken as it is,
-``\\"`` and ``\\\\`` for a quote and a backslash in it. Case never matters. A field of several values holds where one of
-them does.
+All terms must match. ``field:text`` searches the text in that field; with ``*``, which stands for any text, the whole
+field must match. ``field:=text`` matches the exact value. ``field:>number`` compares (also ``>=``, ``<``, ``<=``), with
+times such as ``2h`` and sizes such as ``64gb``. ``|`` separates alternatives. A text without a field is searched in all
+fields that are not numbers. ``!`` negates a term. Text in double quotes is taken literally, with ``\\"`` and ``\\\\``
+for a quote and a backslash in it. Case is ignored. A field with several values matches if one of them does.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 class FilterError(ValueError):
-    """A filter that cannot be read; the message names the term and what is allowed, ``start`` and ``end`` where in the
-    text it stands."""
+    """A filter that cannot be parsed; the message names the term and what is allowed, ``start`` and ``end`` are its
+    position in the text."""
 
     def __init__(self, message: str, start: int, end: int) -> None:
         super().__init__(f"filter: {message}")
@@ -48,14 +47,14 @@ class FilterError(ValueError):
 
 
 class _Word(NamedTuple):
-    """What is looked for; ``quoted`` where every character stands for itself."""
+    """A text to search for; ``quoted`` if all of its characters are literal."""
 
     text: str
     quoted: bool
 
 
 class _Term(NamedTuple):
-    """One term as it stands: ``words`` are what will do, ``start`` and ``end`` its place in the text."""
+    """One parsed term: ``words`` are its alternatives, ``start`` and ``end`` its position in the text."""
 
     negated: bool
     field: str | None
@@ -67,7 +66,7 @@ class _Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Filter(Generic[Row]):
-    """A filter over rows: ``text`` as it was typed, and the test that it stands for."""
+    """A filter over rows: ``text`` as typed, and a test for each term."""
 
     text: str
     tests: tuple[Callable[[Row], bool], ...] = ()
@@ -76,15 +75,15 @@ class Filter(Generic[Row]):
         return bool(self.tests)
 
     def holds(self, row: Row) -> bool:
-        """True where every term holds."""
+        """Whether all terms match."""
         return all(test(row) for test in self.tests)
 
     def of(self, rows: Iterable[Row]) -> list[Row]:
-        """The rows that pass, in their order."""
+        """The rows that match, in their order."""
         return [row for row in rows if self.holds(row)]
 
     def count(self, rows: Iterable[Row], stop: Callable[[], bool]) -> int | None:
-        """How many rows pass; None where ``stop``, which is asked now and then, says that nobody waits for it."""
+        """The number of rows that match; None if ``stop``, called every few hundred rows, returns True."""
         counted = 0
         for number, row in enumerate(rows):
             if number % _ASKED_AFTER == 0 and stop():
@@ -94,7 +93,7 @@ class Filter(Generic[Row]):
 
 
 def quoted(text: str) -> str:
-    """The text as a filter's value that means exactly it."""
+    """The text as a quoted filter value that matches it literally."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -105,10 +104,10 @@ def parse_filter(
     more: Callable[[str], Callable[[Row], Value] | None] = lambda _: None,
     numbers: Collection[str] = (),
 ) -> Filter[Row]:
-    """Read a filter over these fields; ``more`` knows fields beyond them.
+    """Parse a filter over these fields; ``more`` returns further fields by name.
 
-    A plain text is looked for in ``fields`` but those named as ``numbers``: nobody means the digits of an amount, and
-    looking there would take most of the time. Raises :class:`FilterError`.
+    A text without a field is searched in ``fields`` except those in ``numbers``: it is never meant as the digits of an
+    amount, and searching there would take most of the time. Raises :class:`FilterError`.
     """
     texts = {name: value_of for name, value_of in fields.items() if name not in numbers}
     return Filter(
@@ -143,7 +142,7 @@ def _terms(text: str) -> Iterator[_Term]:
 
 
 def _word(text: str, start: int, position: int, *, several: bool) -> tuple[_Word, int]:
-    """One word or quoted text of the term that began at ``start``, and where it ends."""
+    """One word or quoted text of the term that begins at ``start``, and the position after it."""
     if text[position : position + 1] == '"':
         found = _QUOTED.match(text, position)
         if found is None:
@@ -237,7 +236,7 @@ def _compares(term: _Term, wanted: str) -> Test:
 
 
 def _number(text: str) -> float | None:
-    """A number, seconds of a length of time, or KiB of a size; None for anything else."""
+    """A number, a duration in seconds, or a size in KiB; None for anything else."""
     with contextlib.suppress(ValueError):
         return float(text.replace(",", ""))
     with contextlib.suppress(ValueError):

@@ -1,4 +1,4 @@
-"""The columns of the jobs view: what a job asks for, how long it has run or waited, and what becomes of it."""
+"""The columns of the jobs view: a job's request, how long it has run or waited, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.model.typed_attributes import (
     user_of,
     vnodes_of,
 )
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.tables.columns import SPARE, Column
 from tui.tables.filters import Value
@@ -34,19 +34,19 @@ _STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn",
 
 
 class _Jobs:
-    """A world's jobs by id, with those that have ended where they were asked for."""
+    """The jobs of a cluster view by id, including ended ones if they were requested."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, cluster: ClusterView) -> None:
+        self._cluster = cluster
 
     def __getitem__(self, job_id: str) -> Attributes:
-        return self._world.job(job_id) or {}
+        return self._cluster.job(job_id) or {}
 
 
-def job_columns(world: World) -> list[Column[str]]:
-    """The columns over job ids of this world."""
-    jobs = _Jobs(world)
-    cores_name = f"Resource_List.{world.counted}"
+def job_columns(cluster: ClusterView) -> list[Column[str]]:
+    """The columns over the job ids of this cluster view."""
+    jobs = _Jobs(cluster)
+    cores_name = f"Resource_List.{cluster.counted}"
 
     def state(job_id: str) -> str:
         return jobs[job_id].get("job_state", "?")
@@ -55,20 +55,20 @@ def job_columns(world: World) -> list[Column[str]]:
         letter = state(job_id)
         shown = letter
         if is_array(job_id):
-            running = world.tally.subjobs_running[job_id]
+            running = cluster.counts.subjobs_running[job_id]
             shown = f"{letter} {running}+{subjobs_waiting(jobs[job_id])}" if letter != "F" else letter
         return ((safe(shown), _STATE_ROLES.get(letter, "")),)
 
     def elapsed_s(job_id: str) -> float | None:
-        return elapsed_of(world, job_id)
+        return elapsed_of(cluster, job_id)
 
     def show_elapsed(job_id: str) -> str:
-        # Coarse, so that a refresh in which nothing else changed hardly rewrites a row.
+        # Coarse, so that a refresh without other changes rewrites hardly any row.
         since_s = elapsed_s(job_id)
         return "-" if since_s is None else short_span(since_s)
 
     def why(job_id: str) -> Line:
-        return outcome_of(world, job_id)
+        return outcome_of(cluster, job_id)
 
     def number(job_id: str) -> int:
         digits = short_id(job_id).partition("[")[0]
@@ -103,14 +103,14 @@ def job_columns(world: World) -> list[Column[str]]:
         return moment(jobs[job_id], "qtime", "ctime")
 
     def starts_s(job_id: str) -> float | None:
-        return started_at(jobs[job_id]) or due_at(world, job_id)
+        return started_at(jobs[job_id]) or due_at(cluster, job_id)
 
     def until(of: Callable[[str], float | None]) -> Callable[[str], float | None]:
-        """In how long that is, seconds."""
-        return lambda job_id: None if (at_s := of(job_id)) is None else at_s - world.now_s
+        """The time until then, in seconds."""
+        return lambda job_id: None if (at_s := of(job_id)) is None else at_s - cluster.now_s
 
     def ago(of: Callable[[str], float | None]) -> Callable[[str], float | None]:
-        return lambda job_id: None if (at_s := of(job_id)) is None else world.now_s - at_s
+        return lambda job_id: None if (at_s := of(job_id)) is None else cluster.now_s - at_s
 
     def time_column(
         name: str,
@@ -120,7 +120,7 @@ def job_columns(world: World) -> list[Column[str]]:
     ) -> Column[str]:
         def show(job_id: str) -> Line:
             at_s = of(job_id)
-            return ((day_and_time(at_s, world.now_s) if at_s is not None else "-", ""),)
+            return ((day_and_time(at_s, cluster.now_s) if at_s is not None else "-", ""),)
 
         return Column(name, name, 16, of, show, rank=SPARE + rank, asked=asked)
 
@@ -138,7 +138,7 @@ def job_columns(world: World) -> list[Column[str]]:
         Column("user", "user", 6, user, text(user), most=32, names=True),
         Column("queue", "queue", 6, queue, text(queue), rank=3, most=24, names=True),
         Column("state", "state", 6, state, show_state, most=16),
-        Column("cores", world.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
+        Column("cores", cluster.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
         Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 4),
         Column("time", "time", 6, elapsed_s, lambda job_id: ((show_elapsed(job_id), ""),), ">", 1),
         Column("name", "name", 10, name, text(name), rank=2, most=40),
@@ -146,31 +146,31 @@ def job_columns(world: World) -> list[Column[str]]:
         Column("project", "project", 10, project, show_project, rank=SPARE + 1, most=40, names=True),
         Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),
         time_column("submitted", submitted_s, ago(submitted_s), 5),
-        time_column("starts", starts_s, until(lambda job_id: due_at(world, job_id)), 4),
-        time_column("ends", lambda job_id: expected_end(world, job_id), until(lambda j: expected_end(world, j)), 3),
-        time_column("ended", lambda job_id: real_end(world, job_id), ago(lambda j: real_end(world, j)), 6),
+        time_column("starts", starts_s, until(lambda job_id: due_at(cluster, job_id)), 4),
+        time_column("ends", lambda job_id: expected_end(cluster, job_id), until(lambda j: expected_end(cluster, j)), 3),
+        time_column("ended", lambda job_id: real_end(cluster, job_id), ago(lambda j: real_end(cluster, j)), 6),
         Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), why),
     ]
 
 
-def job_fields_also(world: World) -> dict[str, Callable[[str], Value]]:
-    """Fields of the filter line that have no column of their own: PBS's names for what columns call otherwise."""
-    jobs = _Jobs(world)
+def job_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
+    """Further filter fields without a column: the counted resource by its own name, and the vnodes of a job."""
+    jobs = _Jobs(cluster)
     return {
-        world.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{world.counted}"),
+        cluster.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{cluster.counted}"),
         "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
     }
 
 
-def elapsed_of(world: World, job_id: str) -> float | None:
-    """How long the job has run, ran, or waited since it was submitted, in seconds."""
-    attributes = world.job(job_id) or {}
+def elapsed_of(cluster: ClusterView, job_id: str) -> float | None:
+    """How long the job runs, ran, or has waited since it was submitted, in seconds; None if unknown."""
+    attributes = cluster.job(job_id) or {}
     if attributes.get("job_state") == "F":
         began_s, ended_s = moment(attributes, "stime"), ended_at(attributes)
         return None if began_s is None or ended_s is None else max(0.0, ended_s - began_s)
     running = attributes.get("job_state") in RUNNING_STATES
     since_s = moment(attributes, "stime") if running else moment(attributes, "qtime", "ctime", "etime")
-    return None if since_s is None else max(0.0, world.now_s - since_s)
+    return None if since_s is None else max(0.0, cluster.now_s - since_s)
 
 
 def state_words(letter: str) -> str:

@@ -1,7 +1,7 @@
-"""Who is on the vnodes: a letter for each of the users with most cores, which the grid shows instead of heights.
+"""The users on the vnodes: a letter for each of those with the most cores, which the grid shows instead of heights.
 
-Letters are given by cores in use over all vnodes, the most first, so that those who matter have one; the rest share
-``+``. Capitals are no state's letter.
+Letters are assigned by cores in use over all vnodes, the most first; users without a letter share ``+``. The letters
+are capitals, so none is that of a vnode state.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from tui.model.typed_attributes import RUNNING_STATES, user_of
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import safe, width
 
 OTHERS = "+"
@@ -21,19 +21,19 @@ _CHUNK = re.compile(r"\(?([^:()+]+)((?::[^:()+]+)*)")
 
 
 class Occupants(NamedTuple):
-    """Cores by vnode and user, and each user's letter."""
+    """Cores by vnode and user, each user's letter, and each user's cores over all vnodes."""
 
     cores: Mapping[str, Mapping[str, int]]
     letters: Mapping[str, str]
     totals: Mapping[str, int]
 
     def letter(self, vnodes: Iterable[str]) -> str:
-        """The letter of whoever has most of these vnodes; empty where nobody has anything."""
+        """The letter of the user with the most cores on these vnodes; empty if no user has any."""
         held = self._held(vnodes)
         return self.letters.get(held[0][0], OTHERS) if held else ""
 
     def told(self, vnodes: Iterable[str]) -> str:
-        """Who is on these vnodes, with letters and cores, the most first."""
+        """The users on these vnodes, with letters and cores, the most first."""
         parts = [f"{self.letters.get(user, OTHERS)} {safe(user)} {cores:,}" for user, cores in self._held(vnodes)]
         return " · ".join(parts) or "nobody is there"
 
@@ -44,7 +44,7 @@ class Occupants(NamedTuple):
         return sorted(held.items(), key=lambda each: (-each[1], each[0]))
 
     def legend(self, cells: int) -> str:
-        """Who the letters are, as many as there is room for."""
+        """The users of the letters, as many as fit."""
         told = ""
         for user, letter in self.letters.items():
             more = f"{letter} {safe(user)} {self.totals[user]:,}"
@@ -55,12 +55,12 @@ class Occupants(NamedTuple):
         return told
 
 
-def occupants(world: World) -> Occupants:
-    """Who is on which vnode, by the running jobs' own vnodes."""
+def occupants(cluster: ClusterView) -> Occupants:
+    """The users on each vnode, from the allocations of the running jobs."""
     cores: dict[str, Counter[str]] = defaultdict(Counter)
     totals: Counter[str] = Counter()
-    amount = re.compile(rf":{re.escape(world.counted)}=(\d+)")
-    for attributes in world.picture.jobs.values():
+    amount = re.compile(rf":{re.escape(cluster.counted)}=(\d+)")
+    for attributes in cluster.server_status.jobs.values():
         exec_vnode = attributes.get("exec_vnode", "")
         if not exec_vnode or attributes.get("job_state") not in RUNNING_STATES:
             continue

@@ -1,19 +1,19 @@
-"""The columns of the queues view and of the overview's queue lines: what runs, what waits, and what the head needs."""
+"""The columns of the queues view and of the overview's queue lines: running and waiting jobs, and the head's needs."""
 
 from __future__ import annotations
 
 from tui.model.typed_attributes import amount, short_id, user_of
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
 from tui.tables.job_outcome import head_of, reserved_at
 from tui.text.durations import clock_time, short_span
 from tui.text.lines import Line, safe
 
 
-def queue_columns(world: World) -> list[Column[str]]:
-    """The columns over queue names of this world."""
-    queues = world.picture.queues
-    tally = world.tally
+def queue_columns(cluster: ClusterView) -> list[Column[str]]:
+    """The columns over the queue names of this cluster view."""
+    queues = cluster.server_status.queues
+    counts = cluster.counts
 
     def flag(name: str, attribute: str) -> bool:
         return queues[name].get(attribute, "True").lower() == "true"
@@ -27,7 +27,7 @@ def queue_columns(world: World) -> list[Column[str]]:
         return ((words, "" if words == "yes" else "warn"),)
 
     def jobs(name: str, states: str) -> int:
-        counted = tally.queue_states.get(name)
+        counted = counts.queue_states.get(name)
         return sum(counted[state] for state in states) if counted else 0
 
     def count_column(field: str, title: str, states: str) -> Column[str]:
@@ -36,10 +36,10 @@ def queue_columns(world: World) -> list[Column[str]]:
         )
 
     def mode(name: str) -> str:
-        return world.modes.get(name, "")
+        return cluster.modes.get(name, "")
 
     def cores(name: str) -> int:
-        return sum(use.cores for (queue, _), use in tally.users.items() if queue == name)
+        return sum(use.cores for (queue, _), use in counts.users.items() if queue == name)
 
     return [
         Column("queue", "queue", 12, lambda name: name, lambda name: ((safe(name), ""),), most=32, names=True),
@@ -49,33 +49,35 @@ def queue_columns(world: World) -> list[Column[str]]:
         count_column("waiting", "Q", "QWT"),
         count_column("held", "H", "H"),
         Column("used", "used", 7, cores, lambda name: ((f"{cores(name):,}", ""),), ">", 3),
-        Column("head", "head of the queue", 0, lambda name: head_of(world, name), lambda name: head_line(world, name)),
+        Column(
+            "head", "head of the queue", 0, lambda name: head_of(cluster, name), lambda name: head_line(cluster, name)
+        ),
         Column(
             "reserved",
             "reserved",
             22,
-            lambda name: reserved_at(world, name),
-            lambda name: ((show_reserved(reserved_at(world, name), world.now_s), ""),),
+            lambda name: reserved_at(cluster, name),
+            lambda name: ((show_reserved(reserved_at(cluster, name), cluster.now_s), ""),),
             rank=1,
-            asked=lambda name: None if (at_s := reserved_at(world, name)) is None else at_s - world.now_s,
+            asked=lambda name: None if (at_s := reserved_at(cluster, name)) is None else at_s - cluster.now_s,
         ),
     ]
 
 
 def show_reserved(at_s: float | None, now_s: float) -> str:
-    """``15:10, in 1 h 08``; empty where nothing is reserved."""
+    """``15:10, in 1 h 08``; empty if nothing is reserved."""
     return "" if at_s is None else f"{clock_time(at_s)}, in {short_span(at_s - now_s)}"
 
 
-def head_line(world: World, queue: str) -> Line:
-    """``981223 alice 2,048c: 1,536 free``: who is first in line, and how much of what it needs is there."""
-    head = head_of(world, queue)
-    if head is None or world.decision is None:
-        return (("deciding" if world.decision is None else "-", "dim"),)
-    attributes = world.picture.jobs[head]
-    cores = amount(attributes, f"Resource_List.{world.counted}")
-    reason = world.decision.reasons.get(head)
-    # Free is what is idle where the head may run, as its reason says: not what other queues' vnodes have.
+def head_line(cluster: ClusterView, queue: str) -> Line:
+    """``981223 alice 2,048c: 1,536 free``: the queue's head, and how many of the cores that it needs are free."""
+    head = head_of(cluster, queue)
+    if head is None or cluster.decision is None:
+        return (("deciding" if cluster.decision is None else "-", "dim"),)
+    attributes = cluster.server_status.jobs[head]
+    cores = amount(attributes, f"Resource_List.{cluster.counted}")
+    reason = cluster.decision.reasons.get(head)
+    # From the head's reason: only cores on vnodes where the head may run count as free.
     free = dict(reason.numbers).get("idle") if reason is not None else None
     return (
         (safe(short_id(head)), "bold"),

@@ -1,8 +1,8 @@
-"""The rows and columns of the quotas view: each user's, group's and project's use beside the quota of one queue.
+"""The rows and columns of the quotas view: the use of each user, group and project beside their quota in one scope.
 
-A row exists for every user who has a job in the queue, for each group and project where a generic entry binds them all,
-and for whoever has an entry of their own; the generic entry has a row of its own, since it can be changed too. The
-quota shown is the one that binds: the own entry, else the generic one.
+There is a row for each user with a job in the queue, for each group and project if a generic entry applies to them, and
+for each entity with its own entry. The generic entry has a row too, since it can be changed. The quota shown is the one
+that applies: the own entry, else the generic one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hooks.pbs.resources import PRIORITY
 from policy.model.limits import ALL, GENERIC, EntityKey, show_entity
 from tui.model.counts import Use
 from tui.model.typed_attributes import soft_limits
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope import scope_of
 from tui.tables.columns import Column
 from tui.tables.quota_usage import uses_in
@@ -23,12 +23,12 @@ from tui.text.lines import Line, safe, width
 
 _NOTHING = Use()
 _OTHER_CELLS = 52
-"""What the columns beside names and bars, the gaps between them and the cursor take of a line."""
+"""The cells that the other columns, the gaps and the cursor take of a line beside names and bars."""
 _NAME_CELLS, _MOST_NAME_CELLS = 14, 32
 
 
 class QuotaRow(NamedTuple):
-    """One entity's quota and use in one queue; ``own`` is False where the generic entry binds."""
+    """One entity's quota and use in one scope; ``own`` is False if the quota is not the entity's own entry."""
 
     entity: EntityKey
     quota: int | None
@@ -42,13 +42,13 @@ class QuotaRow(NamedTuple):
         return None if self.quota is None or self.entity[1] == GENERIC else self.use.cores - self.quota
 
 
-def quota_rows(world: World, queue: str) -> dict[EntityKey, QuotaRow]:
+def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
     """The rows of one scope (:mod:`tui.state.quota_scope`), most over quota first."""
-    scope = scope_of(world, queue)
-    attributes = scope.attributes(world.picture)
+    scope = scope_of(cluster, queue)
+    attributes = scope.attributes(cluster.server_status)
     quotas = soft_limits(attributes, scope.resource).entries
     priorities = soft_limits(attributes, PRIORITY).entries
-    users, groups, projects = uses_in(world, scope)
+    users, groups, projects = uses_in(cluster, scope)
     entities = dict.fromkeys([("u", name) for name in users], True)
     for kind, uses in (("g", groups), ("p", projects)):
         if (kind, GENERIC) in quotas:
@@ -82,7 +82,7 @@ def _sum(uses: list[Use]) -> Use:
 
 
 def show_name(entity: EntityKey) -> str:
-    """A user by name; anyone else as PBS writes it."""
+    """A user's plain name; other entities as PBS writes them."""
     kind, name = entity
     if name == GENERIC:
         return f"{'' if kind == 'u' else kind + ':'}everyone else"
@@ -90,14 +90,14 @@ def show_name(entity: EntityKey) -> str:
 
 
 def name_cells(rows: Iterable[EntityKey]) -> int:
-    """The cells that these rows' names take, in bounds."""
+    """The width of these rows' names in cells, within limits."""
     longest = max((width(show_name(entity)) for entity in rows), default=0)
     return max(_NAME_CELLS, min(longest, _MOST_NAME_CELLS))
 
 
 def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -> list[Column[EntityKey]]:
-    """The columns over these rows; ``cells`` is the line's width, which decides how long the bars are beside names of
-    at least ``names`` cells."""
+    """The columns over these rows; the line's width ``cells`` decides the length of the bars beside names of at least
+    ``names`` cells."""
     names = max(names, name_cells(rows))
     bar_cells = max(8, cells - _OTHER_CELLS - names)
     most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)

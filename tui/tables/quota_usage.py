@@ -1,6 +1,6 @@
-"""What users, groups and projects hold and wait for, as quotas count it.
+"""What users, groups and projects use and wait for, as quotas count it.
 
-A job that has vnodes to itself counts with all of these.
+A job with exclusive vnodes counts with all of their cores.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui.model.counts import Use, UserKey, count
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope import QuotaScope
 
 Uses = dict[str, Use]
 
 
-def uses_in(world: World, scope: QuotaScope) -> tuple[Uses, Uses, Uses]:
-    """Those of users, of groups and of projects, by name."""
-    tally = world.tally
-    if scope.resource != world.counted:
-        tally = count(world.picture.jobs, world.picture.vnodes, scope.resource)
+def uses_in(cluster: ClusterView, scope: QuotaScope) -> tuple[Uses, Uses, Uses]:
+    """The use of users, of groups and of projects, by name."""
+    counts = cluster.counts
+    if scope.resource != cluster.counted:
+        counts = count(cluster.server_status.jobs, cluster.server_status.vnodes, scope.resource)
     kept = {}
-    if world.decision is not None and (tally is not world.tally or _has_alone(world)):
-        kept = world.decision.snapshot.use(scope.queue, scope.resource)
+    if cluster.decision is not None and (counts is not cluster.counts or _has_alone(cluster)):
+        kept = cluster.decision.snapshot.use(scope.queue, scope.resource)
     found = []
-    for kind, uses in (("u", tally.users), ("g", tally.groups), ("p", tally.projects)):
+    for kind, uses in (("u", counts.users), ("g", counts.groups), ("p", counts.projects)):
         summed = _summed(uses, scope.queue)
         found.append({name: replace(use, cores=kept.get((kind, name), use.cores)) for name, use in summed.items()})
     users, groups, projects = found
@@ -31,7 +31,7 @@ def uses_in(world: World, scope: QuotaScope) -> tuple[Uses, Uses, Uses]:
 
 
 def _summed(uses: dict[UserKey, Use], queue: str) -> Uses:
-    """Each one's use in a queue, or in all where it is ""."""
+    """Each entity's use in a queue; in all queues if it is empty."""
     if queue:
         return {name: use for (where, name), use in uses.items() if where == queue}
     summed: Uses = {}
@@ -46,11 +46,11 @@ def _summed(uses: dict[UserKey, Use], queue: str) -> Uses:
     return summed
 
 
-def _has_alone(world: World) -> bool:
-    """Whether some run has vnodes to itself."""
-    if world.decision is None:
+def _has_alone(cluster: ClusterView) -> bool:
+    """Whether a run has exclusive vnodes."""
+    if cluster.decision is None:
         return False
-    snapshot = world.decision.snapshot
-    return snapshot.world().capacity.sharing.has_lone_vnodes or any(
+    snapshot = cluster.decision.snapshot
+    return snapshot.cluster().capacity.sharing.has_lone_vnodes or any(
         run.job.request.exclusive for run in snapshot.runs.values()
     )

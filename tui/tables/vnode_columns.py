@@ -1,4 +1,4 @@
-"""The columns of the vnodes view: state in words, cores and their bar, memory, accelerators, and who is on it."""
+"""The columns of the vnodes view: state in words, cores and their bar, memory, GPUs, temperature and jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.model.typed_attributes import (
     user_of,
     vnode_state,
 )
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
 from tui.tables.filters import Value
 from tui.text.bars import share_bar
@@ -28,10 +28,10 @@ _GIB = 1 << 20
 _BAR_CELLS = 10
 
 
-def vnode_columns(world: World) -> list[Column[str]]:
-    """The columns over vnode names of this world."""
-    vnodes = world.picture.vnodes
-    counted = world.counted
+def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
+    """The columns over the vnode names of this cluster view."""
+    vnodes = cluster.server_status.vnodes
+    counted = cluster.counted
 
     def used(name: str) -> int:
         return amount(vnodes[name], f"resources_assigned.{counted}")
@@ -77,10 +77,10 @@ def vnode_columns(world: World) -> list[Column[str]]:
 
     def show_since(name: str) -> Line:
         since_s = since(name)
-        return ((day_and_time(since_s, world.now_s) if since_s is not None else "", "warn"),)
+        return ((day_and_time(since_s, cluster.now_s) if since_s is not None else "", "warn"),)
 
     def jobs(name: str) -> str:
-        return " ".join(jobs_on(world, name))
+        return " ".join(jobs_on(cluster, name))
 
     return [
         Column("vnode", "vnode", 12, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
@@ -115,14 +115,14 @@ def vnode_columns(world: World) -> list[Column[str]]:
     ]
 
 
-def vnode_fields_also(world: World) -> dict[str, Callable[[str], Value]]:
-    """Fields of the filter line about the jobs on a vnode: their ids (a subjob's array's too), and whose they are."""
+def vnode_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
+    """Filter fields for the jobs on a vnode: ids (for a subjob also its array's), users, groups, projects, queues."""
 
     def of_jobs(text_of: Callable[[str], Sequence[str]]) -> Callable[[str], Value]:
-        return lambda name: tuple(dict.fromkeys(text for job_id in ids_on(world, name) for text in text_of(job_id)))
+        return lambda name: tuple(dict.fromkeys(text for job_id in ids_on(cluster, name) for text in text_of(job_id)))
 
     def attributes_of(job_id: str) -> Attributes:
-        return world.picture.jobs.get(job_id, {})
+        return cluster.server_status.jobs.get(job_id, {})
 
     return {
         "job": of_jobs(lambda job_id: (short_id(job_id), short_id(array_of(job_id)))),
@@ -134,16 +134,16 @@ def vnode_fields_also(world: World) -> dict[str, Callable[[str], Value]]:
 
 
 def reading_of(vnode: Attributes) -> HostReading | None:
-    """What the vnode's host reported last; None where nothing was."""
+    """The last reading that the vnode's host reported; None if there is none."""
     return parse_reading(vnode.get(f"resources_available.{READING}", ""))
 
 
-def jobs_on(world: World, vnode: str) -> list[str]:
+def jobs_on(cluster: ClusterView, vnode: str) -> list[str]:
     """The short ids of the jobs on a vnode, each once, in the server's order."""
-    return list(dict.fromkeys(map(short_id, ids_on(world, vnode))))
+    return list(dict.fromkeys(map(short_id, ids_on(cluster, vnode))))
 
 
-def ids_on(world: World, vnode: str) -> list[str]:
+def ids_on(cluster: ClusterView, vnode: str) -> list[str]:
     """The ids of the jobs on a vnode, each once, in the server's order."""
-    listed = world.picture.vnodes.get(vnode, {}).get("jobs", "")
+    listed = cluster.server_status.vnodes.get(vnode, {}).get("jobs", "")
     return list(dict.fromkeys(part.strip().partition("/")[0] for part in listed.split(",") if part.strip()))

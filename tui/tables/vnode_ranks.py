@@ -1,6 +1,6 @@
-"""Which vnodes a job of some mode would go to first, and what their hosts report: the policy's own ranking, in words.
+"""The policy's ranking of vnodes for a rank mode, and the readings of their hosts in words.
 
-A vnode's place is its place among all vnodes for a job that requires nothing (docs/policies.md, P4).
+A vnode's rank is its place among all vnodes for a job without requirements (docs/policies.md, P4).
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from hooks.telemetry.reading import HostReading
 from policy.model.preferences import RANK_MODES, RankWish
 from policy.model.units import show_duration
 from policy.ranking.ranking import Ranking
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 
 MODES = ("none", *RANK_MODES)
 
 
 class Ranks(NamedTuple):
-    """Vnodes by one mode: their places from 1 on; ``score`` is a vnode's dispatch priority, None without a reading."""
+    """Vnodes by one mode: their ranks from 1 on; ``score`` is a vnode's dispatch priority, None without a reading."""
 
     mode: str
     places: Mapping[str, int]
     score: Callable[[str], float | None]
 
 
-def rank(world: World, mode: str) -> Ranks | None:
-    """All vnodes in the order of one mode; None for ``none``, and before there is a plan."""
-    if mode == MODES[0] or world.decision is None:
+def rank(cluster: ClusterView, mode: str) -> Ranks | None:
+    """All vnodes ranked by one mode; None for ``none``, and before there is a plan."""
+    if mode == MODES[0] or cluster.decision is None:
         return None
-    of_policy = world.decision.snapshot.world()
+    of_policy = cluster.decision.snapshot.cluster()
     directory = of_policy.capacity.directory
-    ranking = Ranking(of_policy, world.settings.ranking, world.now_s)
+    ranking = Ranking(of_policy, cluster.settings.ranking, cluster.now_s)
     wish = RankWish(mode)
     everyone = (1 << len(directory.names)) - 1
     names = [directory.names[bit.bit_length() - 1] for bit in ranking.ordered(wish, everyone)]
@@ -40,7 +40,7 @@ def rank(world: World, mode: str) -> Ranks | None:
 
 
 def readings_in_words(readings: Sequence[HostReading], now_s: float) -> list[str]:
-    """What the hosts report: each reading of one, the worst of several."""
+    """The readings of the hosts in words; of several hosts the worst value of each."""
     if not readings:
         return ["no readings"]
     parts = []

@@ -1,4 +1,4 @@
-"""Lengths that carry a comparison: a bar for a share, a bar of use beside a quota, a row of heights, a cell's fill."""
+"""Bars as text: for a share, for use beside a quota, a row of heights, and a common scale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA)
 
 
 def share_bar(part: float, whole: float, cells: int) -> Line:
-    """How much of the whole is taken; a share above nothing shows at least one cell, one below all leaves one."""
+    """The used part of the whole; any use shows at least one full cell, any rest at least one free cell."""
     if whole <= 0 or cells <= 0:
         return ((FREE * max(0, cells), "dim"),)
     filled = round(cells * min(1.0, max(0.0, part / whole)))
@@ -22,7 +22,7 @@ def share_bar(part: float, whole: float, cells: int) -> Line:
 
 
 def quota_bar(used: int, quota: int | None, scale: int, cells: int) -> Line:
-    """Use beside quota on a common scale: what is used, the quota's mark, and what is over it or free below it."""
+    """Use beside quota on a common scale: used cells, the quota's mark, cells over it or free below it."""
     if scale <= 0 or cells <= 0:
         return ()
 
@@ -58,7 +58,7 @@ def ruler(scale: int, cells: int, steps: int = 4) -> str:
 
 
 def round_scale(largest: int) -> int:
-    """The smallest power of two, or three quarters of one, that holds the largest amount and has whole quarters."""
+    """The smallest power of two, or three quarters of one, that is at least ``largest`` and divisible by four."""
     scale = 4
     while scale < largest:
         scale *= 2
@@ -67,7 +67,7 @@ def round_scale(largest: int) -> int:
 
 
 def heights(values: Sequence[float], most: float) -> str:
-    """One character for each value, its height the value's share of ``most``."""
+    """One character for each value; its height is the value's share of ``most``."""
     top = len(HEIGHTS) - 1
     return "".join(
         HEIGHTS[min(top, max(1 if value > 0 else 0, round(top * value / most)))] if most > 0 else HEIGHTS[0]

@@ -1,4 +1,4 @@
-"""Times of day and lengths of time as the console writes them, in the time zone of whoever looks."""
+"""Times of day and durations as text, in the local time zone."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def _local(time_s: float) -> datetime | None:
 
 
 def clock_time(time_s: float, *, seconds: bool = False) -> str:
-    """``14:02``, or ``14:02:31``; a dash for a time that no calendar has."""
+    """``14:02``, or ``14:02:31``; a dash for a time out of the calendar's range."""
     when = _local(time_s)
     return "-" if when is None else when.strftime("%H:%M:%S" if seconds else "%H:%M")
 
 
 def day_and_time(time_s: float, now_s: float) -> str:
-    """The time of day, with the date in front where it is not today's."""
+    """The time of day, with the date unless it is today."""
     when, now = _local(time_s), _local(now_s)
     if when is None or now is None:
         return "-"
@@ -33,7 +33,7 @@ def day_and_time(time_s: float, now_s: float) -> str:
 
 
 def show_hms(seconds: float | None) -> str:
-    """``1:02:03``, hours unbounded; a dash where there is none."""
+    """``1:02:03`` with any number of hours; a dash if there is no such duration."""
     if seconds is None or seconds < 0 or seconds == float("inf"):
         return "-"
     minutes, second = divmod(int(seconds), 60)
@@ -42,12 +42,12 @@ def show_hms(seconds: float | None) -> str:
 
 
 def short_span(seconds: float) -> str:
-    """A length of time in a few cells: ``9 s``, ``12 min``, ``3 h 10``."""
+    """A duration in a few cells: ``9 s``, ``12 min``, ``3 h 10``."""
     return show_duration(max(0.0, seconds))
 
 
 def parse_span_s(text: str) -> float:
-    """Seconds of ``90``, ``15m``, ``2h``, ``1d`` or PBS's ``hh:mm:ss``. Raises ValueError naming what is allowed."""
+    """The seconds of ``90``, ``15m``, ``2h``, ``1d`` or PBS's ``hh:mm:ss``. Raises ValueError with what is allowed."""
     unit = _UNITS_S.get(text[-1:].lower())
     try:
         return float(text[:-1]) * unit if unit else float(parse_duration_s(text))

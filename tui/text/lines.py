@@ -1,8 +1,8 @@
-"""A line of the screen as data: pieces of text, each with the role it plays, measured in terminal cells.
+"""A line of the screen as data: pieces of text, each with its role, measured in terminal cells.
 
-A line reaches a screen or a printer only through :func:`fit_line` or :func:`plain`, and both pass every piece through
-:func:`safe`, which leaves nothing a terminal could obey; whoever measures text calls it earlier. Roles (``good``,
-``bad``, ``dim``, ...) are turned into colours by the screen alone and never say what the words do not say too.
+Lines are output through :func:`fit_line` or :func:`plain` only. Both pass each piece through :func:`safe`, which
+removes all that a terminal would act on; code that measures text calls it earlier. Roles (``good``, ``bad``, ``dim``,
+...) become colours on the screen only and add nothing that the words do not say.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def _visible(character: str) -> str:
 
 
 def width(text: str) -> int:
-    """How many cells the text takes on a terminal; wide characters take two."""
+    """The width on a terminal in cells; wide characters take two."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def fit(text: str, cells: int, align: str = "<") -> str:
-    """The text in exactly so many cells: padded (``<`` left, ``>`` right), or cut with an ellipsis."""
+    """The text in exactly so many cells: padded (``<`` text left, ``>`` right), or cut with an ellipsis."""
     missing = cells - width(text)
     if missing >= 0:
         return " " * missing + text if align == ">" else text + " " * missing
@@ -60,7 +60,7 @@ def fit(text: str, cells: int, align: str = "<") -> str:
 
 
 def plain(line: Line) -> str:
-    """The line without its roles."""
+    """The line as text, without roles."""
     return "".join(safe(text) for text, _ in line)
 
 
@@ -81,13 +81,13 @@ def fit_line(line: Line, cells: int) -> Line:
 
 
 def spread(left: Line, right: Line, cells: int) -> Line:
-    """One line with a left and a right end; the right end is what stays whole when there is too little room."""
+    """One line with a left and a right end; if there is too little room, the left end is cut first."""
     room = cells - sum(width(text) for text, _ in right)
     return fit_line(right, cells) if room <= 0 else (*fit_line(left, room), *right)
 
 
 def wrap(text: str, cells: int) -> list[str]:
-    """The text in lines of at most so many cells, broken at blanks where there are any."""
+    """The text in lines of at most so many cells, broken at blanks where possible."""
     cells = max(1, cells)
     lines, current = [], ""
     for word in text.split(" "):
@@ -106,7 +106,7 @@ def wrap(text: str, cells: int) -> list[str]:
 
 
 def wrapped(lines: Iterable[Line], cells: int) -> list[Line]:
-    """Lines of at most so many cells: a longer one goes on in the next, indented, broken at a blank where one is."""
+    """Lines of at most so many cells: longer ones are broken at blanks, with their further lines indented."""
     found: list[Line] = []
     for line in lines:
         if sum(width(safe(text)) for text, _ in line) <= cells:
@@ -134,7 +134,7 @@ def _broken(line: Line, cells: int) -> Iterable[Line]:
 
 
 def joined(parts: Iterable[Line], separator: str) -> Line:
-    """The parts one after another, separated."""
+    """The parts in a row, with a separator between them."""
     spans: list[Span] = []
     for part in parts:
         if spans:
@@ -144,7 +144,7 @@ def joined(parts: Iterable[Line], separator: str) -> Line:
 
 
 def to_ascii(text: str) -> str:
-    """The text in ASCII with the same width: bars and arrows by likenesses, anything else by question marks."""
+    """The text in ASCII with the same width: bars and arrows as similar characters, anything else as question marks."""
     if text.isascii():
         return text
     return "".join(

@@ -1,4 +1,4 @@
-"""Many vnode names in little room: runs of numbered names become ``v0211-v0214``."""
+"""Shortens lists of vnode names: runs of numbered names become ``v0211-v0214``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NUMBERED = re.compile(r"^(.*?)(\d+)$", re.DOTALL)
 
 
 def folded_names(names: Iterable[str], most: int = 3) -> str:
-    """The names, runs of consecutive numbers folded; after ``most`` runs only how many more vnodes there are."""
+    """The names with runs of consecutive numbers folded; after ``most`` runs only the number of further names."""
     runs: list[list[str]] = []
     for name in sorted(names, key=natural):
         if runs and _follows(runs[-1][-1], name):
@@ -22,7 +22,7 @@ def folded_names(names: Iterable[str], most: int = 3) -> str:
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """A key that orders ``v9`` before ``v10``."""
+    """A sort key that orders ``v9`` before ``v10``."""
     match = _NUMBERED.match(name)
     return (match.group(1), int(match.group(2)), name) if match else (name, -1, name)
 

@@ -1,8 +1,8 @@
-"""Names that are too long for their column, cut so that they stay apart.
+"""Truncates names that are too long for their column so that they stay distinct.
 
-Names of one cluster mostly begin alike and differ in a number at the end, but not always (``node7.hpc.example.org``):
-so how much of the end stays is decided by the names themselves, once for a whole column. A cut in the middle is
-preferred where several keep as many of them apart.
+Names of one cluster mostly begin alike and differ in a number at the end, but not always (``node7.hpc.example.org``).
+So the length of the end to keep is computed from all names of a column. Among lengths that keep equally many names
+distinct, the one that cuts nearest to the middle is taken.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ NO_TAIL = 0
 
 
 def find_tail(texts: Collection[str], cells: int, before: int | None = None) -> int:
-    """How many cells of the end stay, so that most of the texts differ when each is cut to so many cells.
+    """The number of cells of the end to keep so that most texts stay distinct when cut to ``cells``.
 
-    What was found ``before`` stays as long as it keeps all of them apart, so that names do not jump.
+    The value found ``before`` is kept as long as it keeps all texts distinct, so that names do not jump.
     """
     different = set(texts)
     if cells < 2 or all(width(text) <= cells for text in different):
@@ -39,7 +39,7 @@ def find_tail(texts: Collection[str], cells: int, before: int | None = None) -> 
 
 
 def cut(text: str, cells: int, tail: int) -> str:
-    """The text in at most so many cells; where it is too long, its end keeps ``tail`` of them after an ellipsis."""
+    """The text in at most ``cells`` cells; if too long, an ellipsis comes before its last ``tail`` cells."""
     if width(text) <= cells:
         return text
     head = cells - tail - 1
@@ -49,7 +49,7 @@ def cut(text: str, cells: int, tail: int) -> str:
 
 
 def _end(text: str, cells: int) -> str:
-    """The last so many cells of a text, padded at the left where a wide character does not fit."""
+    """The last ``cells`` cells of a text, padded on the left if a wide character does not fit."""
     end = text[-cells:] if cells else ""
     while width(end) > cells:
         end = end[1:]

@@ -1,1 +1,1 @@
-"""What a user keeps from one start of the console to the next."""
+"""What a user keeps between sessions of the console."""

@@ -1,9 +1,8 @@
-"""A small JSON file that a user's consoles keep between sessions: preferences, lines typed before.
+"""A small JSON file that a user's consoles keep between sessions: preferences, typed lines.
 
-It is read forgivingly: a file that cannot be used is told and never fatal, and is put aside, not overwritten, by the
-next change; one of a newer version is left alone. A change is made to what the file says at that moment, under a lock,
-and the file is replaced whole, so that neither two consoles nor a kill leave half of anything. Only its owner may read
-it.
+A file that cannot be used is reported, never fatal; the next change renames it instead of overwriting it, and leaves a
+file of a newer version alone. A change is applied to the file's present contents under a lock, and the file is
+replaced as a whole, so that neither two consoles nor a kill can damage it. Only its owner may read it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _AGAIN_S = 0.02
 
 
 class Kept(NamedTuple):
-    """What a file says, and a sentence where it could not be used; ``newer`` where that is because of its version."""
+    """A file's data, and a sentence if it could not be used; ``newer`` if the reason is its version."""
 
     data: Data
     problem: str = ""
@@ -41,7 +40,7 @@ class KeptFile:
     version: int = 1
 
     def read(self) -> Kept:
-        """What it says now; nothing where there is no file."""
+        """The present contents; empty if there is no file."""
         if self.path is None:
             return Kept({})
         try:
@@ -60,9 +59,9 @@ class KeptFile:
         return Kept(data)
 
     def change(self, change: Callable[[Data], Data], usable: Callable[[Data], str] = lambda _: "") -> str:
-        """Replace what it says by what ``change`` makes of it; gives a sentence where that could not be done.
+        """Replace the contents by what ``change`` makes of them; returns a sentence if that failed, else an empty text.
 
-        ``usable`` says what is wrong with data that are of the right version, empty where nothing is.
+        ``usable`` returns what is wrong with data of the right version, or an empty text.
         """
         if self.path is None:
             return ""
@@ -90,7 +89,7 @@ class KeptFile:
 
 
 def _lock(state: State, stack: contextlib.ExitStack) -> None:
-    """Hold the folder, waiting a while for another console to let go of it."""
+    """Lock the folder; waits up to :data:`_PATIENCE_S` for another console to unlock it, then fails."""
     deadline_s = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline_s:
         with contextlib.suppress(SecondWriterError):

@@ -1,7 +1,7 @@
-"""What a user likes: colours, each table's columns and order, saved filters. A value; the file is another matter.
+"""A user's preferences: theme, each table's columns and order, saved filters; an immutable value.
 
-``{"version": 1, "theme": "light", "ascii": false, "tables": {"jobs": {"columns": ["id", "user"], "sort": "cores",
-"down": true}}, "filters": {"jobs": {"mine": "user:alice"}}}``, all of it optional.
+Their JSON is ``{"version": 1, "theme": "light", "ascii": false, "tables": {"jobs": {"columns": ["id", "user"],
+"sort": "cores", "down": true}}, "filters": {"jobs": {"mine": "user:alice"}}}``, all of it optional.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PreferencesError(ValueError):
 
 @dataclass(frozen=True)
 class Layout:
-    """How one table is laid out: columns by name (none: the usual ones) and the sort."""
+    """The layout of one table: columns by name (empty: the default ones) and the sort."""
 
     columns: tuple[str, ...] = ()
     sort: Sort = UNSORTED
@@ -31,7 +31,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Preferences:
-    """``theme`` is empty and ``ascii_only`` None where nothing was chosen. Layouts and filters are by view."""
+    """``theme`` is empty and ``ascii_only`` None if nothing was chosen. Layouts and filters are by view."""
 
     theme: str = ""
     ascii_only: bool | None = None
@@ -39,16 +39,16 @@ class Preferences:
     filters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def with_layout(self, view: str, layout: Layout) -> Preferences:
-        """With this layout of a view."""
+        """The preferences with this layout of a view."""
         return replace(self, layouts={**self.layouts, view: layout})
 
     def with_filter(self, view: str, name: str, text: str) -> Preferences:
-        """With a saved filter of a view; an empty text forgets it."""
+        """The preferences with a saved filter of a view; an empty text deletes it."""
         filters = {**self.filters.get(view, {}), name: text}
         return replace(self, filters={**self.filters, view: {each: filters[each] for each in filters if filters[each]}})
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON, without what was not chosen."""
+        """Plain data for JSON, without what was not chosen."""
         tables = {
             view: {"columns": list(layout.columns), "sort": layout.sort.column, "down": layout.sort.down}
             for view, layout in self.layouts.items()
@@ -63,7 +63,7 @@ class Preferences:
 
     @classmethod
     def from_data(cls, data: Data) -> Preferences:
-        """Read back what :meth:`to_data` gave. Raises :class:`PreferencesError`; keys it does not know say nothing."""
+        """The preferences from :meth:`to_data`'s result; unknown keys are ignored. Raises :class:`PreferencesError`."""
         theme = data.get("theme", "")
         ascii_only = data.get("ascii")
         if not isinstance(theme, str):
@@ -96,7 +96,7 @@ def _layout(view: str, said: Any) -> Layout:
 
 
 def read_preferences(file: KeptFile) -> tuple[Preferences, str]:
-    """What the user likes, and a sentence where the file cannot be used."""
+    """The user's preferences, and a sentence if the file cannot be used."""
     kept = file.read()
     if kept.problem:
         return Preferences(), kept.problem
@@ -107,7 +107,7 @@ def read_preferences(file: KeptFile) -> tuple[Preferences, str]:
 
 
 def problem_of(data: Data) -> str:
-    """What is wrong with data that should be preferences; empty where nothing is."""
+    """What is wrong with data that should be preferences; empty if nothing is."""
     try:
         Preferences.from_data(data)
     except PreferencesError as error:

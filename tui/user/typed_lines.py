@@ -1,4 +1,4 @@
-"""The lines that were typed before, by the prompt they were typed in: bounded, each once, the last one last."""
+"""The lines typed before, by the prompt they were typed into: limited in number, each once, the newest last."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Typed:
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_line(self, prefix: str, text: str) -> Typed:
-        """With one line more; a line that was there comes last again, one beyond all measure is not kept."""
+        """With one more line; a repeated line becomes the newest, an empty or overlong one is not kept."""
         if not text or len(text) > _LONGEST:
             return self
         before = (line for line in self.lines.get(prefix, ()) if line != text)
         return Typed({**self.lines, prefix: (*before, text)[-MOST:]})
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Plain data for JSON."""
         return {"lines": {prefix: list(lines) for prefix, lines in self.lines.items()}}
 
     @classmethod
     def from_data(cls, data: Data) -> Typed:
-        """Read back what :meth:`to_data` gave; what is no line is left out."""
+        """The lines from :meth:`to_data`'s result; other data is left out."""
         found = data.get("lines", {})
         if not isinstance(found, dict):
             return cls()

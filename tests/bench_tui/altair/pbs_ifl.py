@@ -148,7 +148,7 @@ def _vnode(taken: tuple[str, str] | None, chance: random.Random) -> dict[str, st
     return vnode
 
 
-class _World:
+class _ClusterView:
     """What the server has."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ class _World:
         }
 
 
-_world = _World()
+_cluster = _ClusterView()
 
 
 def pbs_connect(server: str | None) -> int:
@@ -223,29 +223,29 @@ def pbs_statfree(answer: Any) -> None:
 
 def pbs_statserver(handle: int, names: Any, extend: str | None) -> Any:
     """The server; each poll begins with it."""
-    _world.turn()
-    return _answer({"hpc1": _world.server()}, names)
+    _cluster.turn()
+    return _answer({"hpc1": _cluster.server()}, names)
 
 
 def pbs_statque(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
     """The queues."""
-    return _answer(_world.queues, names)
+    return _answer(_cluster.queues, names)
 
 
 def pbs_statvnode(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
     """The vnodes."""
-    return _answer(_world.vnodes, names)
+    return _answer(_cluster.vnodes, names)
 
 
 def pbs_statjob(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
     """The jobs, or one."""
-    return _answer(_world.jobs if not name else {name: _world.jobs[name]}, names)
+    return _answer(_cluster.jobs if not name else {name: _cluster.jobs[name]}, names)
 
 
 def pbs_selstat(handle: int, wanted: attropl, names: Any, extend: str | None) -> Any:
     """Jobs in one of the states, or changed since then."""
     criteria = [(link.name, link.value) for link in _walk(wanted)]
-    found = {job_id: job for job_id, job in _world.jobs.items() if all(_holds(job, *each) for each in criteria)}
+    found = {job_id: job for job_id, job in _cluster.jobs.items() if all(_holds(job, *each) for each in criteria)}
     return _answer(found, names)
 
 

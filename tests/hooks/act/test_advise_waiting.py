@@ -16,7 +16,7 @@ from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
-from tests.hooks.pictures import job, picture, queue, running, vnode
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
 HALF = Settings(
     BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600),
@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 
 def hint(home: Path, mode: str, texts: dict[str, str], settings: Settings = HALF) -> dict[str, Any]:
     """What is told of one job."""
-    seen = picture({"1.s": texts}, vnodes=VNODES, queues={"workq": queue(mode)})
+    seen = server_status({"1.s": texts}, vnodes=VNODES, queues={"workq": queue(mode)})
     translation = translate(seen, settings)
     plan = decide(translation.snapshot, Ledger(), settings)
     summary = summarize(translation.snapshot, translation.modes, seen, plan, ())

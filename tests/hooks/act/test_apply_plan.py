@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from hooks.act.apply_plan import Effects, Powers, carry_out
+from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.start_jobs import find_new_chunks
 from hooks.pbs.client import Connection
 from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.requests import Budget
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger import Ledger
 from policy.plan.plan import Plan, Preempt, Start, Waits
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import CheckpointSettings, Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue, running, snapshot_of
+from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 PLAIN = Settings()
@@ -37,7 +37,7 @@ def fresh_server() -> Iterator[None]:
     yield
 
 
-def make_plan(seen: Picture, starts: Any = (), preempts: Any = (), waits: Any = ()) -> Plan:
+def make_plan(seen: ServerStatus, starts: Any = (), preempts: Any = (), waits: Any = ()) -> Plan:
     """A plan from ids: starts as (id, place), preempts as (victim, beneficiary), waits as (reason, ids)."""
     snapshot = snapshot_of(seen, Settings())
     jobs, runs = snapshot.jobs, snapshot.runs
@@ -52,24 +52,24 @@ def make_plan(seen: Picture, starts: Any = (), preempts: Any = (), waits: Any = 
     )
 
 
-DRIVING = Powers(frozenset({"workq"}), frozenset({"workq"}))
+DRIVING = Permissions(frozenset({"workq"}), frozenset({"workq"}))
 
 
 def carry(
     plan: Plan,
-    seen: Picture,
-    powers: Powers = DRIVING,
+    seen: ServerStatus,
+    permissions: Permissions = DRIVING,
     seconds: float = 10,
     settings: Settings = PLAIN,
-    since: Picture | None = None,
-) -> Effects:
+    since: ServerStatus | None = None,
+) -> Outcome:
     """What comes of the plan on a server as it was ``seen``, or has become ``since``."""
     pbs_ifl.WORLD.update((since or seen).to_data())
     with Connection(pbs_ifl) as connection:
-        return carry_out(
+        return apply_plan(
             plan,
             seen,
-            powers,
+            permissions,
             settings,
             pbs_ifl=pbs_ifl,
             connection=connection,
@@ -87,23 +87,23 @@ def comments() -> list[str]:
 
 
 def test_victims_go_before_starts() -> None:
-    seen = picture({"1.s": running(), "2.s": job(), "3.s": job()})
-    effects = carry(make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")]), seen)
+    seen = server_status({"1.s": running(), "2.s": job(), "3.s": job()})
+    outcome = carry(make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")]), seen)
     assert done() == [["requeue", "1.s"], ["start", "3.s", "(v2:ncpus=2)"]]
-    assert (effects.started, effects.requeued, effects.failures) == (["3.s"], ["1.s"], [])
+    assert (outcome.started, outcome.requeued, outcome.failures) == (["3.s"], ["1.s"], [])
 
 
 def test_a_victim_that_has_gone_meanwhile_is_none_that_was_asked() -> None:
-    seen = picture({"1.s": running(), "2.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job()})
     plan = make_plan(seen, [], [("1.s", "2.s")])
     since = replace(seen, jobs={**seen.jobs, "1.s": running(comment="Job run at noon and terminated by alice@login")})
-    effects = carry(plan, seen, since=since)
-    assert (done(), effects.requeued, effects.failures) == ([], [], [])
+    outcome = carry(plan, seen, since=since)
+    assert (done(), outcome.requeued, outcome.failures) == ([], [], [])
 
 
 def test_a_job_that_is_cut_into_pieces_asks_for_these_before_it_starts() -> None:
     """PBS writes the node file by what the job asks for: one chunk of four would put all ranks on the first vnode."""
-    seen = picture({"2.s": job(cores=4, Resource_List__select="1:ncpus=4:mem=4gb:mpiprocs=4")})
+    seen = server_status({"2.s": job(cores=4, Resource_List__select="1:ncpus=4:mem=4gb:mpiprocs=4")})
     place = "(v1:mem=1048576kb:ncpus=1)+" * 2 + "(v2:mem=1048576kb:ncpus=1)+" * 2
     carry(make_plan(seen, [("2.s", place.rstrip("+"))]), seen)
     assert done() == [
@@ -140,7 +140,7 @@ STRIPED = {**CUT, "Resource_List.select": "2:ncpus=2:mpiprocs=2:ompthreads=1", "
 def test_a_job_that_was_cut_before_starts_in_the_chunks_that_it_is_placed_in(
     texts: dict[str, str], place: str, changes: dict[str, str]
 ) -> None:
-    seen = picture({"2.s": {**job(cores=4), **texts}})
+    seen = server_status({"2.s": {**job(cores=4), **texts}})
     plan = make_plan(seen, [("2.s", place.rstrip("+"))])
     assert plan.starts[0].job.request.select == "1:ncpus=4:mpiprocs=4"
     assert find_new_chunks(plan.starts[0], seen.jobs["2.s"]) == changes
@@ -148,7 +148,7 @@ def test_a_job_that_was_cut_before_starts_in_the_chunks_that_it_is_placed_in(
 
 def test_an_array_is_cut_into_pieces_once_for_all_its_subjobs() -> None:
     asked = "1:ncpus=2:mpiprocs=2"
-    seen = picture({"8[].s": job(cores=2, Resource_List__select=asked, array_indices_remaining="1-2")})
+    seen = server_status({"8[].s": job(cores=2, Resource_List__select=asked, array_indices_remaining="1-2")})
     plan = make_plan(seen)
     array = plan.started.jobs["8[].s"]
     place = parse_exec_vnode("(v1:ncpus=1)+(v2:ncpus=1)")
@@ -158,7 +158,7 @@ def test_an_array_is_cut_into_pieces_once_for_all_its_subjobs() -> None:
 
 @pytest.mark.parametrize("select", ["1:ncpus=4:mpiprocs=4", "2:ncpus=2:mpiprocs=2", "4:ncpus=1", "1:ncpus=4"])
 def test_a_job_in_the_chunks_it_asks_for_is_left_as_it_is(select: str) -> None:
-    seen = picture({"2.s": job(cores=4, Resource_List__select=select)})
+    seen = server_status({"2.s": job(cores=4, Resource_List__select=select)})
     chunks = int(select[0])
     place = "+".join([f"(v1:ncpus={4 // chunks})"] * chunks)
     carry(make_plan(seen, [("2.s", place)]), seen)
@@ -167,10 +167,10 @@ def test_a_job_in_the_chunks_it_asks_for_is_left_as_it_is(select: str) -> None:
 
 def test_a_job_that_may_not_ask_for_other_chunks_is_not_started() -> None:
     pbs_ifl.REFUSALS["2.s"] = "Cannot modify attribute while job running"
-    seen = picture({"2.s": job(cores=2, Resource_List__select="1:ncpus=2:mpiprocs=2")})
-    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=1)+(v2:ncpus=1)")]), seen)
-    assert (effects.started, [call[0] for call in done()]) == ([], ["alter"])
-    assert "cannot set the select and pbsteer_asked of 2.s" in effects.failures[0]
+    seen = server_status({"2.s": job(cores=2, Resource_List__select="1:ncpus=2:mpiprocs=2")})
+    outcome = carry(make_plan(seen, [("2.s", "(v1:ncpus=1)+(v2:ncpus=1)")]), seen)
+    assert (outcome.started, [call[0] for call in done()]) == ([], ["alter"])
+    assert "cannot set the select and pbsteer_asked of 2.s" in outcome.failures[0]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_job_that_may_not_ask_for_other_chunks_is_not_started() -> None:
     ids=lambda reason: reason.code,
 )
 def test_whichever_rule_chose_a_victim_it_is_requeued(reason: Reason) -> None:
-    seen = picture({"1.s": running(), "2.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job()})
     plan = make_plan(seen)
     carry(plan._replace(preempts=(Preempt(plan.started.runs["1.s"], "2.s", reason),)), seen)
     assert done() == [["requeue", "1.s"]]
@@ -192,64 +192,64 @@ def test_whichever_rule_chose_a_victim_it_is_requeued(reason: Reason) -> None:
 
 def test_other_queues_are_left_alone() -> None:
     queues = {"workq": queue("drive"), "other": queue("observe")}
-    seen = picture({"1.s": running(), "2.s": job(queue="other"), "3.s": job()}, queues=queues)
+    seen = server_status({"1.s": running(), "2.s": job(queue="other"), "3.s": job()}, queues=queues)
     plan = make_plan(seen, [("2.s", "(v2:ncpus=2)")], [("1.s", "2.s")], [(IDLE_4, ["2.s"])])
     carry(plan, seen)
     assert done() == []
 
 
 def test_without_queues_nothing_is_done() -> None:
-    seen = picture({"2.s": job()})
-    assert carry(make_plan(seen, [("2.s", "(v2:ncpus=2)")], [], [(IDLE_4, ["2.s"])]), seen, Powers()) == Effects()
+    seen = server_status({"2.s": job()})
+    assert carry(make_plan(seen, [("2.s", "(v2:ncpus=2)")], [], [(IDLE_4, ["2.s"])]), seen, Permissions()) == Outcome()
     assert done() == []
 
 
 def test_in_a_pause_nothing_is_done_but_comments_written() -> None:
-    seen = picture({"1.s": running(), "2.s": job(), "3.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job(), "3.s": job()})
     plan = make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")], [(IDLE_4, ["2.s"])])
-    effects = carry(plan, seen, Powers(kept_back=frozenset({"workq"}), pause="pbsteer is paused (water)"))
-    assert (effects.comments, effects.started, effects.requeued, effects.put_off) == (2, [], [], 0)
+    outcome = carry(plan, seen, Permissions(kept_back=frozenset({"workq"}), pause="pbsteer is paused (water)"))
+    assert (outcome.comments, outcome.started, outcome.requeued, outcome.put_off) == (2, [], [], 0)
     assert [call[:2] for call in done()] == [["alter", "3.s"], ["alter", "2.s"]]
 
 
 def test_where_only_preemption_is_ours_nothing_is_started_and_no_comment_written() -> None:
-    seen = picture({"1.s": running(), "2.s": job(), "3.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job(), "3.s": job()})
     plan = make_plan(seen, [("3.s", "(v2:ncpus=2)")], [("1.s", "2.s")], [(IDLE_4, ["2.s"])])
-    effects = carry(plan, seen, Powers(preempt=frozenset({"workq"})))
+    outcome = carry(plan, seen, Permissions(preempt=frozenset({"workq"})))
     assert [[*call[:3], *call[4:]] for call in done()] == [
         ["alter", "1.s", "estimated.site", "Hold_Types", "s"],
         ["requeue", "1.s"],
     ]
-    assert (effects.started, effects.requeued, effects.comments) == ([], ["1.s"], 0)
+    assert (outcome.started, outcome.requeued, outcome.comments) == ([], ["1.s"], 0)
 
 
 def test_nobody_is_preempted_for_those_who_would_not_get_the_cores() -> None:
-    seen = picture({"1.s": running(), "2.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job()})
     carry(make_plan(seen, [], [("1.s", "2.s")]), seen, DRIVING._replace(not_for=frozenset({"2.s"})))
     assert done() == []
 
 
 def test_a_refusal_is_recorded_and_the_rest_goes_on() -> None:
     pbs_ifl.REFUSALS.update({"1.s": "no", "2.s": "vnode v1 has ncpus=8"})
-    seen = picture({"1.s": running(), "2.s": job(), "3.s": job(), "4.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job(), "3.s": job(), "4.s": job()})
     plan = make_plan(seen, [("2.s", "(v1:ncpus=2)"), ("3.s", "(v2:ncpus=2)")], [("1.s", "3.s")], [(IDLE_4, ["4.s"])])
-    effects = carry(plan, seen)
-    assert (effects.started, effects.requeued, effects.comments) == (["3.s"], [], 1)
-    assert [f"cannot {what}" in " ".join(effects.failures) for what in ("start 2.s", "requeue 1.s")] == [True, True]
-    assert "cannot start 2.s on (v1:ncpus=2): vnode v1 has ncpus=8" in effects.failures
+    outcome = carry(plan, seen)
+    assert (outcome.started, outcome.requeued, outcome.comments) == (["3.s"], [], 1)
+    assert [f"cannot {what}" in " ".join(outcome.failures) for what in ("start 2.s", "requeue 1.s")] == [True, True]
+    assert "cannot start 2.s on (v1:ncpus=2): vnode v1 has ncpus=8" in outcome.failures
 
 
 def test_among_many_starts_each_one_that_was_refused_is_known_by_what_the_server_says() -> None:
     """Most are not waited for: what became of them is read afterwards, all at once."""
     ids = [f"{number}.s" for number in range(1, 41)]
-    seen = picture({job_id: job(cores=1) for job_id in ids})
+    seen = server_status({job_id: job(cores=1) for job_id in ids})
     refused = {job_id: f"no room for {job_id}" for job_id in ("1.s", "7.s", "16.s", "32.s", "40.s")}
     pbs_ifl.REFUSALS.update(refused)
-    effects = carry(make_plan(seen, [(job_id, "(v1:ncpus=1)") for job_id in ids]), seen)
+    outcome = carry(make_plan(seen, [(job_id, "(v1:ncpus=1)") for job_id in ids]), seen)
     assert [call[1] for call in done()] == ids
-    assert effects.started == [job_id for job_id in ids if job_id not in refused]
+    assert outcome.started == [job_id for job_id in ids if job_id not in refused]
     said = {f"cannot start {job_id} on (v1:ncpus=1): {why}" for job_id, why in refused.items()}
-    assert {failure.partition(" (15004)")[0] for failure in effects.failures} == said
+    assert {failure.partition(" (15004)")[0] for failure in outcome.failures} == said
 
 
 def test_a_job_that_has_ended_meanwhile_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,20 +258,20 @@ def test_a_job_that_has_ended_meanwhile_was_started(monkeypatch: pytest.MonkeyPa
         return 0
 
     monkeypatch.setattr(pbs_ifl, "pbs_asyrunjob", end_at_once)
-    seen = picture({"2.s": job(), "3.s": job()})
-    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)"), ("3.s", "(v2:ncpus=2)")]), seen)
-    assert (effects.started, effects.failures) == (["2.s", "3.s"], [])
+    seen = server_status({"2.s": job(), "3.s": job()})
+    outcome = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)"), ("3.s", "(v2:ncpus=2)")]), seen)
+    assert (outcome.started, outcome.failures) == (["2.s", "3.s"], [])
 
 
 def test_a_server_that_says_of_each_start_whether_it_takes_it_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers before 2022 do not."""
     monkeypatch.delattr(pbs_ifl, "pbs_asyrunjob_ack")
     ids = [f"{number}.s" for number in range(1, 41)]
-    seen = picture({job_id: job(cores=1) for job_id in ids})
+    seen = server_status({job_id: job(cores=1) for job_id in ids})
     pbs_ifl.REFUSALS["16.s"] = "no"
-    effects = carry(make_plan(seen, [(job_id, "(v1:ncpus=1)") for job_id in ids]), seen)
-    assert effects.started == [job_id for job_id in ids if job_id != "16.s"]
-    assert effects.failures == ["cannot start 16.s on (v1:ncpus=1): no"]
+    outcome = carry(make_plan(seen, [(job_id, "(v1:ncpus=1)") for job_id in ids]), seen)
+    assert outcome.started == [job_id for job_id in ids if job_id != "16.s"]
+    assert outcome.failures == ["cannot start 16.s on (v1:ncpus=1): no"]
 
 
 def test_where_the_server_cannot_be_asked_what_became_of_starts_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,19 +279,19 @@ def test_where_the_server_cannot_be_asked_what_became_of_starts_that_is_said(mon
         pbs_ifl._error[:] = [15031, None]
 
     monkeypatch.setattr(pbs_ifl, "pbs_statjob", break_off)
-    seen = picture({"2.s": job()})
-    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)")]), seen)
-    assert (effects.started, effects.failures) == (["2.s"], ["cannot read the jobs: error 15031"])
+    seen = server_status({"2.s": job()})
+    outcome = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)")]), seen)
+    assert (outcome.started, outcome.failures) == (["2.s"], ["cannot read the jobs: error 15031"])
 
 
 def test_what_there_is_no_time_for_is_put_off() -> None:
-    seen = picture({"2.s": job(), "3.s": job()})
-    effects = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)")], [], [(IDLE_4, ["3.s"])]), seen, seconds=0)
-    assert (done(), effects.put_off) == ([], 2)
+    seen = server_status({"2.s": job(), "3.s": job()})
+    outcome = carry(make_plan(seen, [("2.s", "(v1:ncpus=2)")], [], [(IDLE_4, ["3.s"])]), seen, seconds=0)
+    assert (done(), outcome.put_off) == ([], 2)
 
 
 def test_a_comment_says_why_the_job_waits_and_when_that_was() -> None:
-    seen = picture({"3.s": job()})
+    seen = server_status({"3.s": job()})
     carry(make_plan(seen, waits=[(IDLE_4, ["3.s"])]), seen)
     (comment,) = comments()
     assert re.match(r"Nov (20|21) \d\d:\d\d: needs 2 cores: 4 are idle", comment)
@@ -299,14 +299,14 @@ def test_a_comment_says_why_the_job_waits_and_when_that_was() -> None:
 
 
 def test_a_comment_that_says_the_same_is_not_written_again() -> None:
-    seen = picture({"3.s": job()})
+    seen = server_status({"3.s": job()})
     plan = make_plan(seen, waits=[(IDLE_4, ["3.s"])])
     carry(plan, seen)
     (comment,) = comments()
     for later_s, numbers, written in ((0, 4, 1), (60, 4, 1), (60, 3, 1), (3600, 4, 1), (180, 3, 2)):
         reason = Reason("too-few-idle", (("idle", numbers),))
-        again = picture({"3.s": job(comment=comment)})
-        again = Picture.from_data({**again.to_data(), "time_s": NOW_S + later_s})
+        again = server_status({"3.s": job(comment=comment)})
+        again = ServerStatus.from_data({**again.to_data(), "time_s": NOW_S + later_s})
         carry(make_plan(again, waits=[(reason, ["3.s"])]), again)
         assert len(comments()) == written, (later_s, numbers)
 
@@ -322,7 +322,7 @@ def test_a_comment_that_says_the_same_is_not_written_again() -> None:
     ],
 )
 def test_a_comment_that_says_something_else_is_replaced(old: str) -> None:
-    seen = picture({"3.s": job(comment=old)})
+    seen = server_status({"3.s": job(comment=old)})
     carry(make_plan(seen, waits=[(IDLE_4, ["3.s"])]), seen)
     assert len(comments()) == 1
 
@@ -331,24 +331,24 @@ SAVING = Settings(checkpoint=CheckpointSettings(method="signal", grace_s=60))
 
 
 def test_a_victim_is_marked_before_it_is_asked() -> None:
-    seen = picture({"1.s": running(), "2.s": job()})
-    effects = carry(make_plan(seen, [], [("1.s", "2.s")]), seen, settings=SAVING)
+    seen = server_status({"1.s": running(), "2.s": job()})
+    outcome = carry(make_plan(seen, [], [("1.s", "2.s")]), seen, settings=SAVING)
     assert [call[:3] for call in done()] == [["alter", "1.s", MARK_KEY], ["signal", "1.s", "USR2"]]
-    assert (effects.asked, effects.requeued) == (["1.s"], [])
+    assert (outcome.asked, outcome.requeued) == (["1.s"], [])
 
 
 def test_nobody_is_asked_who_could_not_be_marked() -> None:
-    seen = picture({"1.s": running(), "2.s": job()})
+    seen = server_status({"1.s": running(), "2.s": job()})
     pbs_ifl.REFUSALS["1.s"] = "no"
-    effects = carry(make_plan(seen, [], [("1.s", "2.s")]), seen, settings=SAVING)
+    outcome = carry(make_plan(seen, [], [("1.s", "2.s")]), seen, settings=SAVING)
     assert [call[0] for call in done()] == ["alter"]
-    assert (effects.asked, len(effects.failures)) == ([], 1)
+    assert (outcome.asked, len(outcome.failures)) == ([], 1)
 
 
-@pytest.mark.parametrize("powers", [DRIVING, Powers(preempt=DRIVING.preempt), Powers()])
-def test_a_held_victim_is_let_go_in_every_mode(powers: Powers) -> None:
+@pytest.mark.parametrize("permissions", [DRIVING, Permissions(preempt=DRIVING.preempt), Permissions()])
+def test_a_held_victim_is_let_go_in_every_mode(permissions: Permissions) -> None:
     mark = Mark("2.s", "requeue", int(NOW_S), int(NOW_S), held=True)
     held = job("H", Hold_Types="s") | {MARK_KEY: show_marks({None: mark})}
-    seen = picture({"1.s": held, "2.s": running()})
-    assert list(carry(make_plan(seen), seen, powers).released) == ["1.s"]
+    seen = server_status({"1.s": held, "2.s": running()})
+    assert list(carry(make_plan(seen), seen, permissions).released) == ["1.s"]
     assert done()[:2] == [["release", "1.s", "s"], ["alter", "1.s", MARK_KEY, ""]]

@@ -9,14 +9,14 @@ import pytest
 
 from hooks.act.job_comments import find_comments
 from hooks.pbs.job_comment import show_moment
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.cluster import Job
 from policy.model.ledger import Ledger
 from policy.plan.plan import Plan, Start, Waits
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import PassSettings, Settings
-from tests.hooks.pictures import NOW_S, job, picture, snapshot_of
+from tests.hooks.server_statuses import NOW_S, job, server_status, snapshot_of
 
 REASON = Reason("too-few-idle", (("idle", 0),))
 QUEUES = {"workq"}
@@ -27,37 +27,37 @@ def waiting(count: int, queue: str = "workq") -> dict[str, dict[str, str]]:
     return {f"{number}.s": job(Priority=str(number), queue=queue) for number in range(1, count + 1)}
 
 
-def plan_of(seen: Picture, ledger: Ledger | None = None, classes: dict[str, int] | None = None) -> Plan:
+def plan_of(seen: ServerStatus, ledger: Ledger | None = None, classes: dict[str, int] | None = None) -> Plan:
     snapshot = snapshot_of(seen, Settings())
     waits = Waits({REASON: list(snapshot.jobs.values())})
     return Plan(seen.time_s, (), (), (), waits, ledger or Ledger(), snapshot, classes=classes)
 
 
-def commented(plan: Plan, seen: Picture, most: int, interval_s: int = 15) -> list[str]:
+def commented(plan: Plan, seen: ServerStatus, most: int, interval_s: int = 15) -> list[str]:
     settings = Settings(schedule=PassSettings(interval_s=interval_s, max_comments=most))
     return [job_id for job_id, _ in find_comments(plan, seen, QUEUES, settings)]
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 8, 20, 99])
 def test_so_many_and_each_once(most: int) -> None:
-    seen = picture(waiting(20))
+    seen = server_status(waiting(20))
     found = commented(plan_of(seen), seen, most)
     assert len(found) == len(set(found)) == min(most, 20)
 
 
 def test_most_go_to_those_next_in_the_order() -> None:
-    seen = picture(waiting(20))
+    seen = server_status(waiting(20))
     assert commented(plan_of(seen), seen, 8)[:6] == [f"{number}.s" for number in range(20, 14, -1)]
 
 
 def test_a_promise_goes_before_a_class_and_that_before_the_order() -> None:
-    seen = picture(waiting(20))
+    seen = server_status(waiting(20))
     ledger = Ledger(promises={"2.s": NOW_S + 60})
     assert commented(plan_of(seen, ledger, {"3.s": 7}), seen, 4)[:3] == ["2.s", "3.s", "20.s"]
 
 
 def test_other_queues_are_left_alone() -> None:
-    seen = picture(waiting(5, queue="other"))
+    seen = server_status(waiting(5, queue="other"))
     assert commented(plan_of(seen), seen, 99) == []
 
 
@@ -65,25 +65,27 @@ def test_everybody_has_a_turn_though_the_comments_of_the_first_change_in_each_pa
     jobs = waiting(50)
     seen_by_turns: set[str] = set()
     for number in range(60):
-        seen = replace(picture(jobs), time_s=NOW_S + 15 * number)
+        seen = replace(server_status(jobs), time_s=NOW_S + 15 * number)
         seen_by_turns.update(commented(plan_of(seen), seen, 4))
     assert seen_by_turns == set(jobs)
 
 
 def test_what_still_holds_is_passed_over() -> None:
-    seen = picture(waiting(6))
+    seen = server_status(waiting(6))
     plan = plan_of(seen)
     written = dict(find_comments(plan, seen, QUEUES, Settings(schedule=PassSettings(max_comments=3))))
-    again = picture({job_id: {**texts, "comment": written.get(job_id, "")} for job_id, texts in seen.jobs.items()})
+    again = server_status(
+        {job_id: {**texts, "comment": written.get(job_id, "")} for job_id, texts in seen.jobs.items()}
+    )
     assert len(written) == 3
     assert set(commented(plan_of(again), again, 99)) == seen.jobs.keys() - written.keys()
 
 
-def written_before(seen: Picture, age_s: float, plan: Plan | None = None, drop: str = "6.s") -> Picture:
+def written_before(seen: ServerStatus, age_s: float, plan: Plan | None = None, drop: str = "6.s") -> ServerStatus:
     """The same jobs but for one, with the comments that a pass wrote so long ago."""
     plan = plan or plan_of(seen)
     written = dict(find_comments(plan._replace(time_s=NOW_S - age_s), seen, QUEUES, Settings()))
-    return picture(
+    return server_status(
         {job_id: {**texts, "comment": written.get(job_id, "")} for job_id, texts in seen.jobs.items() if job_id != drop}
     )
 
@@ -94,7 +96,7 @@ def all_but_one(plan: Plan) -> list[Job]:
 
 def test_a_place_in_line_that_moves_writes_no_comment_anew() -> None:
     """Each start moves all that wait: a comment follows once it is old, not in the same pass."""
-    seen = picture(waiting(6))
+    seen = server_status(waiting(6))
     written = dict(find_comments(plan_of(seen), seen, QUEUES, Settings()))
     assert [comment.split(";")[1] for comment in written.values()] == [f" jobs ahead of it: {n}" for n in range(6)]
     left = written_before(seen, 0)
@@ -102,16 +104,16 @@ def test_a_place_in_line_that_moves_writes_no_comment_anew() -> None:
 
 
 def test_counts_that_moved_are_renewed_once_they_are_old_the_oldest_first_and_a_part_of_the_comments() -> None:
-    left = written_before(picture(waiting(12)), 300, drop="12.s")
-    older = written_before(picture(waiting(12)), 900, drop="12.s")
-    mixed = picture({**left.jobs, "3.s": older.jobs["3.s"], "5.s": older.jobs["5.s"]})
+    left = written_before(server_status(waiting(12)), 300, drop="12.s")
+    older = written_before(server_status(waiting(12)), 900, drop="12.s")
+    mixed = server_status({**left.jobs, "3.s": older.jobs["3.s"], "5.s": older.jobs["5.s"]})
     assert set(commented(plan_of(mixed), mixed, 8)) == {"3.s", "5.s"}
     assert len(commented(plan_of(mixed), mixed, 99)) == 11
 
 
 def test_a_comment_with_another_limit_is_renewed_at_once_before_counts() -> None:
     """Limits, job ids and times are no counts that move by themselves."""
-    seen = picture(waiting(6))
+    seen = server_status(waiting(6))
     ours = plan_of(seen)
 
     def over(limit: int) -> Plan:
@@ -126,7 +128,7 @@ def test_a_comment_with_another_limit_is_renewed_at_once_before_counts() -> None
 
 @pytest.mark.parametrize("other", [{"head": "11.s"}, {"at_s": NOW_S + 7200.0, "before_s": NOW_S + 7200.0}])
 def test_a_comment_that_names_another_head_or_time_is_renewed_at_once(other: dict[str, str | float]) -> None:
-    seen = picture(waiting(6))
+    seen = server_status(waiting(6))
     ours = plan_of(seen)
 
     def behind(**changed: str | float) -> Plan:
@@ -141,7 +143,7 @@ def test_a_comment_that_names_another_head_or_time_is_renewed_at_once(other: dic
 
 def test_nothing_in_a_comment_goes_stale_with_time_alone() -> None:
     """Written now and a minute later the sentence is the same: it names moments, and no walltime for this instant."""
-    seen = picture(waiting(2))
+    seen = server_status(waiting(2))
     at_s = NOW_S + 600.0
     numbers = (("head", "10.s"), ("at_s", at_s), ("before_s", at_s), ("beside", 2), ("fewer", 2), ("only_head", 1))
     plan = plan_of(seen)._replace(
@@ -163,7 +165,7 @@ def test_a_moment_of_another_day_names_the_day() -> None:
 
 
 def test_in_a_pause_every_waiting_job_is_told_so_and_those_that_would_start_first() -> None:
-    seen = picture(waiting(3))
+    seen = server_status(waiting(3))
     plan = plan_of(seen)
     starts = tuple(Start("1.s", plan.started.jobs["1.s"], parse_exec_vnode("(v1:ncpus=2)")) for _ in range(2))
     rest = Waits({REASON: [plan.started.jobs["2.s"], plan.started.jobs["3.s"]]})
@@ -176,6 +178,6 @@ def test_in_a_pause_every_waiting_job_is_told_so_and_those_that_would_start_firs
 
 def test_what_matters_is_in_the_part_that_qstat_shows() -> None:
     """``qstat -s`` shows 70 characters of a longer comment."""
-    seen = picture(waiting(3))
+    seen = server_status(waiting(3))
     shown = [comment[:70] for _, comment in find_comments(plan_of(seen), seen, QUEUES, Settings())]
     assert re.match(r"[A-Z][a-z]{2} \d\d \d\d:\d\d: needs 2 cores: 0 are idle; jobs ahead of it: 2;", shown[2])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.act.job_priorities import BENEFICIARY, Advice, find_advice
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.store.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_dir import PRIORITIES, State
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.settings.site_settings import OrderSettings, Settings
-from tests.hooks.pictures import job, picture, queue, running, vnode
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
 CLASSES = {
     "max_run_res_soft__ncpus": "[u:alice=4],[u:bob=4],[u:carol=4]",
@@ -24,12 +24,12 @@ USED = {"1.s": running(8, "v1", euser="dave"), "2.s": running(8, "v2", euser="da
 STAYING = {job_id: {**texts, "Rerunable": "False"} for job_id, texts in USED.items()}
 
 
-def see(jobs: dict[str, dict[str, str]], queues: dict[str, dict[str, str]] | None = None) -> Picture:
-    return picture({**USED, **jobs}, vnodes=FULL, queues=WORKQ if queues is None else queues)
+def see(jobs: dict[str, dict[str, str]], queues: dict[str, dict[str, str]] | None = None) -> ServerStatus:
+    return server_status({**USED, **jobs}, vnodes=FULL, queues=WORKQ if queues is None else queues)
 
 
 def advise(
-    seen: Picture,
+    seen: ServerStatus,
     memory: Priorities | None = None,
     queues: tuple[str, ...] = ("workq",),
     settings: Settings = Settings(),  # noqa: B008 - a frozen value
@@ -40,11 +40,11 @@ def advise(
     return find_advice(plan, translation, seen, memory or {}, queues)
 
 
-def carried_out(seen: Picture, advice: Advice) -> Picture:
+def carried_out(seen: ServerStatus, advice: Advice) -> ServerStatus:
     jobs = {name: dict(texts) for name, texts in seen.jobs.items()}
     for job_id, priority in advice.priorities.items():
         jobs[job_id]["Priority"] = str(priority)
-    return Picture.from_data({**seen.to_data(), "jobs": jobs})
+    return ServerStatus.from_data({**seen.to_data(), "jobs": jobs})
 
 
 WAITING = {
@@ -78,8 +78,8 @@ def test_it_stays_above_until_it_runs() -> None:
     first = advise(seen)
     (only,) = ({"4.s"} & first.above,)
     later = carried_out(seen, first)
-    free = Picture.from_data({**later.to_data(), "vnodes": {"v1": vnode(), "v2": vnode()}})
-    free = Picture.from_data({**free.to_data(), "jobs": {k: v for k, v in later.jobs.items() if k not in USED}})
+    free = ServerStatus.from_data({**later.to_data(), "vnodes": {"v1": vnode(), "v2": vnode()}})
+    free = ServerStatus.from_data({**free.to_data(), "jobs": {k: v for k, v in later.jobs.items() if k not in USED}})
     assert only <= advise(free, first.memory).above
 
 
@@ -111,7 +111,7 @@ def test_a_user_who_changes_the_priority_is_heard() -> None:
     first = advise(seen)
     later = carried_out(seen, first)
     jobs = {**later.jobs, "3.s": {**later.jobs["3.s"], "Priority": "77"}}
-    altered = Picture.from_data({**later.to_data(), "jobs": jobs})
+    altered = ServerStatus.from_data({**later.to_data(), "jobs": jobs})
     second = advise(altered, first.memory)
     assert second.memory["3.s"].own == 77
 
@@ -122,7 +122,7 @@ def test_a_pass_that_is_killed_between_disk_and_server_forgets_no_priority() -> 
     first = advise(seen)
     half = carried_out(seen, first._replace(priorities=dict(list(first.priorities.items())[:1])))
     more = queue("advise", **{**CLASSES, "max_run_res_soft__user_priority": "[u:alice=1],[u:bob=9],[u:zoe=3]"})
-    other = Picture.from_data({**half.to_data(), "queues": {"workq": more}})
+    other = ServerStatus.from_data({**half.to_data(), "queues": {"workq": more}})
     second = advise(other, first.memory)
     for shown in (other, carried_out(other, second)):
         own = with_own_priorities(shown, second.memory).jobs
@@ -134,7 +134,7 @@ def test_running_jobs_are_left_alone_and_their_own_priority_is_kept_in_mind() ->
     first = advise(seen)
     later = carried_out(seen, first)
     runs = {**later.jobs, "3.s": {**running(2, "v1"), "Priority": later.jobs["3.s"]["Priority"]}}
-    second = advise(Picture.from_data({**later.to_data(), "jobs": runs}), first.memory)
+    second = advise(ServerStatus.from_data({**later.to_data(), "jobs": runs}), first.memory)
     assert (second.priorities, second.memory["3.s"].own) == ({}, 5)
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from hooks.act.start_jobs import Starter, find_walltime
 from hooks.pbs.client import Connection
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan import Start
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import RESOURCES, job, picture, snapshot_of, vnode
+from tests.hooks.server_statuses import RESOURCES, job, server_status, snapshot_of, vnode
 from tests.hooks.stand_in import pbs_ifl
 
 
@@ -23,11 +23,11 @@ def fresh_server() -> Iterator[None]:
     yield
 
 
-def asked(seen: Picture, job_id: str, place: str) -> list[list[str]]:
+def asked(seen: ServerStatus, job_id: str, place: str) -> list[list[str]]:
     """What the server is asked for when the job is started there."""
     snapshot = snapshot_of(seen, Settings())
     with Connection(pbs_ifl) as connection:
-        starter = Starter(connection, seen, snapshot.world())
+        starter = Starter(connection, seen, snapshot.cluster())
         starter.start(Start(job_id, snapshot.jobs[job_id], parse_exec_vnode(place)))
     return [call for call in pbs_ifl.CALLS if call[0] not in ("connect", "disconnect")]
 
@@ -51,26 +51,26 @@ def numa(sharing: str = "default_shared") -> dict[str, dict[str, str]]:
     ],
 )
 def test_all_vnodes_of_a_host_that_a_job_gets_alone_are_named(sharing: str, place: str, named: str) -> None:
-    seen = picture({"2.s": job(Resource_List__place=place)}, vnodes=numa(sharing))
+    seen = server_status({"2.s": job(Resource_List__place=place)}, vnodes=numa(sharing))
     assert asked(seen, "2.s", "(h[0]:ncpus=2)") == [["start", "2.s", named]]
 
 
 def test_a_host_that_a_job_holds_whole_is_named_once() -> None:
-    seen = picture({"2.s": job(cores=12, Resource_List__place="free:exclhost")}, vnodes=numa())
+    seen = server_status({"2.s": job(cores=12, Resource_List__place="free:exclhost")}, vnodes=numa())
     place = "(h[0]:ncpus=8+h[1]:ncpus=4)"
     assert asked(seen, "2.s", place) == [["start", "2.s", place]]
 
 
 def test_a_size_of_the_sites_own_is_written_with_its_unit() -> None:
     resources = {**RESOURCES, "scratch": {"type": "size", "flag": "hn"}}
-    seen = picture({"2.s": job(Resource_List__select="1:ncpus=2:scratch=1gb")}, resources=resources)
+    seen = server_status({"2.s": job(Resource_List__select="1:ncpus=2:scratch=1gb")}, resources=resources)
     assert asked(seen, "2.s", "(v1:ncpus=2:scratch=1gb)") == [["start", "2.s", "(v1:ncpus=2:scratch=1048576kb)"]]
 
 
 def test_a_job_that_may_shrink_is_given_its_longest_walltime_first() -> None:
     texts = {**job(), "Resource_List.min_walltime": "00:01:00", "Resource_List.max_walltime": "02:00:00"}
     del texts["Resource_List.walltime"]
-    assert asked(picture({"2.s": texts}), "2.s", "(v1:ncpus=2)") == [
+    assert asked(server_status({"2.s": texts}), "2.s", "(v1:ncpus=2)") == [
         ["alter", "2.s", "Resource_List.walltime", "02:00:00"],
         ["start", "2.s", "(v1:ncpus=2)"],
     ]

@@ -19,7 +19,7 @@ from hooks.alerts.command import find_fault, run_program
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts, describe_alerts
 from hooks.store.state_dir import State
 from tests.hooks.bundled import Hook
-from tests.hooks.pictures import picture, queue
+from tests.hooks.server_statuses import queue, server_status
 
 HOUR_S = 3600.0
 AT_S = 1_795_000_000.0
@@ -253,8 +253,8 @@ def test_what_cannot_be_read_is_as_if_nothing_had_been_told(state: State, listen
 
 
 def run_one(hook: Hook, settings: dict[str, Any] | None, **more: Any) -> Any:
-    world = picture({}, queues={"workq": queue("observe")}).to_data()
-    return hook.run("periodic", world=world, settings=settings, **more)
+    cluster = server_status({}, queues={"workq": queue("observe")}).to_data()
+    return hook.run("periodic", cluster=cluster, settings=settings, **more)
 
 
 def test_a_pass_that_cannot_read_its_settings_is_told_by_the_command_that_they_had(hook: Hook, tmp_path: Path) -> None:

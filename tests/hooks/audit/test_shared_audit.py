@@ -13,7 +13,7 @@ import pytest
 from hooks.audit import shared_audit
 from hooks.audit.shared_audit import CURSOR, copy_changes, copy_server_changes
 from hooks.store.state_dir import CHANGES, State
-from tests.hooks.pictures import picture
+from tests.hooks.server_statuses import server_status
 from tests.hooks.stand_in import pbs_ifl
 
 NOON_S = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))
@@ -152,6 +152,6 @@ def test_a_server_that_is_being_restarted_is_no_fault_and_its_log_is_read_by_the
         away.setattr(pbs_ifl, "pbs_connect", lambda server: -1)
         assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
     assert queues(state) == []
-    pbs_ifl.WORLD.update(picture().to_data())
+    pbs_ifl.WORLD.update(server_status().to_data())
     assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
     assert queues(state) == ["workq"]

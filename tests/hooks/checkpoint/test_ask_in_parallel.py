@@ -8,55 +8,55 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.checkpoint import ask_in_parallel as requeue
-from hooks.checkpoint.ask_in_parallel import Departures, share_out
-from hooks.checkpoint.ask_to_save import LetGo
+from hooks.checkpoint.ask_in_parallel import VictimRequests, split_requests
+from hooks.checkpoint.ask_to_save import VictimRequest
 from hooks.checkpoint.method import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
-from tests.hooks.pictures import job, picture, running
+from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 START_S = float(running()["stime"])
 HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
-VICTIMS = (LetGo("12.server", REQUEUE, start_s=START_S), LetGo("8[2].server", REQUEUE, start_s=START_S))
+VICTIMS = (VictimRequest("12.server", REQUEUE, start_s=START_S), VictimRequest("8[2].server", REQUEUE, start_s=START_S))
 
 
 @pytest.fixture(autouse=True)
 def fresh_server() -> Iterator[None]:
     for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
         log.clear()
-    pbs_ifl.WORLD.update(picture({"12.server": running(), "8[2].server": running(1)}).to_data())
+    pbs_ifl.WORLD.update(server_status({"12.server": running(), "8[2].server": running(1)}).to_data())
     yield
 
 
 def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
     pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
-    departures.wait(0)
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests.wait(0)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
         ["requeue", "12.server"],
         ["requeue", "8[2].server"],
     ]
-    assert list(departures.failures) == ["8[2].server"]
-    assert "not rerunable" in departures.failures["8[2].server"]
+    assert list(victim_requests.failures) == ["8[2].server"]
+    assert "not rerunable" in victim_requests.failures["8[2].server"]
 
 
 def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
     pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
-    departures.wait(30)
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests.wait(30)
     assert pbs_ifl.CALLS == []
-    assert list(departures.failures) == ["8[2].server"]
+    assert list(victim_requests.failures) == ["8[2].server"]
 
 
 def test_each_victim_is_asked_by_its_method_and_who_has_to_save_before_who_only_ends() -> None:
     requests = [
-        LetGo("8[2].server", REQUEUE, start_s=START_S),
-        LetGo("2.server", CHECKPOINT, start_s=START_S),
-        LetGo("1.server", SIGNAL, "USR2", START_S),
+        VictimRequest("8[2].server", REQUEUE, start_s=START_S),
+        VictimRequest("2.server", CHECKPOINT, start_s=START_S),
+        VictimRequest("1.server", SIGNAL, "USR2", START_S),
     ]
     pbs_ifl.WORLD["jobs"].update({"1.server": running(), "2.server": {**running(), MARK_KEY: HELD}})
-    Departures(pbs_ifl, requests, lambda: None).wait(0)
+    VictimRequests(pbs_ifl, requests, lambda: None).wait(0)
     assert [call for call in pbs_ifl.CALLS if call[0] in ("signal", "hold", "alter", "requeue")] == [
         ["signal", "1.server", "USR2"],
         ["hold", "2.server", "s"],
@@ -67,17 +67,19 @@ def test_each_victim_is_asked_by_its_method_and_who_has_to_save_before_who_only_
 @pytest.mark.parametrize("mark", ["", HELD.removesuffix(" held")], ids=["none", "let go"])
 def test_who_was_let_go_before_its_turn_came_is_not_checkpointed_as_nobody_would_take_that_hold_off(mark: str) -> None:
     pbs_ifl.WORLD["jobs"]["2.server"] = {**running(), **({MARK_KEY: mark} if mark else {})}
-    departures = Departures(pbs_ifl, [LetGo("2.server", CHECKPOINT, start_s=START_S)], lambda: None)
-    departures.wait(0)
-    assert ([call for call in pbs_ifl.CALLS if call[0] == "hold"], departures.failures) == ([], {})
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("2.server", CHECKPOINT, start_s=START_S)], lambda: None)
+    victim_requests.wait(0)
+    assert ([call for call in pbs_ifl.CALLS if call[0] == "hold"], victim_requests.failures) == ([], {})
 
 
 def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
     monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
-    assert departures.failures == {"8[2].server": "8[2].server was not asked to go, as those before it took too long"}
+    assert victim_requests.failures == {
+        "8[2].server": "8[2].server was not asked to go, as those before it took too long"
+    }
 
 
 def acts() -> list[list[str]]:
@@ -101,22 +103,22 @@ def test_a_run_that_nobody_meant_is_let_alone(how: str, since: dict[str, str] | 
     del pbs_ifl.WORLD["jobs"]["12.server"]
     if since is not None:
         pbs_ifl.WORLD["jobs"]["12.server"] = {**since, MARK_KEY: HELD}
-    departures = Departures(pbs_ifl, [LetGo("12.server", how, "USR2", START_S)], lambda: None)
-    assert (acts(), departures.failures, departures.let_alone) == ([], {}, {"12.server"})
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "USR2", START_S)], lambda: None)
+    assert (acts(), victim_requests.failures, victim_requests.skipped) == ([], {}, {"12.server"})
 
 
 def test_a_child_tells_whom_it_let_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
     del pbs_ifl.WORLD["jobs"]["12.server"]
-    departures = Departures(pbs_ifl, VICTIMS, lambda: None)
-    departures.wait(30)
-    assert (departures.failures, departures.let_alone) == ({}, {"12.server"})
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests.wait(30)
+    assert (victim_requests.failures, victim_requests.skipped) == ({}, {"12.server"})
 
 
 def test_who_has_to_save_is_asked_by_one_child_for_each_host_and_who_ends_by_whichever_comes_next() -> None:
-    saving = [LetGo(f"{n}.s", SIGNAL, "USR2", START_S, f"h{n % 3}") for n in range(30)]
-    ending = [LetGo(f"{n}.s", REQUEUE, "", START_S, "h0") for n in range(30, 62)]
-    shares = share_out([*saving, *ending])
+    saving = [VictimRequest(f"{n}.s", SIGNAL, "USR2", START_S, f"h{n % 3}") for n in range(30)]
+    ending = [VictimRequest(f"{n}.s", REQUEUE, "", START_S, "h0") for n in range(30, 62)]
+    shares = split_requests([*saving, *ending])
     assert sorted(request for share in shares for request in share) == sorted([*saving, *ending])
     assert [{each.host for each in share if each.how == SIGNAL} for share in shares[:4]] == [
         {"h0"}, {"h1"}, {"h2"}, set(),
@@ -126,7 +128,7 @@ def test_who_has_to_save_is_asked_by_one_child_for_each_host_and_who_ends_by_whi
 
 @pytest.mark.parametrize("hosts", [1, 16, 40])
 def test_there_are_never_more_children_than_may_be(hosts: int) -> None:
-    requests = [LetGo(f"{n}.s", CHECKPOINT, "", START_S, f"h{n % hosts}") for n in range(100)]
-    shares = share_out(requests)
+    requests = [VictimRequest(f"{n}.s", CHECKPOINT, "", START_S, f"h{n % hosts}") for n in range(100)]
+    shares = split_requests(requests)
     assert len(shares) == min(hosts, 16)
     assert all(shares)

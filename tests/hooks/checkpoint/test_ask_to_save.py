@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.ask_to_save import Asking, LetGo, find_silent, forget_hold, plan_asking
+from hooks.checkpoint.ask_to_save import Asking, VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.checkpoint.epilogue import Asked, judge_end
 from hooks.checkpoint.save_method import find_method, read_methods
 from hooks.pbs.job_comment import OWN_COMMENT
 from hooks.pbs.job_mark import MARK_KEY, Mark, read_marks, show_marks
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.plan.plan import Preempt
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import CheckpointSettings, Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue, running, snapshot_of
+from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of
 
 AT_S = int(NOW_S)
 START_S = 1795207100  # of `running`
@@ -41,18 +41,18 @@ def ask(
     beneficiary: str = "9.s",
 ) -> Asking:
     """What is asked of all jobs that run."""
-    seen = picture({**WAITING, **jobs})
+    seen = server_status({**WAITING, **jobs})
     return plan_asking(victims_of(seen, settings, again, beneficiary), seen, settings, held)
 
 
-def victims_of(seen: Picture, settings: Settings, again: bool, beneficiary: str) -> list[Preempt]:
+def victims_of(seen: ServerStatus, settings: Settings, again: bool, beneficiary: str) -> list[Preempt]:
     reason = Reason("cut-for-promise", (("beneficiary", beneficiary),))
     return [Preempt(run, beneficiary, reason, again) for run in snapshot_of(seen, settings).runs.values()]
 
 
-def let_go(job_id: str, how: str, signal: str = "") -> LetGo:
+def let_go(job_id: str, how: str, signal: str = "") -> VictimRequest:
     """What is asked of a run of `running`."""
-    return LetGo(job_id, how, signal, START_S, "v1")
+    return VictimRequest(job_id, how, signal, START_S, "v1")
 
 
 def mark_of(asking: Asking, job_id: str = "1.s", index: int | None = None) -> Mark:
@@ -73,7 +73,7 @@ def mark_of(asking: Asking, job_id: str = "1.s", index: int | None = None) -> Ma
 )
 def test_the_job_says_else_its_queue_else_the_settings(wish: str, of_queue: str, site: str, method: str) -> None:
     problems: list[str] = []
-    seen = picture(queues={"workq": {**queue(), "resources_available.pbsteer_save": of_queue}})
+    seen = server_status(queues={"workq": {**queue(), "resources_available.pbsteer_save": of_queue}})
     methods = read_methods(seen, Settings(checkpoint=CheckpointSettings(method=site)), problems.append)
     assert find_method("1.s", running() | {"Resource_List.pbsteer_save": wish}, methods, 60) == method
     assert [("pbsteer_save" in problem, "'nonsense'" in problem) for problem in problems] == (
@@ -87,7 +87,7 @@ def test_the_job_says_else_its_queue_else_the_settings(wish: str, of_queue: str,
 @pytest.mark.parametrize("settings", [Settings(), SIGNAL])
 def test_nobody_is_asked_whose_host_is_not_there(state: str, asked: bool, settings: Settings) -> None:
     """A MoM that has not found its server again would tell the end of a job before what it knows of it."""
-    seen = picture({**WAITING, "1.s": running()})
+    seen = server_status({**WAITING, "1.s": running()})
     victims = victims_of(seen, settings, again=False, beneficiary="9.s")
     seen = replace(seen, vnodes={**seen.vnodes, "v1": {**seen.vnodes["v1"], "state": state}})
     asking = plan_asking(victims, seen, settings)
@@ -119,7 +119,7 @@ def test_subjobs_are_signalled_but_not_checkpointed(job_id: str) -> None:
 def test_the_policy_knows_whether_a_job_saves(site: str, wish: str, checkpoint: str, saves: bool | None) -> None:
     texts = job(Checkpoint=checkpoint) | ({"Resource_List.pbsteer_save": wish} if wish else {})
     settings = Settings(checkpoint=CheckpointSettings(method=site))
-    assert snapshot_of(picture({"1.s": texts}), settings).jobs["1.s"].saves is saves
+    assert snapshot_of(server_status({"1.s": texts}), settings).jobs["1.s"].saves is saves
 
 
 def test_a_job_on_several_hosts_is_signalled_where_it_would_be_checkpointed() -> None:
@@ -129,7 +129,7 @@ def test_a_job_on_several_hosts_is_signalled_where_it_would_be_checkpointed() ->
         (let_go("1.s", "checkpoint"),),
         (let_go("1.s", "signal", "USR2"),),
     ]
-    seen = picture({"1.s": wide, **WAITING})
+    seen = server_status({"1.s": wide, **WAITING})
     one_host = {name: {**texts, "resources_available.host": "h1"} for name, texts in seen.vnodes.items()}
     seen = replace(seen, vnodes=one_host)
     victims = victims_of(seen, CHECKPOINT, again=False, beneficiary="9.s")
@@ -139,7 +139,7 @@ def test_a_job_on_several_hosts_is_signalled_where_it_would_be_checkpointed() ->
 def test_an_array_cannot_be_checkpointed_so_it_does_not_save() -> None:
     wished = job("Q", array_indices_remaining="1-2") | {"Resource_List.pbsteer_save": "checkpoint"}
     plain = job("Q", array_indices_remaining="1-2")
-    jobs = translate(picture({"8[].s": wished, "7[].s": plain}), CHECKPOINT).snapshot.jobs
+    jobs = translate(server_status({"8[].s": wished, "7[].s": plain}), CHECKPOINT).snapshot.jobs
     assert (jobs["8[].s"].saves, jobs["7[].s"].saves) == (False, None)
 
 
@@ -218,7 +218,7 @@ def test_who_started_before_its_queue_said_how_is_requeued_as_its_host_would_tak
     wish: str, site: str, how: str
 ) -> None:
     queues = {"workq": {**queue(), "resources_available.pbsteer_save": "signal"}}
-    seen = picture({**WAITING, "1.s": running() | {"Resource_List.pbsteer_save": wish}}, queues=queues)
+    seen = server_status({**WAITING, "1.s": running() | {"Resource_List.pbsteer_save": wish}}, queues=queues)
     settings = Settings(checkpoint=CheckpointSettings(method=site))
     (request,) = plan_asking(victims_of(seen, settings, False, "9.s"), seen, settings).requests
     assert request.how == how
@@ -320,7 +320,7 @@ def test_a_mark_that_says_nothing_more_is_taken_off() -> None:
 
 def test_the_plan_counts_what_is_saved() -> None:
     mark = show_marks({None: Mark("9.s", "signal", START_S - 100, START_S - 40, saved_s=10, then_s=250)})
-    seen = snapshot_of(picture({"1.s": job() | {MARK_KEY: mark}, "2.s": running() | {MARK_KEY: mark}}), SIGNAL)
+    seen = snapshot_of(server_status({"1.s": job() | {MARK_KEY: mark}, "2.s": running() | {MARK_KEY: mark}}), SIGNAL)
     assert seen.jobs["1.s"].left_s == 600 - 250
     assert seen.runs["2.s"].end_s == START_S + 600 - 250
 
@@ -352,7 +352,7 @@ def test_who_is_asked_to_save_gets_a_comment_where_it_has_none_to_which_pbs_may_
 )
 def test_who_was_asked_and_is_released_gets_a_comment_again(texts: dict[str, str], released: bool) -> None:
     """PBS takes the comment away with the hold."""
-    seen = picture({"1.s": texts, **WAITING})
+    seen = server_status({"1.s": texts, **WAITING})
     silent = find_silent(seen, ["1.s"] if released else [])
     assert OWN_COMMENT.fullmatch(silent.pop("1.s"))
     assert silent == {}
@@ -370,4 +370,4 @@ def test_who_was_asked_and_is_released_gets_a_comment_again(texts: dict[str, str
     ids=["has one", "not asked", "checkpointed", "another run", "waits"],
 )
 def test_nobody_else_gets_one(texts: dict[str, str]) -> None:
-    assert find_silent(picture({"1.s": texts, **WAITING}), []) == {}
+    assert find_silent(server_status({"1.s": texts, **WAITING}), []) == {}

@@ -26,7 +26,7 @@ from hooks.deploy.events import HOOK_EVENTS
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
 from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.resources import SAVE
-from tests.hooks.pictures import job, picture, running
+from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 SAVED = 85
@@ -153,13 +153,13 @@ def test_a_resource_that_the_host_does_not_know_is_no_wish() -> None:
 
 def test_the_server_is_asked_about_the_run() -> None:
     text = show_marks({None: MARK})
-    pbs_ifl.WORLD.update(picture({"1.s": running(stime="900") | {MARK_KEY: text}}).to_data())
+    pbs_ifl.WORLD.update(server_status({"1.s": running(stime="900") | {MARK_KEY: text}}).to_data())
     assert ask_server(pbs_ifl, "1.s", 10) == ASKED
 
 
 def test_the_server_says_who_must_not_be_run_twice() -> None:
     jobs = {"1.s": running(stime="900", Rerunable="False") | {MARK_KEY: show_marks({None: MARK})}}
-    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    pbs_ifl.WORLD.update(server_status(jobs).to_data())
     assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_rerunnable=False)
 
 
@@ -176,14 +176,14 @@ def test_the_server_says_who_must_not_be_run_twice() -> None:
 )
 def test_the_server_says_who_was_deleted(comment: str, deleted: bool) -> None:
     jobs = {"1.s": running(stime="900", comment=comment) | {MARK_KEY: show_marks({None: MARK})}}
-    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    pbs_ifl.WORLD.update(server_status(jobs).to_data())
     assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_deleted=deleted)
 
 
 def test_of_a_subjob_the_mark_is_on_its_array() -> None:
     text = show_marks({3: MARK, 4: Mark("7.s")})
     jobs = {"8[].s": job("B") | {MARK_KEY: text}, "8[3].s": running(stime="900"), "8[5].s": running(stime="900")}
-    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    pbs_ifl.WORLD.update(server_status(jobs).to_data())
     assert ask_server(pbs_ifl, "8[3].s", 10) == ASKED
     assert ask_server(pbs_ifl, "8[5].s", 10) == Asked(START_S, Mark())
 
@@ -206,7 +206,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Mon
 def test_whether_its_host_is_there_says_the_vnode(state: str, there: bool) -> None:
     text = show_marks({None: MARK})
     ran = running(vnode="n2", stime="900") | {MARK_KEY: text}
-    pbs_ifl.WORLD.update(picture({"1.s": ran}).to_data())
+    pbs_ifl.WORLD.update(server_status({"1.s": ran}).to_data())
     pbs_ifl.WORLD["vnodes"] = {"n1": {"state": "free"}, "n2": {"state": state}}
     assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_host_there=there)
 

@@ -12,7 +12,7 @@ from hooks.checkpoint.still_saving import find_savers
 from hooks.deploy.installed import Reply
 from hooks.deploy.preflight import tell_savers
 from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
-from tests.hooks.pictures import job, running
+from tests.hooks.server_statuses import job, running
 
 NOW_S = 1010.0
 ASKED = Mark("9.s", "signal", 1000, 1060)

@@ -9,13 +9,13 @@ import pytest
 from hooks.checkpoint.victim_holds import find_to_release
 from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
-from policy.model.ledger import Hold
+from policy.model.ledger import Earmark
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of
+from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of
 
 WAIT_S = 600
 AT_S = int(NOW_S)
-HOLD = Hold(parse_exec_vnode("(v1:ncpus=2)"), ("1.s",), NOW_S)
+HOLD = Earmark(parse_exec_vnode("(v1:ncpus=2)"), ("1.s",), NOW_S)
 
 
 def held(beneficiary: str = "2.s", asked_s: int = AT_S, **more: str) -> dict[str, str]:
@@ -24,7 +24,7 @@ def held(beneficiary: str = "2.s", asked_s: int = AT_S, **more: str) -> dict[str
 
 
 def released(jobs: Any, holds: Any = (), queues: Any = ("workq",)) -> list[tuple[str, str]]:
-    return find_to_release(picture(jobs), dict.fromkeys(holds, HOLD), queues, WAIT_S)
+    return find_to_release(server_status(jobs), dict.fromkeys(holds, HOLD), queues, WAIT_S)
 
 
 def test_a_victim_is_held_as_long_as_its_beneficiary_waits() -> None:
@@ -75,7 +75,7 @@ def test_a_hold_that_somebody_took_off_is_noted_as_over() -> None:
 
 
 def test_its_reason_says_for_whom_it_waits() -> None:
-    snapshot = snapshot_of(picture({"1.s": held(), "3.s": held(Hold_Types="us")}), Settings())
+    snapshot = snapshot_of(server_status({"1.s": held(), "3.s": held(Hold_Types="us")}), Settings())
     assert snapshot.jobs["1.s"].blocked == "it made room for 2.s and is held until that runs"
     assert (
         snapshot.jobs["3.s"].blocked == "it is held by its owner and a manager or the system: releasing it lets it run"

@@ -8,7 +8,7 @@ import pytest
 
 from hooks.checkpoint.withdrawn_requests import CANNOT_START, GIVEN_UP, GONE, RUNS, find_withdrawn
 from hooks.pbs.job_mark import MARK_KEY, Mark, read_marks, show_marks
-from tests.hooks.pictures import job, picture, running
+from tests.hooks.server_statuses import job, running, server_status
 
 NOW_S = 1010
 MARK = Mark("9.s", "signal", 1000, 1060)
@@ -21,7 +21,7 @@ def withdrawn(
 ) -> str:  # fmt: skip
     """The reason for the one victim; that its time ends now is looked at."""
     jobs = {"1.s": victim} | ({"9.s": beneficiary} if beneficiary is not None else {})
-    found = find_withdrawn(replace(picture(jobs), time_s=now_s), victims, {"workq"} if acted else ())
+    found = find_withdrawn(replace(server_status(jobs), time_s=now_s), victims, {"workq"} if acted else ())
     if not found:
         return ""
     ((job_id, (text, reasons)),) = found.items()
@@ -72,7 +72,7 @@ def test_of_an_array_the_subjob_is_withdrawn_whose_beneficiary_is_gone() -> None
         "8[4].s": running(stime="900"),
         "7.s": job("Q"),
     }
-    found = find_withdrawn(replace(picture(jobs), time_s=NOW_S), {"8[3].s", "8[4].s"}, {"workq"})
+    found = find_withdrawn(replace(server_status(jobs), time_s=NOW_S), {"8[3].s", "8[4].s"}, {"workq"})
     text, reasons = found["8[].s"]
     assert reasons == {"8[3].s": GONE}
     assert read_marks({MARK_KEY: text}) == {3: MARK._replace(until_s=NOW_S, why=GONE), 4: marks[4]}
@@ -82,5 +82,5 @@ def test_a_beneficiary_that_is_a_subjob_is_gone_when_its_array_has_it_no_more() 
     victim = running(stime="900") | {MARK_KEY: show_marks({None: MARK._replace(beneficiary="8[3].s")})}
     for left, gone in (("3-5", False), ("4-5", True)):
         jobs = {"1.s": victim, "8[].s": job("B") | {"array_indices_remaining": left}}
-        found = find_withdrawn(replace(picture(jobs), time_s=NOW_S), {"1.s"}, {"workq"})
+        found = find_withdrawn(replace(server_status(jobs), time_s=NOW_S), {"1.s"}, {"workq"})
         assert bool(found) is gone

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hooks.control.advise_obstacles import find_unheeded
-from tests.hooks.pictures import picture, queue
+from tests.hooks.server_statuses import queue, server_status
 
 BY_PRIORITY = 'job_sort_key: "job_priority HIGH"\tALL\nby_queue: False ALL\n'
 ON = {"scheduling": "True", "partition": "pbs-default", "state": "idle"}
@@ -17,7 +17,7 @@ TWO = {"workq": queue("advise"), "other": queue("advise")}
 def find(text: str | None, **parts: Any) -> str:
     files = {"default": {} if text is None else {"sched_config": text}}
     parts = {"queues": {"workq": queue("advise")}, "scheds": {"default": ON}, **parts}
-    return find_unheeded(picture(**parts), ["workq"], files).get("workq", "")
+    return find_unheeded(server_status(**parts), ["workq"], files).get("workq", "")
 
 
 def test_a_scheduler_that_sorts_by_priority_first_goes_by_it() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from hooks.alerts.pass_alerts import describe_alerts
 from hooks.control.answer_time import Watched
-from hooks.control.circuit_breaker import Trust
+from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.entries import periodic
 from hooks.store.config import show_config
 from hooks.store.state_dir import State
 from policy.settings.site_settings import PassSettings, Settings
-from tests.hooks.pictures import job, picture, queue
+from tests.hooks.server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 BUDGET_S = 0.2
@@ -28,7 +28,7 @@ def cut(state: State, monkeypatch: pytest.MonkeyPatch) -> Cut:
     """Run a pass whose first look at the queues takes so long, and is then cut off; what it put into the log."""
     for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
         log.clear()
-    pbs_ifl.WORLD.update(picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data())
+    pbs_ifl.WORLD.update(server_status({"1.s": job()}, queues={"workq": queue("drive")}).to_data())
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
     config = state.path.parent / "config.json"
     config.write_text(show_config(Settings(schedule=PassSettings(budget_s=BUDGET_S))))
@@ -57,25 +57,25 @@ def test_a_server_that_does_not_answer_is_named_and_the_pass_has_not_failed(stat
     assert cut(BUDGET_S) == [
         "pbsteer: a pass was cut off by PBS's alarm: the server did not answer pbs_statque for 0 s"
     ]
-    assert Trust.read(state) == Trust(unanswered=1)
+    assert CircuitBreaker.read(state) == CircuitBreaker(unanswered=1)
     for _ in range(9):
         cut(BUDGET_S)
-    assert Trust.read(state) == Trust(unanswered=10)
+    assert CircuitBreaker.read(state) == CircuitBreaker(unanswered=10)
     assert describe_alerts(state) == {}
 
 
 def test_ten_in_a_row_are_enough(state: State, cut: Cut) -> None:
     with state.locked():
-        Trust(unanswered=10).write(state)
+        CircuitBreaker(unanswered=10).write(state)
     with pytest.raises(KeyboardInterrupt):
         cut(BUDGET_S)
-    assert Trust.read(state).unfinished == 1
+    assert CircuitBreaker.read(state).unfinished == 1
 
 
 def test_a_pass_that_took_the_time_itself_has_failed(state: State, cut: Cut) -> None:
     with pytest.raises(KeyboardInterrupt):
         cut(0)
-    assert Trust.read(state) == Trust(unfinished=1)
+    assert CircuitBreaker.read(state) == CircuitBreaker(unfinished=1)
 
 
 def test_the_longest_request_is_remembered_and_nothing_else_is_in_the_way() -> None:

@@ -4,56 +4,56 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.control.circuit_breaker import Trust
+from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.store.state_dir import PASSES, State
 
 
-def after(trust: Trust, good: int = 0, bad: int = 0) -> Trust:
+def after(breaker: CircuitBreaker, good: int = 0, bad: int = 0) -> CircuitBreaker:
     """After so many passes that ended, and then so many that did not."""
     for _ in range(good):
-        trust = trust.begun().ended()
+        breaker = breaker.begun().ended()
     for _ in range(bad):
-        trust = trust.begun()
-    return trust
+        breaker = breaker.begun()
+    return breaker
 
 
 def test_three_in_a_row_are_too_many_and_two_are_not() -> None:
-    assert [after(Trust(), bad=count).spent for count in (1, 2, 3)] == [False, False, True]
-    assert not after(after(Trust(), bad=2), good=1, bad=2).spent
+    assert [after(CircuitBreaker(), bad=count).spent for count in (1, 2, 3)] == [False, False, True]
+    assert not after(after(CircuitBreaker(), bad=2), good=1, bad=2).spent
 
 
 def test_a_good_pass_makes_up_for_two_bad_ones_but_not_for_a_setback() -> None:
-    assert after(after(Trust(), bad=2), good=1) == Trust()
-    setback = after(Trust(), bad=4)
+    assert after(after(CircuitBreaker(), bad=2), good=1) == CircuitBreaker()
+    setback = after(CircuitBreaker(), bad=4)
     assert (setback.missing, after(setback, good=9).missing, after(setback, good=10).missing) == (10, 1, 0)
 
 
 def test_each_setback_doubles_what_it_takes() -> None:
-    trust = Trust()
+    breaker = CircuitBreaker()
     needed = []
     for _ in range(9):
-        trust = after(trust, bad=4)
-        needed.append(trust.missing)
-        trust = after(trust, good=trust.missing)
+        breaker = after(breaker, bad=4)
+        needed.append(breaker.missing)
+        breaker = after(breaker, good=breaker.missing)
     assert needed == [10, 20, 40, 80, 160, 320, 640, 640, 640]
 
 
 def test_a_bad_pass_before_it_is_trusted_again_begins_the_count_anew() -> None:
-    trust = after(after(Trust(), bad=4), good=5)
-    assert after(trust, bad=2).missing == 10
-    assert after(trust, bad=9).setbacks == 1
+    breaker = after(after(CircuitBreaker(), bad=4), good=5)
+    assert after(breaker, bad=2).missing == 10
+    assert after(breaker, bad=9).setbacks == 1
 
 
 def test_setbacks_are_forgiven_after_a_long_time_without_any() -> None:
-    setback = after(Trust(), bad=4)
+    setback = after(CircuitBreaker(), bad=4)
     assert after(setback, good=99).setbacks == 1
-    assert after(setback, good=100) == Trust()
+    assert after(setback, good=100) == CircuitBreaker()
 
 
 def test_it_is_read_as_it_was_written_and_nothing_else_disturbs(tmp_path: Path) -> None:
     state = State(tmp_path)
     for text in ("", "[]", '{"unfinished": "many", "good": -1}'):
         (tmp_path / PASSES).write_text(text)
-        assert Trust.read(state) == Trust()
-    Trust(2, 1, 7).write(state)
-    assert Trust.read(state) == Trust(2, 1, 7)
+        assert CircuitBreaker.read(state) == CircuitBreaker()
+    CircuitBreaker(2, 1, 7).write(state)
+    assert CircuitBreaker.read(state) == CircuitBreaker(2, 1, 7)

@@ -11,7 +11,7 @@ import pytest
 from hooks.control.drive_obstacles import find_obstacles
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import picture, queue, vnode
+from tests.hooks.server_statuses import queue, server_status, vnode
 
 SERVER = {"name": "server", "scheduling": "False"}
 DEDICATED = "# month/day/year\n01/01/2020 10:00 01/01/2020 12:00\n"
@@ -20,7 +20,7 @@ DEDICATED = "# month/day/year\n01/01/2020 10:00 01/01/2020 12:00\n"
 def find_all(
     files: Mapping[str, Mapping[str, str]] | None = None, unread: Mapping[str, str] | None = None, **parts: Any
 ) -> dict[str, str]:
-    seen = picture(**parts)
+    seen = server_status(**parts)
     return find_obstacles(seen, read_modes(seen, Settings()), unread or {}, files or {})
 
 

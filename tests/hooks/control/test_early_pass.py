@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from hooks.control import early_pass as watched
-from hooks.control.early_pass import Next, Passed, Vigil
+from hooks.control.early_pass import EarlyPasses, Next, Passed
 from hooks.deploy.events import attributes_of
 from hooks.entries import periodic
 from policy.settings.site_settings import PassSettings, Settings
@@ -84,7 +84,7 @@ def count(text: str) -> Callable[[], None]:
     return lambda: pbs_ifl.WORLD["server"].update(state_count=text)
 
 
-def keep_vigil(
+def run_early_passes(
     clock: Clock,
     config: Path,
     schedule: PassSettings,
@@ -99,16 +99,16 @@ def keep_vigil(
     processor time, as many where None: when another may come, counted from when this one began, and the seconds it may
     take; 0 where none may."""
     begun_s = clock.now_s
-    vigil = Vigil(pbs_ifl, str(config))
-    vigil.begin_pass(schedule)
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes.begin_pass(schedule)
     clock.sleep(took_s)
     spent_s = PASS_S if spent_s is None else spent_s
-    coming = vigil.wait(Passed(spent_s, spent_s if cpu_s is None else cpu_s, (), started, unsettled))
+    coming = early_passes.wait(Passed(spent_s, spent_s if cpu_s is None else cpu_s, (), started, unsettled))
     return clock.now_s - begun_s, coming.ahead.left_s if coming is not None and coming.ahead is not None else 0.0
 
 
 def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, config: Path) -> None:
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15))
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15))
     assert left_s == 0
     assert waited_s <= 14.6
 
@@ -116,61 +116,63 @@ def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, confi
 @pytest.mark.parametrize("after_s", [3.0, 5.2, 9.0])
 def test_jobs_that_come_bring_a_pass_within_a_look(clock: Clock, config: Path, after_s: float) -> None:
     clock.at[clock.now_s + after_s] = count(MORE)
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15, look_s=0.5))
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15, look_s=0.5))
     assert after_s <= waited_s <= after_s + 0.5
     assert left_s == pytest.approx(15 - waited_s)
 
 
 def test_what_came_while_the_pass_was_reading_counts_too(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + PASS_S / 2] = count(MORE)
-    assert keep_vigil(clock, config, PassSettings(interval_s=15))[1] > 0
+    assert run_early_passes(clock, config, PassSettings(interval_s=15))[1] > 0
 
 
 @pytest.mark.parametrize("took_s", [0.1, 0.3, 1.0])
 def test_passes_ahead_of_their_time_read_for_a_tenth_of_it_at_most(clock: Clock, config: Path, took_s: float) -> None:
     clock.at[clock.now_s + took_s] = count(MORE)
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s, took_s)
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), took_s, took_s)
     assert left_s > 0
     assert took_s <= waited_s / 10 + 1e-9
 
 
 def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 9] = count(MORE)
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=10, spent_s=0.05)
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), took_s=10, spent_s=0.05)
     assert waited_s <= 10.5
     assert left_s == pytest.approx(15 - waited_s)
 
 
 def test_for_some_time_after_starts_what_has_ended_is_seen_at_once(clock: Clock, config: Path) -> None:
-    vigil = Vigil(pbs_ifl, str(config))
-    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
-    assert vigil.wait(Passed(0.01, 0.01, (), has_started=True)) is not None
-    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    assert early_passes.wait(Passed(0.01, 0.01, (), has_started=True)) is not None
+    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
     begun_s = clock.now_s
-    assert vigil.wait(Passed(0.01, 0.01)) is not None, "one more, as nothing was looked at before this one"
+    assert early_passes.wait(Passed(0.01, 0.01)) is not None, "one more, as nothing was looked at before this one"
     assert clock.now_s - begun_s == pytest.approx(0.1)
-    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
     begun_s = clock.now_s
     clock.at[begun_s + 0.72] = count(MORE)
-    assert vigil.wait(Passed(0.01, 0.01)) is not None
+    assert early_passes.wait(Passed(0.01, 0.01)) is not None
     assert 0.72 <= clock.now_s - begun_s <= 0.83
-    vigil.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
     clock.sleep(3.0)
     begun_s = clock.now_s
     clock.at[begun_s + 0.12] = count(QUIET)
-    assert vigil.wait(Passed(0.01, 0.01)) is not None
+    assert early_passes.wait(Passed(0.01, 0.01)) is not None
     assert clock.now_s - begun_s == pytest.approx(0.5)
 
 
 def test_waiting_for_a_busy_server_is_no_reason_to_rest(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 0.8] = count(MORE)
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=0.5, spent_s=0.4, cpu_s=0.01)
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), took_s=0.5, spent_s=0.4, cpu_s=0.01)
     assert waited_s <= 0.8 + 0.5
     assert left_s > 0
 
 
 def test_what_a_pass_took_to_start_jobs_counts_as_rest(clock: Clock, config: Path) -> None:
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), took_s=1.0, spent_s=0.1, started=True)
+    waited_s, left_s = run_early_passes(
+        clock, config, PassSettings(interval_s=15), took_s=1.0, spent_s=0.1, started=True
+    )
     assert waited_s == pytest.approx(1.02)
     assert left_s == pytest.approx(15 - waited_s)
 
@@ -178,7 +180,7 @@ def test_what_a_pass_took_to_start_jobs_counts_as_rest(clock: Clock, config: Pat
 @pytest.mark.parametrize("after_s", [12.8, 13.4, 14.0, 14.45, 14.6])
 def test_none_comes_that_would_reach_into_the_next_interval(clock: Clock, config: Path, after_s: float) -> None:
     clock.at[clock.now_s + after_s] = count(MORE)
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15, look_s=0.1), spent_s=0.01)
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15, look_s=0.1), spent_s=0.01)
     assert left_s == 0 or left_s >= 0.4
     assert (left_s > 0) == (after_s < 14.4)
     assert waited_s <= 14.6
@@ -186,37 +188,37 @@ def test_none_comes_that_would_reach_into_the_next_interval(clock: Clock, config
 
 def test_a_pass_that_has_started_jobs_is_followed_whatever_the_server_counts(clock: Clock, config: Path) -> None:
     """As many may have ended by then, and the subjobs that still wait are in no count."""
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), spent_s=0.01, started=True)
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), spent_s=0.01, started=True)
     assert left_s > 0
     assert waited_s <= PASS_S + 0.03
 
 
 def test_a_scheduler_that_is_being_switched_is_seen_to_after_a_second(clock: Clock, config: Path) -> None:
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15), spent_s=0.01, unsettled=True)
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), spent_s=0.01, unsettled=True)
     assert left_s > 0
     assert PASS_S + 1 <= waited_s <= PASS_S + 2
 
 
 def test_a_reservation_that_comes_brings_a_pass_within_a_look(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 3] = lambda: pbs_ifl.WORLD.update(reservations={"R1.server": {"reserve_state": "1"}})
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15, look_s=0.5))
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15, look_s=0.5))
     assert left_s > 0
     assert 3 <= waited_s <= 3.5
 
 
 def test_a_process_that_is_late_makes_the_pass_that_is_due_itself(clock: Clock, config: Path) -> None:
     """PBS runs no second process beside one that is still there, and none in its place before the next interval."""
-    vigil = Vigil(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config))
     begun_s = clock.now_s
-    vigil.begin_pass(SCHEDULE)
+    early_passes.begin_pass(SCHEDULE)
     clock.sleep(11.0)
-    vigil.begin_pass(SCHEDULE)
+    early_passes.begin_pass(SCHEDULE)
     clock.sleep(3.8)
-    assert vigil.wait(Passed(0.1, 0.1, ["1.s"])) == Next()
+    assert early_passes.wait(Passed(0.1, 0.1, ["1.s"])) == Next()
     assert (clock.now_s, clock.alarms) == (begun_s + 15, [29])
-    vigil.begin_pass(SCHEDULE)
+    early_passes.begin_pass(SCHEDULE)
     clock.sleep(0.5)
-    coming = vigil.wait(Passed(0.01, 0.01, has_started=True))
+    coming = early_passes.wait(Passed(0.01, 0.01, has_started=True))
     assert coming is not None
     assert coming.ahead is not None
     assert not coming.ahead.tried, "what the pass before tried to start was another interval's"
@@ -226,48 +228,48 @@ def test_while_jobs_start_the_process_makes_the_passes_that_are_due_and_no_core_
     clock: Clock, config: Path
 ) -> None:
     """Passes of half a second, all but the last of which start jobs: none comes more than a breath after another."""
-    vigil = Vigil(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config))
     begun_s, due, gaps_s = clock.now_s, 0, []
     while clock.now_s < begun_s + 100:
-        vigil.begin_pass(SCHEDULE)
+        early_passes.begin_pass(SCHEDULE)
         clock.sleep(0.5)
         ended_s = clock.now_s
-        coming = vigil.wait(Passed(0.02, 0.02, has_started=True))
+        coming = early_passes.wait(Passed(0.02, 0.02, has_started=True))
         assert coming is not None
         due += coming.ahead is None
         gaps_s.append(clock.now_s - ended_s)
     assert max(gaps_s) <= 0.021
     assert due == len(clock.alarms) == 6
     for _ in range(2):
-        vigil.begin_pass(SCHEDULE)
-        coming = vigil.wait(Passed(0.02, 0.02))
+        early_passes.begin_pass(SCHEDULE)
+        coming = early_passes.wait(Passed(0.02, 0.02))
     assert coming is None
     assert clock.now_s <= begun_s + 105 - 0.4
 
 
 def test_a_process_without_an_alarm_makes_no_pass_that_is_due(clock: Clock, config: Path) -> None:
     clock.alarm_s = 0.0
-    vigil = Vigil(pbs_ifl, str(config))
-    vigil.begin_pass(SCHEDULE)
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes.begin_pass(SCHEDULE)
     clock.sleep(14.5)
-    assert vigil.wait(Passed(0.02, 0.02, has_started=True)) is None
+    assert early_passes.wait(Passed(0.02, 0.02, has_started=True)) is None
 
 
 def test_after_a_quarter_of_an_hour_the_process_ends_however_busy(clock: Clock, config: Path) -> None:
-    vigil = Vigil(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config))
     begun_s, passes = clock.now_s, 0
-    vigil.begin_pass(SCHEDULE)
+    early_passes.begin_pass(SCHEDULE)
     clock.sleep(3.0)
-    while vigil.wait(Passed(0.5, 0.5, has_started=True)) is not None:
+    while early_passes.wait(Passed(0.5, 0.5, has_started=True)) is not None:
         passes += 1
-        vigil.begin_pass(SCHEDULE)
+        early_passes.begin_pass(SCHEDULE)
         clock.sleep(3.0)
     assert passes > 900 / 15
     assert begun_s + 900 <= clock.now_s <= begun_s + 915 - 0.4
 
 
 def test_a_pass_as_long_as_an_interval_is_followed_by_none(clock: Clock, config: Path) -> None:
-    assert keep_vigil(clock, config, PassSettings(interval_s=15), took_s=16.0) == (16.0, 0.0)
+    assert run_early_passes(clock, config, PassSettings(interval_s=15), took_s=16.0) == (16.0, 0.0)
 
 
 def test_the_alarm_that_ends_the_waiting_is_no_error(
@@ -276,10 +278,10 @@ def test_the_alarm_that_ends_the_waiting_is_no_error(
     def ring(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    vigil = Vigil(pbs_ifl, str(config))
-    vigil.begin_pass(PassSettings(interval_s=15))
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes.begin_pass(PassSettings(interval_s=15))
     monkeypatch.setattr(clock, "sleep", ring)
-    assert vigil.wait(Passed(0.1, 0.1)) is None
+    assert early_passes.wait(Passed(0.1, 0.1)) is None
 
 
 def test_pbss_alarm_leaves_a_pass_nearly_two_intervals() -> None:
@@ -290,11 +292,11 @@ def test_pbss_alarm_leaves_a_pass_nearly_two_intervals() -> None:
 
 
 def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_again(clock: Clock, config: Path) -> None:
-    vigil = Vigil(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config))
     for round_, tried in enumerate((["1.s", "8[3].s"], ["2.s"])):
-        vigil.begin_pass(PassSettings(interval_s=15))
+        early_passes.begin_pass(PassSettings(interval_s=15))
         count(f"Queued:{round_}")()
-        coming = vigil.wait(Passed(PASS_S, PASS_S, tried))
+        coming = early_passes.wait(Passed(PASS_S, PASS_S, tried))
     assert coming is not None
     assert coming.ahead is not None
     assert coming.ahead.tried == {"1.s", "8[3].s", "2.s"}
@@ -311,7 +313,7 @@ def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_aga
 )
 def test_none_comes(clock: Clock, config: Path, schedule: PassSettings, took_s: float) -> None:
     clock.at[clock.now_s] = count(MORE)
-    assert keep_vigil(clock, config, schedule, took_s, took_s) == pytest.approx((took_s, 0))
+    assert run_early_passes(clock, config, schedule, took_s, took_s) == pytest.approx((took_s, 0))
 
 
 @pytest.mark.parametrize("suffix", [".HK", ".PY", ".CF"])
@@ -323,14 +325,14 @@ def test_none_comes_of_a_hook_that_somebody_has_changed(clock: Clock, config: Pa
         count(MORE)()
 
     clock.at[clock.now_s + 4] = change
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15))
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15))
     assert left_s == 0
     assert waited_s <= 4.5
 
 
 def test_none_comes_of_a_hook_that_is_deleted(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 4] = lambda: shutil.rmtree(config.parent)
-    assert keep_vigil(clock, config, PassSettings(interval_s=15))[1] == 0
+    assert run_early_passes(clock, config, PassSettings(interval_s=15))[1] == 0
 
 
 def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +341,7 @@ def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypa
         count(MORE)()
 
     clock.at[clock.now_s + 4] = lose_the_parent
-    waited_s, left_s = keep_vigil(clock, config, PassSettings(interval_s=15))
+    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15))
     assert left_s == 0
     assert waited_s <= 4.5
 
@@ -347,26 +349,26 @@ def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypa
 def test_none_comes_where_the_server_does_not_answer(clock: Clock, config: Path) -> None:
     """The pass that is due finds out, and says so."""
     pbs_ifl.WORLD["away"] = True
-    assert keep_vigil(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
+    assert run_early_passes(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
 
 
 def test_none_comes_from_a_server_that_counts_nothing(clock: Clock, config: Path) -> None:
     del pbs_ifl.WORLD["server"]["state_count"]
-    assert keep_vigil(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
+    assert run_early_passes(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
 
 
 def test_each_look_is_one_request_on_one_connection(clock: Clock, config: Path) -> None:
-    keep_vigil(clock, config, PassSettings(interval_s=15))
+    run_early_passes(clock, config, PassSettings(interval_s=15))
     assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"] * 2
 
 
 def test_the_alarm_of_a_process_that_only_waits_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Waiting(Vigil):
+    class Waiting(EarlyPasses):
         def wait(self, passed: Passed) -> Next | None:
             raise KeyboardInterrupt
 
-    done = periodic.Outcome([], Passed(0.1, 0.1), may_be_followed=True)
+    done = periodic.PassOutcome([], Passed(0.1, 0.1), may_be_followed=True)
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
-    monkeypatch.setattr(periodic, "Vigil", Waiting)
+    monkeypatch.setattr(periodic, "EarlyPasses", Waiting)
     monkeypatch.setattr(periodic, "_handle_pass", lambda *_: done)
     assert periodic.handle(SimpleNamespace(hook_config_filename=None)) is None

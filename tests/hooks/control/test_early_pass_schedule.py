@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 import pytest
 
-from hooks.control.circuit_breaker import Trust
-from hooks.control.early_pass import Ahead
-from hooks.entries.periodic import Outcome, run_pass
+from hooks.control.circuit_breaker import CircuitBreaker
+from hooks.control.early_pass import EarlyPass
+from hooks.entries.periodic import PassOutcome, run_pass
 from hooks.store.state_dir import LAST_PASS, State
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import job, picture, queue, running
+from tests.hooks.server_statuses import job, queue, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 
-def run(state_of_pass: State, jobs: Mapping[str, Mapping[str, str]], ahead: Ahead | None = None) -> Outcome:
+def run(state_of_pass: State, jobs: Mapping[str, Mapping[str, str]], ahead: EarlyPass | None = None) -> PassOutcome:
     """A pass that drives."""
-    pbs_ifl.WORLD.update(picture(jobs, queues={"workq": queue("drive")}).to_data())
-    return run_pass(pbs_ifl, Settings(), state_of_pass, Trust(), ahead)
+    pbs_ifl.WORLD.update(server_status(jobs, queues={"workq": queue("drive")}).to_data())
+    return run_pass(pbs_ifl, Settings(), state_of_pass, CircuitBreaker(), ahead)
 
 
 def started() -> list[str]:
@@ -26,7 +26,7 @@ def started() -> list[str]:
 
 
 def test_it_starts_jobs_and_the_journal_says_so(state_of_pass: State) -> None:
-    outcome = run(state_of_pass, {"1.s": job()}, Ahead(10))
+    outcome = run(state_of_pass, {"1.s": job()}, EarlyPass(10))
     assert (started(), outcome.passed.tried, outcome.may_be_followed) == (["1.s"], ["1.s"], True)
     assert [entry["started"] for entry in state_of_pass.read_journal(9)] == [["1.s"]]
 
@@ -35,7 +35,7 @@ def test_whoever_waits_again_after_a_start_is_left_to_the_pass_that_is_due(state
     """PBS puts a job whose starts fail at once into its queue again, and holds it after the twentieth."""
     array = job("B", array_indices_remaining="1-2", array="True")
     jobs = {"1.s": job(run_count="1"), "2.s": job(), "8[].s": array}
-    run(state_of_pass, jobs, Ahead(10, frozenset({"1.s", "8[2].s"})))
+    run(state_of_pass, jobs, EarlyPass(10, frozenset({"1.s", "8[2].s"})))
     assert started() == ["2.s", "8[1].s"]
     pbs_ifl.CALLS.clear()
     run(state_of_pass, {"1.s": job(run_count="1")})
@@ -49,13 +49,13 @@ def test_a_start_that_is_refused_counts_as_tried(state_of_pass: State) -> None:
 
 
 def test_one_whose_time_is_over_once_it_has_decided_does_nothing(state_of_pass: State) -> None:
-    outcome = run(state_of_pass, {"1.s": job()}, Ahead(0))
+    outcome = run(state_of_pass, {"1.s": job()}, EarlyPass(0))
     assert (started(), outcome.may_be_followed, state_of_pass.read_journal(9)) == ([], False, [])
 
 
-@pytest.mark.parametrize("ahead", [None, Ahead(10)], ids=["due", "ahead"])
+@pytest.mark.parametrize("ahead", [None, EarlyPass(10)], ids=["due", "ahead"])
 def test_the_journal_has_no_line_of_one_that_did_nothing_and_the_console_sees_it_all_the_same(
-    state_of_pass: State, ahead: Ahead | None
+    state_of_pass: State, ahead: EarlyPass | None
 ) -> None:
     run(state_of_pass, {"1.s": running()}, ahead)
     assert len(state_of_pass.read_journal(9)) == (ahead is None)

@@ -8,13 +8,13 @@ from hooks.control.express_queues import find_express_queues
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
 from tests.hooks.bundled import Hook
-from tests.hooks.pictures import picture, queue
+from tests.hooks.server_statuses import queue, server_status
 
 PREEMPTS = "preemptive_sched: true\tALL\n"
 
 
 def find(mode: str = "drive", config: str = PREEMPTS, priority: str = "150", **sched: str) -> dict[str, str]:
-    seen = picture(
+    seen = server_status(
         queues={"workq": queue(mode), "fast": queue(mode, Priority=priority)},
         scheds={"default": {"scheduling": "False", "partition": "pbs-default", **sched}},
     )
@@ -51,8 +51,8 @@ def test_the_pass_tells_it_and_drives_the_queue(hook: Hook) -> None:
     folder.mkdir()
     (folder / "sched_config").write_text(PREEMPTS)
     sched = {"scheduling": "False", "partition": "pbs-default", "sched_priv": str(folder), "state": "idle"}
-    world = picture({}, queues={"workq": queue("drive", Priority="160")}, scheds={"default": sched}).to_data()
-    hook.run("periodic", world=world)
+    cluster = server_status({}, queues={"workq": queue("drive", Priority="160")}, scheds={"default": sched}).to_data()
+    hook.run("periodic", cluster=cluster)
     (entry,) = hook.state.read_journal(9)
     assert entry["acted"] == ["workq"]
     assert any(note.startswith("queue workq: its Priority 160 reaches") for note in entry["notes"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.control.scheduler_errands import find_errands
-from tests.hooks.pictures import job, picture, queue, running, vnode
+from hooks.control.scheduler_errands import find_pending_work
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
 STARTS = "9.s/0, 9.s/1, 9.s/2"
 """The vnode's list of jobs when a job of three cores starts there."""
@@ -13,7 +13,7 @@ STARTS = "9.s/0, 9.s/1, 9.s/2"
 
 def is_ready(vnodes: dict[str, dict[str, str]], exec_vnode: str, released: str = "", in_queue: str = "workq") -> bool:
     """Whether a suspended job that was there can be resumed; reservation R7 runs on v1."""
-    seen = picture(
+    seen = server_status(
         {
             "9.s": running(3),
             "12.s": job("S", queue=in_queue, substate="45", exec_vnode=exec_vnode, resources_released=released),
@@ -22,9 +22,9 @@ def is_ready(vnodes: dict[str, dict[str, str]], exec_vnode: str, released: str =
         {"workq": queue(), "R7": queue()},
         reservations={"R7.s": {"queue": "R7", "reserve_state": "5", "resv_nodes": "(v1:ncpus=8)"}},
     )
-    (errand,) = find_errands(seen)
-    assert errand.what == "job 12.s waits to be resumed"
-    return errand.ready
+    (work,) = find_pending_work(seen)
+    assert work.what == "job 12.s waits to be resumed"
+    return work.ready
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,21 @@ from typing import Any
 
 import pytest
 
-from hooks.control.scheduler_switch import Duties, Switched, Turn, hand_back, nudge, share_out, switch
+from hooks.control.scheduler_switch import (
+    Assignment,
+    LastCycle,
+    Switched,
+    assign_schedulers,
+    hand_back,
+    switch,
+    trigger_cycle,
+)
 from hooks.pbs.client import Connection
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.store.state_dir import State
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue, vnode
+from tests.hooks.server_statuses import NOW_S, job, queue, server_status, vnode
 from tests.hooks.stand_in import pbs_ifl
 
 NOTHING = Switched()
@@ -37,16 +45,16 @@ def sched(scheduling: str, partition: str = "pbs-default", state: str = "idle") 
     return {"scheduling": scheduling, "partition": partition, "state": state}
 
 
-def see(scheduling: str, mode: str = "drive", state: str = "idle", **queues: dict[str, str]) -> Picture:
-    return picture(
+def see(scheduling: str, mode: str = "drive", state: str = "idle", **queues: dict[str, str]) -> ServerStatus:
+    return server_status(
         queues={"workq": queue(mode), **queues},
         scheds={"default": sched(scheduling, state=state)},
         server={"name": "server", "scheduling": scheduling},
     )
 
 
-def duties_of(seen: Picture, before: Switched = NOTHING, refused: tuple[str, ...] = ()) -> Duties:
-    return share_out(seen, read_modes(seen, Settings()), refused, before)
+def assignment_of(seen: ServerStatus, before: Switched = NOTHING, refused: tuple[str, ...] = ()) -> Assignment:
+    return assign_schedulers(seen, read_modes(seen, Settings()), refused, before)
 
 
 def calls() -> list[list[str]]:
@@ -70,38 +78,38 @@ def calls() -> list[list[str]]:
     ],
 )
 def test_a_scheduler_is_off_where_all_its_queues_are_driven_and_on_again_where_not(
-    seen: Picture, before: tuple[str, ...], driven: list[str], off: list[str], on: list[str]
+    seen: ServerStatus, before: tuple[str, ...], driven: list[str], off: list[str], on: list[str]
 ) -> None:
-    duties = duties_of(seen, Switched(frozenset(before)))
-    assert (sorted(duties.driven), list(duties.off), list(duties.on)) == (driven, off, on)
+    assignment = assignment_of(seen, Switched(frozenset(before)))
+    assert (sorted(assignment.driven), list(assignment.off), list(assignment.on)) == (driven, off, on)
 
 
 def test_a_refused_queue_hands_its_scheduler_back() -> None:
-    duties = duties_of(see("False"), Switched(frozenset({"default"})), ("workq",))
-    assert (duties.driven, duties.on) == (frozenset(), ("default",))
+    assignment = assignment_of(see("False"), Switched(frozenset({"default"})), ("workq",))
+    assert (assignment.driven, assignment.on) == (frozenset(), ("default",))
 
 
 def test_where_the_record_is_lost_a_scheduler_that_is_off_for_driven_queues_is_taken_for_ours() -> None:
-    assert duties_of(see("False"), Switched(lost=True)).switched.names == {"default"}
-    assert duties_of(see("False", "observe"), Switched(lost=True)).on == ()
+    assert assignment_of(see("False"), Switched(lost=True)).switched.names == {"default"}
+    assert assignment_of(see("False", "observe"), Switched(lost=True)).on == ()
 
 
 def test_queues_whose_jobs_nobody_starts_are_named() -> None:
-    (off,) = duties_of(see("False", "observe")).notes
+    (off,) = assignment_of(see("False", "observe")).notes
     assert "queue workq is in observe, but scheduler default has scheduling = False" in off
-    (down,) = duties_of(see("True", "advise", state="down")).notes
+    (down,) = assignment_of(see("True", "advise", state="down")).notes
     assert "queue workq is in advise, but scheduler default does not run" in down
 
 
-def apply(duties: Duties, before: Switched, state: State) -> list[str]:
+def apply(assignment: Assignment, before: Switched, state: State) -> list[str]:
     with Connection(pbs_ifl) as connection:
-        return switch(connection, duties, before, state)
+        return switch(connection, assignment, before, state)
 
 
 def test_a_switch_is_on_disk_before_it_is_made(state: State) -> None:
     """Refused or killed in the middle: the next pass knows of it all the same."""
     pbs_ifl.REFUSALS["default"] = "no"
-    failures = apply(duties_of(see("True")), NOTHING, state)
+    failures = apply(assignment_of(see("True")), NOTHING, state)
     assert "cannot set scheduling = False of scheduler default: no" in failures[0]
     assert Switched.read(state) == Switched(frozenset({"default"}), unset=True)
 
@@ -109,27 +117,27 @@ def test_a_switch_is_on_disk_before_it_is_made(state: State) -> None:
 def test_what_cannot_be_switched_on_again_is_not_forgotten(state: State) -> None:
     ours = Switched(frozenset({"default"}))
     pbs_ifl.REFUSALS["default"] = "not now"
-    assert len(apply(duties_of(see("False", "observe"), ours), ours, state)) == 1
+    assert len(apply(assignment_of(see("False", "observe"), ours), ours, state)) == 1
     assert Switched.read(state) == ours
     pbs_ifl.REFUSALS.clear()
-    assert apply(duties_of(see("False", "observe"), ours), ours, state) == []
+    assert apply(assignment_of(see("False", "observe"), ours), ours, state) == []
     assert Switched.read(state) == NOTHING
     assert calls() == [["scheduling", "default", "True"]] * 2
 
 
 def test_a_first_pass_leaves_a_record(state: State) -> None:
     assert Switched.read(state).lost
-    apply(duties_of(see("True", "observe")), Switched(lost=True), state)
+    apply(assignment_of(see("True", "observe")), Switched(lost=True), state)
     assert Switched.read(state) == NOTHING
 
 
 def test_a_nudge_wakes_the_schedulers_that_are_on_and_switches_none_on(state: State) -> None:
-    seen = picture(
+    seen = server_status(
         queues={"workq": queue(), "other": queue(partition="P1")},
         scheds={"default": sched("True"), "second": sched("False", "P1")},
     )
     with Connection(pbs_ifl) as connection:
-        assert nudge(connection, seen, {"workq", "other"}) == []
+        assert trigger_cycle(connection, seen, {"workq", "other"}) == []
     assert calls() == [["scheduling", "default", "True"]]
 
 
@@ -146,16 +154,16 @@ def test_a_nudge_wakes_the_schedulers_that_are_on_and_switches_none_on(state: St
 def test_handing_back_switches_on_what_was_switched_off(
     state: State, record: Any, queues: Any, mode: str, switched_on: bool
 ) -> None:
-    pbs_ifl.WORLD.update(picture(queues=queues, scheds={"default": sched("False")}).to_data())
+    pbs_ifl.WORLD.update(server_status(queues=queues, scheds={"default": sched("False")}).to_data())
     if record is not None:
         Switched(frozenset(record)).write(state)
     assert hand_back(pbs_ifl, state, mode) == (["default"] if switched_on else [])
     assert calls() == ([["scheduling", "default", "True"]] if switched_on else [])
 
 
-def see_reservation(reserve_state: str, *waiting: str, at_s: float = NOW_S) -> Picture:
+def see_reservation(reserve_state: str, *waiting: str, at_s: float = NOW_S) -> ServerStatus:
     """A driven queue whose scheduler we have switched off, beside a reservation with these jobs waiting in it."""
-    seen = picture(
+    seen = server_status(
         {job_id: job(queue="R7") for job_id in waiting},
         queues={"workq": queue("drive"), "R7": queue()},
         scheds={"default": sched("False")},
@@ -170,15 +178,15 @@ def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> N
         (see_reservation("1"), "reservation R7.s waits to be confirmed"),
         (see_reservation("5", "4.s", "5.s"), "jobs of reservation R7.s wait to be started (2)"),
     ):
-        turn = duties_of(seen, ours)
+        turn = assignment_of(seen, ours)
         assert (turn.driven, turn.on) == (frozenset(), ("default",))
         assert words in " ".join(turn.notes)
-        after = duties_of(replace(seen, scheds={"default": sched("True")}), turn.switched)
+        after = assignment_of(replace(seen, scheds={"default": sched("True")}), turn.switched)
         assert after.off == ("default",)
-        assert duties_of(seen, after.switched).driven == {"workq"}
+        assert assignment_of(seen, after.switched).driven == {"workq"}
 
 
-def see_suspended(substate: str, used: int, at_s: float = NOW_S) -> Picture:
+def see_suspended(substate: str, used: int, at_s: float = NOW_S) -> ServerStatus:
     """A driven queue with a suspended job of four cores, on a vnode of eight of which so many are in use."""
     suspended = job("S", cores=4, substate=substate, exec_vnode="(v1:ncpus=4)")
     seen = see("False")
@@ -187,35 +195,35 @@ def see_suspended(substate: str, used: int, at_s: float = NOW_S) -> Picture:
 
 def test_a_job_that_was_resumed_gives_its_scheduler_a_turn_once_its_vnodes_have_room() -> None:
     ours = Switched(frozenset({"default"}))
-    turn = duties_of(see_suspended("45", used=4), ours)
+    turn = assignment_of(see_suspended("45", used=4), ours)
     assert (turn.driven, turn.on) == (frozenset(), ("default",))
     assert "job 12.s waits to be resumed" in " ".join(turn.notes)
-    assert duties_of(see_suspended("45", used=5), ours).on == (), "there is no room for it"
-    assert duties_of(see_suspended("43", used=0), ours).on == (), "nobody has resumed it"
+    assert assignment_of(see_suspended("45", used=5), ours).on == (), "there is no room for it"
+    assert assignment_of(see_suspended("43", used=0), ours).on == (), "nobody has resumed it"
 
 
 def test_jobs_that_come_and_go_beside_a_suspended_job_give_no_further_turn_until_long_after() -> None:
     ours = Switched(frozenset({"default"}))
-    served = duties_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
+    served = assignment_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
     given = []
     for later_s, used in ((20, 4), (40, 3), (61, 5), (100, 0), (130, 4)):
-        duties = duties_of(see_suspended("45", used=used, at_s=NOW_S + later_s), served)
-        given.append(bool(duties.on))
-        served = duties.switched._replace(names=ours.names)
+        assignment = assignment_of(see_suspended("45", used=used, at_s=NOW_S + later_s), served)
+        given.append(bool(assignment.on))
+        served = assignment.switched._replace(names=ours.names)
     assert given == [False, False, False, False, True]
 
 
 def test_a_job_that_was_resumed_and_is_to_be_resumed_again_gives_another_turn() -> None:
     ours = Switched(frozenset({"default"}))
-    before = duties_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
-    running = duties_of(see_suspended("42", used=8, at_s=NOW_S + 30), before)
-    assert duties_of(see_suspended("45", used=4, at_s=NOW_S + 120), running.switched).on == ("default",)
+    before = assignment_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
+    running = assignment_of(see_suspended("42", used=8, at_s=NOW_S + 30), before)
+    assert assignment_of(see_suspended("45", used=4, at_s=NOW_S + 120), running.switched).on == ("default",)
 
 
-def see_partitions(queue_of_job: str, **reservation: str) -> Picture:
+def see_partitions(queue_of_job: str, **reservation: str) -> ServerStatus:
     """Partitions P and Q are driven, their schedulers switched off, and the default one is not. There is a suspended
     job for which there is room, or a reservation to be confirmed."""
-    return picture(
+    return server_status(
         {} if reservation else {"12.s": job("S", queue=queue_of_job, substate="45", exec_vnode="(v1:ncpus=2)")},
         queues={"workq": queue("observe"), "pq": queue("drive", partition="P"), "qq": queue("drive", partition="Q")},
         scheds={"default": sched("True"), "p": sched("False", "P"), "q": sched("False", "Q")},
@@ -237,43 +245,43 @@ def see_partitions(queue_of_job: str, **reservation: str) -> Picture:
     ],
 )
 def test_only_the_scheduler_of_its_partition_has_a_turn_for_what_waits(
-    seen: Picture, driven: list[str], on: tuple[str, ...]
+    seen: ServerStatus, driven: list[str], on: tuple[str, ...]
 ) -> None:
-    duties = duties_of(seen, Switched(frozenset({"p", "q"})))
-    assert (sorted(duties.driven), duties.on) == (driven, on)
+    assignment = assignment_of(seen, Switched(frozenset({"p", "q"})))
+    assert (sorted(assignment.driven), assignment.on) == (driven, on)
 
 
 def test_turns_of_one_scheduler_do_not_put_off_those_of_another() -> None:
     ours = Switched(frozenset({"p", "q"}))
-    after = duties_of(see_partitions("pq"), ours).switched._replace(names=ours.names)
-    assert duties_of(see_partitions("pq"), after).on == ()
-    assert duties_of(see_partitions("qq"), after).on == ("q",)
+    after = assignment_of(see_partitions("pq"), ours).switched._replace(names=ours.names)
+    assert assignment_of(see_partitions("pq"), after).on == ()
+    assert assignment_of(see_partitions("qq"), after).on == ("q",)
 
 
 def test_turns_are_on_disk_and_forgotten_there_once_they_are_over(state: State) -> None:
     seen, ours = see_suspended("45", used=4), Switched(frozenset({"default"}))
-    given = duties_of(seen, ours)
+    given = assignment_of(seen, ours)
     apply(given, ours, state)
-    assert Switched.read(state) == Switched(turns={"default": Turn(NOW_S, frozenset({"12.s"}))})
+    assert Switched.read(state) == Switched(turns={"default": LastCycle(NOW_S, frozenset({"12.s"}))})
     off = given.switched._replace(names=ours.names)
-    apply(duties_of(see_suspended("42", used=8), off), off, state)
-    assert Switched.read(state) == ours._replace(turns={"default": Turn(NOW_S)})
+    apply(assignment_of(see_suspended("42", used=8), off), off, state)
+    assert Switched.read(state) == ours._replace(turns={"default": LastCycle(NOW_S)})
 
 
 def test_turns_are_far_between_and_for_something_new() -> None:
     ours = Switched(frozenset({"default"}))
-    before = duties_of(see_reservation("5", "4.s"), ours).switched._replace(names=ours.names)
+    before = assignment_of(see_reservation("5", "4.s"), ours).switched._replace(names=ours.names)
     given = [
-        bool(duties_of(see_reservation("5", *jobs, at_s=NOW_S + later_s), before).on)
+        bool(assignment_of(see_reservation("5", *jobs, at_s=NOW_S + later_s), before).on)
         for jobs, later_s in ((("4.s", "5.s"), 30), (("4.s", "5.s"), 90), (("4.s",), 90), (("4.s",), 900), ((), 900))
     ]
     assert given == [False, True, False, True, False]
 
 
 def test_a_scheduler_that_somebody_else_switched_off_has_no_turn() -> None:
-    duties = duties_of(see_reservation("1"))
-    assert (sorted(duties.driven), duties.on) == (["workq"], ())
-    assert "was switched off by somebody else: reservation R7.s waits" in " ".join(duties.notes)
+    assignment = assignment_of(see_reservation("1"))
+    assert (sorted(assignment.driven), assignment.on) == (["workq"], ())
+    assert "was switched off by somebody else: reservation R7.s waits" in " ".join(assignment.notes)
 
 
 @pytest.mark.parametrize(
@@ -297,16 +305,16 @@ def test_a_reservation_that_waits_for_the_scheduler_gives_it_a_turn(
 ) -> None:
     """To be confirmed, also after an alteration, or degraded or in conflict once PBS would try again; one that starts
     soon does not wait a minute after the last turn."""
-    seen = picture(
+    seen = server_status(
         queues={"workq": queue("drive")},
         scheds={"default": sched("False")},
         reservations={"R8.s": {"queue": "R8", **reservation}},
     )
-    before = Switched(frozenset({"default"}), turns={"default": Turn(NOW_S)})
-    assert bool(duties_of(replace(seen, time_s=NOW_S + later_s), before).on) is given
+    before = Switched(frozenset({"default"}), turns={"default": LastCycle(NOW_S)})
+    assert bool(assignment_of(replace(seen, time_s=NOW_S + later_s), before).on) is given
 
 
-def see_server(scheduling: str, mode: str = "drive", reason: str = "", **queues: dict[str, str]) -> Picture:
+def see_server(scheduling: str, mode: str = "drive", reason: str = "", **queues: dict[str, str]) -> ServerStatus:
     """A server that says so itself, with its default scheduler off."""
     server = {"name": "server", "scheduling": scheduling, "resources_available.pbsteer_paused": reason}
     return replace(see("False", mode, "idle", **queues), server={name: text for name, text in server.items() if text})
@@ -330,29 +338,29 @@ OURS = Switched(frozenset({"default"}))
     ],
 )
 def test_an_administrators_false_on_the_server_pauses_and_so_does_a_reason(
-    seen: Picture, before: Switched, paused: bool
+    seen: ServerStatus, before: Switched, paused: bool
 ) -> None:
     """Where pbsteer has switched the default scheduler off, the server says nothing or, restarted, True."""
-    duties = duties_of(seen, before)
-    assert bool(duties.paused) is paused
-    assert (not duties.driven) or not paused
-    assert duties.kept_back == (
+    assignment = assignment_of(seen, before)
+    assert bool(assignment.paused) is paused
+    assert (not assignment.driven) or not paused
+    assert assignment.kept_back == (
         frozenset({"workq"}) if paused and "drive" in str(seen.queues["workq"]) else frozenset()
     )
-    assert not paused or any(duties.paused in note for note in duties.notes)
+    assert not paused or any(assignment.paused in note for note in assignment.notes)
 
 
 def test_in_a_stop_nothing_is_switched_on_and_it_is_remembered_what_was_off() -> None:
     before = OURS._replace(unset=True)
-    duties = duties_of(see_server("False", "observe", other=queue("drive")), before)
-    assert (duties.on, duties.switched) == ((), before)
+    assignment = assignment_of(see_server("False", "observe", other=queue("drive")), before)
+    assert (assignment.on, assignment.switched) == ((), before)
 
 
 def test_that_the_server_says_nothing_is_remembered_until_its_queues_leave_drive(state: State) -> None:
-    after = duties_of(see_server(""), OURS)
+    after = assignment_of(see_server(""), OURS)
     assert apply(after, OURS, state) == []
     assert Switched.read(state) == OURS._replace(unset=True)
-    assert not duties_of(see_server("", "advise"), OURS._replace(unset=True)).switched.unset
+    assert not assignment_of(see_server("", "advise"), OURS._replace(unset=True)).switched.unset
 
 
 @pytest.mark.parametrize("refused", [(), ("workq",)])
@@ -360,27 +368,27 @@ def test_a_stop_right_after_the_scheduler_was_switched_off_holds_until_it_is_tak
     refused: tuple[str, ...],
 ) -> None:
     """Also where the queue may no longer be driven: its scheduler stays off."""
-    before = duties_of(see("True")).switched
+    before = assignment_of(see("True")).switched
     for _ in range(3):
-        stopped = duties_of(see_server("False"), before, refused)
+        stopped = assignment_of(see_server("False"), before, refused)
         assert (bool(stopped.paused), stopped.driven, stopped.on) == (True, frozenset(), ())
         before = stopped.switched
-    after = duties_of(see("True"), before, refused)
+    after = assignment_of(see("True"), before, refused)
     assert (after.paused, bool(after.on)) == ("", bool(refused))
 
 
 def test_a_stop_in_the_schedulers_turn_holds_until_it_is_taken_back() -> None:
     waits = {"R8.s": {"queue": "R8", "reserve_state": "1", "reserve_start": f"{NOW_S + 5000:.0f}"}}
-    turn = duties_of(replace(see_server("True"), reservations=waits), OURS._replace(unset=True))
+    turn = assignment_of(replace(see_server("True"), reservations=waits), OURS._replace(unset=True))
     assert turn.on == ("default",)
     before = turn.switched
     for _ in range(3):
-        stopped = duties_of(replace(see_server("False"), reservations=waits), before)
+        stopped = assignment_of(replace(see_server("False"), reservations=waits), before)
         assert (bool(stopped.paused), stopped.driven, stopped.on) == (True, frozenset(), ())
         before = stopped.switched
-    after = duties_of(see("True"), before)
+    after = assignment_of(see("True"), before)
     assert (after.paused, after.off) == ("", ("default",))
 
 
 def test_in_a_pause_by_name_queues_that_leave_drive_get_their_scheduler_back() -> None:
-    assert duties_of(see_server("", "observe", "a leak"), OURS).on == ("default",)
+    assert assignment_of(see_server("", "observe", "a leak"), OURS).on == ("default",)

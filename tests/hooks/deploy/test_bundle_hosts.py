@@ -10,7 +10,7 @@ import pytest
 from hooks.telemetry.reading import parse_reading
 from hooks.telemetry.sensors import load_counts
 from tests.hooks.bundled import Hook
-from tests.hooks.pictures import picture, running
+from tests.hooks.server_statuses import running, server_status
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_end_that_was_asked_for_is_brought_back_and_no_other(hook: Hook) -> N
         {"id": job_id, "Exit_status": 0, "Resource_List": {"pbsteer_save": "signal"}}
         for job_id in ("1.s", "2.s", "1.s")
     ]
-    answer = hook.run("execjob_epilogue", events=events, world=picture(jobs).to_data())
+    answer = hook.run("execjob_epilogue", events=events, cluster=server_status(jobs).to_data())
     assert [event["is queued again"] for event in answer["events"]] == [True, False, True]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hooks.control.circuit_breaker import Trust
+from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle import build
 from tests.hooks.bundled import Hook, submit
-from tests.hooks.pictures import job, picture, queue, running, vnode
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
 
 def run_pass(hook: Hook, mode: str, **parts: Any) -> Any:
@@ -19,8 +19,8 @@ def run_pass(hook: Hook, mode: str, **parts: Any) -> Any:
         folder.mkdir(exist_ok=True)
         (folder / "sched_config").write_text("fair_share: false ALL\n")
         parts["scheds"] = {name: {**texts, "sched_priv": str(folder)} for name, texts in parts["scheds"].items()}
-    world = picture({"1.s": job()}, queues={"workq": queue(mode)}, **parts).to_data()
-    answer = hook.run("periodic", world=world)
+    cluster = server_status({"1.s": job()}, queues={"workq": queue(mode)}, **parts).to_data()
+    answer = hook.run("periodic", cluster=cluster)
     assert answer["verdicts"] == [None]
     return answer
 
@@ -44,12 +44,12 @@ def test_a_pass_in_drive_takes_vnodes_off_a_lower_class_and_gives_them_to_the_hi
     queues = {"workq": {**queue("drive"), **limits}}
     beneficiary = {"2.s": job(cores=8, user="bob")}
     vnodes = {"v1": vnode(8, 8)}
-    full = picture({"1.s": running(8), **beneficiary}, queues=queues, vnodes=vnodes)
-    assert acts_of(hook.run("periodic", world=full.to_data()))[0] == ["requeue", "1.s"]
+    full = server_status({"1.s": running(8), **beneficiary}, queues=queues, vnodes=vnodes)
+    assert acts_of(hook.run("periodic", cluster=full.to_data()))[0] == ["requeue", "1.s"]
     # The victim lets go; nobody but the beneficiary gets its cores, though others have waited longer.
     waiting = {"0.s": job(cores=8, qtime="1795200000"), "1.s": job(cores=8), **beneficiary}
-    free = picture(waiting, queues=queues, vnodes={"v1": vnode(8, 0)})
-    assert acts_of(hook.run("periodic", world=free.to_data()))[0] == ["start", "2.s", "(v1:ncpus=8)"]
+    free = server_status(waiting, queues=queues, vnodes={"v1": vnode(8, 0)})
+    assert acts_of(hook.run("periodic", cluster=free.to_data()))[0] == ["start", "2.s", "(v1:ncpus=8)"]
     first, second = hook.state.read_journal(9)
     assert [preempt["code"] for preempt in first["preempts"]] == ["preempted-class"]
     assert (first["requeued"], second["started"]) == (["1.s"], ["2.s"])
@@ -57,7 +57,7 @@ def test_a_pass_in_drive_takes_vnodes_off_a_lower_class_and_gives_them_to_the_hi
 
 def test_a_pass_cuts_a_striped_job_into_its_pieces_before_it_starts_it(hook: Hook) -> None:
     striped = job(cores=4, Resource_List__select="1:ncpus=4:mpiprocs=4", Resource_List__pbsteer_layout="stripe")
-    answer = hook.run("periodic", world=picture({"1.s": striped}, queues={"workq": queue("drive")}).to_data())
+    answer = hook.run("periodic", cluster=server_status({"1.s": striped}, queues={"workq": queue("drive")}).to_data())
     assert acts_of(answer) == [
         [
             *["alter", "1.s", "Resource_List.select", "4:ncpus=1:mpiprocs=1"],
@@ -68,12 +68,12 @@ def test_a_pass_cuts_a_striped_job_into_its_pieces_before_it_starts_it(hook: Hoo
 
 
 def test_passes_learn_from_runs_that_have_ended_and_only_where_it_is_wanted(hook: Hook) -> None:
-    worlds = [picture(jobs, queues={"workq": queue("drive")}).to_data() for jobs in ({"1.s": running()}, {})]
+    clusters = [server_status(jobs, queues={"workq": queue("drive")}).to_data() for jobs in ({"1.s": running()}, {})]
     for settings, users in (({}, set()), ({"backfill": {"predictor": "ratio"}}, {"alice"})):
-        for world in worlds:
-            hook.run("periodic", world=world, settings=settings)
+        for cluster in clusters:
+            hook.run("periodic", cluster=cluster, settings=settings)
         assert hook.state.load_ledger()[0].history.keys() == users
-    hook.run("periodic", world=worlds[1], settings=settings)
+    hook.run("periodic", cluster=clusters[1], settings=settings)
     assert len(hook.state.load_ledger()[0].history["alice"].last) == 1
 
 
@@ -128,11 +128,11 @@ def test_three_passes_that_fail_hand_the_queues_back_and_it_takes_ten_good_ones_
 def test_passes_that_fail_leave_no_victim_held(hook: Hook) -> None:
     mark = "pbsteer for=2.s how=requeue asked=1795207200 until=1795207200 held"
     held = {"1.s": job("H", Hold_Types="s", estimated__site=mark), "2.s": job(cores=99)}
-    world = picture(held, queues={"workq": queue("advise")}, scheds=SCHEDULING).to_data()
+    cluster = server_status(held, queues={"workq": queue("advise")}, scheds=SCHEDULING).to_data()
     (hook.state.path / ".summary.json.new").symlink_to(".summary.json.new")
     for _ in range(3):
-        assert acts_of(hook.run("periodic", world=world)) == []
-    answer = hook.run("periodic", world=world)
+        assert acts_of(hook.run("periodic", cluster=cluster)) == []
+    answer = hook.run("periodic", cluster=cluster)
     assert [call[:3] for call in answer["calls"] if call[1:2] == ["1.s"]] == [
         ["release", "1.s", "s"], ["alter", "1.s", "estimated.site"],
     ]  # fmt: skip
@@ -141,15 +141,15 @@ def test_passes_that_fail_leave_no_victim_held(hook: Hook) -> None:
 
 def test_settings_that_cannot_be_read_count_as_failed_passes(hook: Hook) -> None:
     run_pass(hook, "drive", scheds=SCHEDULING)
-    world = picture({"1.s": job()}, queues={"workq": queue("drive")}, scheds=SWITCHED_OFF).to_data()
-    acts = [acts_of(hook.run("periodic", world=world, settings={"no": "such table"})) for _ in range(4)]
+    cluster = server_status({"1.s": job()}, queues={"workq": queue("drive")}, scheds=SWITCHED_OFF).to_data()
+    acts = [acts_of(hook.run("periodic", cluster=cluster, settings={"no": "such table"})) for _ in range(4)]
     assert acts == [[], [], [], [["scheduling", "default", "True"]]]
 
 
 def test_what_would_be_done_is_counted_by_episode(hook: Hook) -> None:
     for _ in range(3):
         run_pass(hook, "observe")
-    hook.run("periodic", world=picture({}, queues={"workq": queue("observe")}).to_data())
+    hook.run("periodic", cluster=server_status({}, queues={"workq": queue("observe")}).to_data())
     run_pass(hook, "observe")
     assert [entry["would"]["starts"] for entry in hook.state.read_journal(9)] == [1, 1, 1, 1, 2]
 
@@ -168,21 +168,21 @@ def test_a_pass_leaves_the_folder_to_one_that_is_still_busy(hook: Hook) -> None:
 
 
 def test_a_pass_whose_hook_is_removed_meanwhile_ends_without_a_word(hook: Hook) -> None:
-    begun = "            trust = begin_pass(pbs_ifl, state, settings, sentences, alerts)"
+    begun = "            breaker = begin_pass(pbs_ifl, state, settings, sentences, alerts)"
     gone = build("periodic").replace(begun, f"            __import__('os').unlink(config)\n{begun}", 1)
     assert gone.count("unlink(config)") == 1
-    world = picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data()
-    answer = hook.run("periodic", text=gone, world=world)
+    cluster = server_status({"1.s": job()}, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", text=gone, cluster=cluster)
     assert (answer["logged"], acts_of(answer)) == ([], [])
     # One whose script is still there has only lost its settings, and says so.
     (hook.home / "config.PY").write_text("")
-    assert "No such file" in hook.run("periodic", text=gone, world=world)["logged"][-1]
+    assert "No such file" in hook.run("periodic", text=gone, cluster=cluster)["logged"][-1]
 
 
 def test_a_pass_that_begins_when_its_hook_is_gone_leaves_no_folder_behind(hook: Hook) -> None:
     shutil.rmtree(hook.state.path)
-    world = picture({}, queues={"workq": queue("drive")}).to_data()
-    answer = hook.run("periodic", world=world, config=str(hook.home / "gone.CF"))
+    cluster = server_status({}, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", cluster=cluster, config=str(hook.home / "gone.CF"))
     assert (answer["logged"], acts_of(answer)) == ([], [])
     assert not hook.state.path.exists()
 
@@ -191,9 +191,9 @@ def test_a_pass_that_finds_the_folder_held_by_the_removal_of_its_hook_is_silent(
     held = "        with state.locked():"
     gone = build("periodic").replace(held, f"        __import__('os').unlink(config)\n{held}", 1)
     assert gone.count("unlink(config)") == 1
-    world = picture({}, queues={"workq": queue("drive")}).to_data()
+    cluster = server_status({}, queues={"workq": queue("drive")}).to_data()
     with hook.state.locked():
-        answer = hook.run("periodic", text=gone, world=world)
+        answer = hook.run("periodic", text=gone, cluster=cluster)
     assert answer["logged"] == []
 
 
@@ -206,8 +206,8 @@ def test_a_pass_starts_anew_with_a_ledger_that_cannot_be_read_and_says_so(hook: 
 
 def test_a_pass_that_cannot_remember_does_nothing(hook: Hook) -> None:
     full = build("periodic").replace("file.write(text)", "raise OSError(28, 'No space left on device')", 1)
-    world = picture({"1.s": job()}, queues={"workq": queue("drive")}).to_data()
-    answer = hook.run("periodic", text=full, world=world)
+    cluster = server_status({"1.s": job()}, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", text=full, cluster=cluster)
     assert (answer["verdicts"], acts_of(answer)) == ([None], [])
     assert "No space left on device" in answer["logged"][0]
 
@@ -216,7 +216,7 @@ def test_no_name_of_a_job_disturbs_a_pass(hook: Hook) -> None:
     names = ["[/red]", "[@click=app.quit]x[/]", "\x1b[2J", "a\nb", "\U0001f600", "'\"\\", "\udcff"]
     jobs = {f"{number}.s": job(Job_Name=name, comment=name) for number, name in enumerate(names)}
     jobs["9.s"] = running(Job_Name="\x00")
-    answer = hook.run("periodic", world=picture(jobs, queues={"workq": queue("drive")}).to_data())
+    answer = hook.run("periodic", cluster=server_status(jobs, queues={"workq": queue("drive")}).to_data())
     assert len([call for call in acts_of(answer) if call[0] == "start"]) == len(names)
     assert len(hook.state.read_journal(9)) == 1
 
@@ -227,8 +227,8 @@ def test_a_pass_decides_as_much_as_it_has_time_for_and_names_who_is_left_out(hoo
     texts["Resource_List.select"] = "+".join(f"1:ncpus=0:mem={kib + 1}kb" for kib in range(50))
     jobs = {f"{number}.s": texts for number in range(1, 6001)}
     settings = {"schedule": {"budget_s": 0.5, "max_starts": 10_000}}
-    world = picture(jobs, queues={"workq": queue("drive")}, vnodes={"v1": vnode(8), "v2": vnode(8)}).to_data()
-    answer = hook.run("periodic", world=world, settings=settings)
+    cluster = server_status(jobs, queues={"workq": queue("drive")}, vnodes={"v1": vnode(8), "v2": vnode(8)}).to_data()
+    answer = hook.run("periodic", cluster=cluster, settings=settings)
     assert answer["verdicts"] == [None]
     (entry,) = hook.state.read_journal(9)
     left_out = next(wait["jobs"] for wait in entry["waits"] if wait["code"] == "not-looked-at")
@@ -240,30 +240,30 @@ def test_a_pass_decides_as_much_as_it_has_time_for_and_names_who_is_left_out(hoo
 
 def test_a_pass_that_finds_its_server_gone_says_so_in_one_line_and_does_not_count_as_failed(hook: Hook) -> None:
     for _ in range(4):
-        answer = hook.run("periodic", world={**picture().to_data(), "away": True})
+        answer = hook.run("periodic", cluster={**server_status().to_data(), "away": True})
         (line,) = answer["logged"]
         assert line.startswith("no pass of pbsteer: cannot connect to the PBS server")
-    assert Trust.read(hook.state).unfinished == 0
+    assert CircuitBreaker.read(hook.state).unfinished == 0
 
 
 def test_a_server_that_stops_in_the_middle_of_an_answer_is_gone_too_unless_it_does_so_again_and_again(
     hook: Hook,
 ) -> None:
-    world = {**picture({"1.s": job()}).to_data(), "ends": True}
+    cluster = {**server_status({"1.s": job()}).to_data(), "ends": True}
     for _ in range(10):
-        (line,) = hook.run("periodic", world=world)["logged"]
+        (line,) = hook.run("periodic", cluster=cluster)["logged"]
         assert line.startswith("no pass of pbsteer: cannot read the")
-    assert Trust.read(hook.state).unfinished == 0
-    hook.run("periodic", world=world)
-    assert Trust.read(hook.state).unfinished == 1
+    assert CircuitBreaker.read(hook.state).unfinished == 0
+    hook.run("periodic", cluster=cluster)
+    assert CircuitBreaker.read(hook.state).unfinished == 1
 
 
 def test_what_a_user_writes_reaches_the_log_and_the_comments_in_printable_form(hook: Hook) -> None:
     """The job's operating system is told in the comment, why its start was refused in the log."""
     wish = {"Resource_List__select": "1:ncpus=1:aoe=a\x1b]0;OWNED\x07"}
     jobs = {"1.s": job(**wish), "2.s": job()}  # type: ignore[arg-type]
-    world = picture(jobs, queues={"workq": queue("drive")}).to_data()
-    answer = hook.run("periodic", world=world, refusals={"2.s": "no \x1b[31m\n11/22/2026 11:00:00;0008;forged"})
+    cluster = server_status(jobs, queues={"workq": queue("drive")}).to_data()
+    answer = hook.run("periodic", cluster=cluster, refusals={"2.s": "no \x1b[31m\n11/22/2026 11:00:00;0008;forged"})
     written = [*answer["logged"], *(word for call in answer["calls"] for word in call)]
     assert any(r"a\x1b]0;OWNED\x07" in text for text in written)
     assert any(r"\n11/22/2026" in text for text in answer["logged"])

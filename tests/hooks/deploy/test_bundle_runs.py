@@ -6,7 +6,7 @@ import pytest
 
 from hooks.deploy.bundle import build, source_digest
 from tests.hooks.bundled import Hook
-from tests.hooks.pictures import picture
+from tests.hooks.server_statuses import server_status
 
 
 @pytest.mark.parametrize("event", ["queuejob", "runjob", "periodic"])
@@ -33,7 +33,7 @@ def test_a_bundle_that_cannot_even_be_loaded_lets_pbs_go_on_and_is_tried_again(h
 
 
 def test_settings_that_cannot_be_used_let_pbs_go_on(hook: Hook) -> None:
-    answer = hook.run("periodic", settings={"nonsense": 1}, world=picture().to_data())
+    answer = hook.run("periodic", settings={"nonsense": 1}, cluster=server_status().to_data())
     assert answer["verdicts"] == [None]
     assert "unknown key 'nonsense'" in answer["logged"][0]
 

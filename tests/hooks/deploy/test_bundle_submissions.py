@@ -9,7 +9,7 @@ import pytest
 
 from hooks.store.state_dir import SUMMARY
 from tests.hooks.bundled import SUMMARY_DATA, VNODES, Hook, submit
-from tests.hooks.pictures import job, picture, queue, running
+from tests.hooks.server_statuses import job, queue, running, server_status
 
 HALF = {"backfill": {"kind": "checkpoint", "shrink_factor": 0.5}, "checkpoint": {"saves": True}}
 IN_ADVISE_TOO = {"submission": {"refuse_impossible": "advise"}}
@@ -206,7 +206,7 @@ def test_queuejob_predicts_from_what_the_passes_have_learned(hook: Hook) -> None
     queues = {"workq": queue("advise")}
     ended = {f"{number}.s": running(stime=str(int(time.time()) - 1000 * number)) for number in (1, 2)}
     for jobs in (ended, {"3.s": job()}):
-        hook.run("periodic", world=picture(jobs, queues=queues).to_data(), settings=settings)
+        hook.run("periodic", cluster=server_status(jobs, queues=queues).to_data(), settings=settings)
     answer = hook.run("queuejob", events=[submit(select="1:ncpus=1", walltime="10:00:00")], settings=settings)
     hours, minutes, seconds = (int(part) for part in answer["events"][0]["resources"]["soft_walltime"].split(":"))
     assert abs(hours * 3600 + minutes * 60 + seconds - 1500) < 60

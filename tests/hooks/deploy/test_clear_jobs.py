@@ -10,7 +10,7 @@ from hooks.deploy import undo_jobs as let_go
 from hooks.deploy.clear_jobs import clear_traces, find_traces
 from hooks.deploy.installed import Reply
 from hooks.pbs.client import Connection
-from tests.hooks.pictures import job, picture, running
+from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 OURS = "waits for 3 more cores\nto be given back (pbsteer 2026-11-21 10:00)"
@@ -32,7 +32,7 @@ JOBS = {
 @pytest.fixture(autouse=True)
 def fresh_server() -> Iterator[None]:
     pbs_ifl.WORLD.clear()
-    pbs_ifl.WORLD.update(picture(JOBS).to_data())
+    pbs_ifl.WORLD.update(server_status(JOBS).to_data())
     for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.UNKNOWN_ATTRIBUTES, pbs_ifl.FREED):
         log.clear()
     yield

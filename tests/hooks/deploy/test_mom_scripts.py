@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.mom_scripts import install_scripts, read_script
-from hooks.scripts.place import find_distrusted
+from hooks.scripts.place import find_handed_back
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 NOBODY = 65534
@@ -109,14 +109,14 @@ def test_a_link_does_not_hide_where_a_script_is(tmp_path: Path) -> None:
     folder.mkdir()
     folder.chmod(0o777)
     link.symlink_to(folder)
-    assert f"{folder} has mode 777" in find_distrusted(link / "pbsteer")
-    assert not find_distrusted(tmp_path / "pbsteer")
+    assert f"{folder} has mode 777" in find_handed_back(link / "pbsteer")
+    assert not find_handed_back(tmp_path / "pbsteer")
 
 
 def test_a_folder_with_the_sticky_bit_may_be_above_but_not_the_place_itself(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
-    assert not find_distrusted(tmp_path / "pbsteer")
-    assert "everybody may write" in find_distrusted(tmp_path)
+    assert not find_handed_back(tmp_path / "pbsteer")
+    assert "everybody may write" in find_handed_back(tmp_path)
 
 
 @needs_root
@@ -133,4 +133,4 @@ def test_a_folder_of_a_group_of_users_is_refused(tmp_path: Path) -> None:
     folder.mkdir()
     os.chown(folder, 0, NOBODY)
     folder.chmod(0o775)
-    assert f"group {NOBODY} may write to it" in find_distrusted(folder)
+    assert f"group {NOBODY} may write to it" in find_handed_back(folder)

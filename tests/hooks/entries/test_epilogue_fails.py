@@ -17,8 +17,8 @@ from hooks.checkpoint import epilogue as ended
 from hooks.checkpoint.method import SAVED
 from hooks.deploy.bundle import build
 from hooks.entries import execjob_epilogue
-from hooks.pbs.status import Picture
-from tests.hooks.pictures import picture, running
+from hooks.pbs.status import ServerStatus
+from tests.hooks.server_statuses import running, server_status
 
 _RUNNER = Path(__file__).parents[1] / "stand_in" / "fail_at_each_line.py"
 
@@ -79,13 +79,13 @@ def test_who_saved_comes_back_though_the_hook_fails_and_the_log_says_so(
     assert log == [f"1.server;pbsteer: it ended with {exit_status} and {done}: MemoryError: on purpose"]
 
 
-def fail_at_each_line(folder: Path, world: Picture, **job: Any) -> dict[str, bool]:
+def fail_at_each_line(folder: Path, cluster: ServerStatus, **job: Any) -> dict[str, bool]:
     """Whether the job is queued again, by the line of ours at which the hook fails."""
     files = {"hook.py": build("execjob_epilogue"), "config.json": "{}"}
     scenario = {
         "home": str(folder),
         "config": str(folder / "config.json"),
-        "world": world.to_data(),
+        "cluster": cluster.to_data(),
         "job": {"id": "1.s", "Resource_List": {"pbsteer_save": "signal"}, **job},
     }
     for name, text in {**files, "scenario.json": json.dumps(scenario)}.items():
@@ -100,8 +100,8 @@ def fail_at_each_line(folder: Path, world: Picture, **job: Any) -> dict[str, boo
 def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that_saved(tmp_path: Path) -> None:
     now_s = int(time.time())
     mark = f"pbsteer for=9.s how=signal asked={now_s - 5} until={now_s + 60}"
-    world = picture({"1.s": running(stime="900") | {"estimated.site": mark}})
-    queued_again = fail_at_each_line(tmp_path, world, Exit_status=85)
+    cluster = server_status({"1.s": running(stime="900") | {"estimated.site": mark}})
+    queued_again = fail_at_each_line(tmp_path, cluster, Exit_status=85)
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
@@ -117,7 +117,9 @@ def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that
 def test_an_error_at_any_line_after_it_knows_of_a_failed_restart_loses_no_job(tmp_path: Path) -> None:
     # A note that outlives each of the runs.
     (tmp_path / "mom_priv" / f"{SAVED}1.s.42").mkdir(parents=True)
-    queued_again = fail_at_each_line(tmp_path, picture({"1.s": running(stime="900")}), session_id=42, Exit_status=0)
+    queued_again = fail_at_each_line(
+        tmp_path, server_status({"1.s": running(stime="900")}), session_id=42, Exit_status=0
+    )
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,

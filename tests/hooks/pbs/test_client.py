@@ -12,7 +12,7 @@ from hooks.pbs.client import Connection, IflError
 from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
 from hooks.reader import serve as reader
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of
+from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
@@ -22,7 +22,7 @@ HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
 def fresh_server() -> Iterator[None]:
     pbs_ifl.WORLD.clear()
     pbs_ifl.WORLD.update(
-        picture(
+        server_status(
             {"12.server": running(), "8[].server": job("B"), "8[2].server": running(1), "8[3].server": job()}
         ).to_data()
     )
@@ -33,7 +33,7 @@ def fresh_server() -> Iterator[None]:
 
 def test_a_picture_has_all_jobs_and_of_arrays_the_subjobs_that_run() -> None:
     with Connection(pbs_ifl) as connection:
-        seen = connection.read_picture(NOW_S)
+        seen = connection.read_server_status(NOW_S)
     assert list(seen.jobs) == ["12.server", "8[].server", "8[2].server"]
     assert seen.jobs["12.server"]["exec_vnode"] == "(v1:ncpus=2)"
     assert seen.jobs["12.server"]["Resource_List.select"] == "1:ncpus=2"
@@ -47,44 +47,44 @@ def test_a_picture_has_all_jobs_and_of_arrays_the_subjobs_that_run() -> None:
 def test_subjobs_of_an_array_that_was_held_meanwhile_run_on_and_are_seen(state: str) -> None:
     pbs_ifl.WORLD["jobs"]["8[].server"]["job_state"] = state
     with Connection(pbs_ifl) as connection:
-        assert "8[2].server" in connection.read_picture(NOW_S).jobs
+        assert "8[2].server" in connection.read_server_status(NOW_S).jobs
 
 
 def test_a_name_that_a_user_made_very_long_is_cut() -> None:
     pbs_ifl.WORLD["jobs"]["12.server"].update({"Resource_List.pbsteer_app": "x" * 1_000_000, "comment": "y" * 1_000})
     with Connection(pbs_ifl) as connection:
-        seen = connection.read_picture(NOW_S).jobs["12.server"]
+        seen = connection.read_server_status(NOW_S).jobs["12.server"]
     assert (len(seen["Resource_List.pbsteer_app"]), len(seen["comment"])) == (1_000, 1_000)
 
 
 def test_every_answer_is_given_back() -> None:
     with Connection(pbs_ifl) as connection:
-        connection.read_picture(NOW_S)
+        connection.read_server_status(NOW_S)
     assert len(pbs_ifl.FREED) == 7
 
 
 def test_attributes_that_nobody_asked_for_do_not_come() -> None:
     pbs_ifl.WORLD["jobs"]["12.server"]["Variable_List"] = "HOME=/home/alice"
     with Connection(pbs_ifl) as connection:
-        assert "Variable_List" not in connection.read_picture(NOW_S).jobs["12.server"]
+        assert "Variable_List" not in connection.read_server_status(NOW_S).jobs["12.server"]
 
 
 def test_a_server_that_does_not_know_an_attribute_is_asked_for_all() -> None:
     pbs_ifl.UNKNOWN_ATTRIBUTES.add("max_run_subjobs")
     with Connection(pbs_ifl) as connection:
-        assert "12.server" in connection.read_picture(NOW_S).jobs
+        assert "12.server" in connection.read_server_status(NOW_S).jobs
 
 
 def test_a_server_without_vnodes_has_none() -> None:
     pbs_ifl.WORLD["vnodes"] = {}
     with Connection(pbs_ifl) as connection:
-        assert connection.read_picture(NOW_S).vnodes == {}
+        assert connection.read_server_status(NOW_S).vnodes == {}
 
 
 def test_bytes_that_are_no_text_can_be_written_down_again() -> None:
     pbs_ifl.WORLD["jobs"]["12.server"]["Job_Name"] = b"x\xff\xf0\x9f\x98\x80".decode("utf-8", "surrogateescape")
     with Connection(pbs_ifl) as connection:
-        name = connection.read_picture(NOW_S).jobs["12.server"]["Job_Name"]
+        name = connection.read_server_status(NOW_S).jobs["12.server"]["Job_Name"]
     assert name.encode("utf-8").decode("utf-8") == "x\ufffd\U0001f600"
 
 
@@ -126,7 +126,7 @@ def test_comments_are_written_without_what_a_terminal_would_obey() -> None:
 def test_a_server_without_vnodes_has_an_empty_list() -> None:
     pbs_ifl.WORLD["vnodes"] = {}
     with Connection(pbs_ifl) as connection:
-        assert connection.read_picture(NOW_S).vnodes == {}
+        assert connection.read_server_status(NOW_S).vnodes == {}
 
 
 def test_a_server_that_is_away_is_named() -> None:

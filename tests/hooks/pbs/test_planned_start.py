@@ -13,7 +13,7 @@ from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan import Start
 from policy.settings.site_settings import Settings
 from tests.hooks.bundled import SUMMARY_DATA, Hook
-from tests.hooks.pictures import job, picture, snapshot_of
+from tests.hooks.server_statuses import job, server_status, snapshot_of
 
 READ_S = 1000.5
 """When the pass has read the job."""
@@ -104,7 +104,7 @@ def test_a_subjobs_start_is_judged_by_its_array_as_its_own_event_shows_little(ho
 def test_what_the_pass_itself_alters_before_the_start_counts_as_planned() -> None:
     texts = {**job(Resource_List__select="1:ncpus=1", Resource_List__max_walltime="02:00:00")}
     texts.pop("Resource_List.walltime", None)
-    seen = picture({"1.s": texts})
+    seen = server_status({"1.s": texts})
     start = Start("1.s", snapshot_of(seen, Settings()).jobs["1.s"], parse_exec_vnode("(v1:ncpus=1)"))
     with_walltime = digest_of_plan({**texts, "Resource_List.walltime": "7200"}, {})
     assert digest_starts([start], seen, {"workq"}) == {"1.s": with_walltime}
@@ -113,7 +113,7 @@ def test_what_the_pass_itself_alters_before_the_start_counts_as_planned() -> Non
 
 def test_a_subjobs_start_is_noted_with_what_its_array_asks_for() -> None:
     texts = job(Resource_List__select="1:ncpus=1", array="True", array_indices_remaining="1-3")
-    seen = picture({"8[].s": texts})
+    seen = server_status({"8[].s": texts})
     array = snapshot_of(seen, Settings()).jobs["8[].s"]
     start = Start("8[2].s", array, parse_exec_vnode("(v1:ncpus=1)"), subjob=2)
     assert digest_starts([start], seen, {"workq"}) == {"8[2].s": digest_of_plan(texts, {})}

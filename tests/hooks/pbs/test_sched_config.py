@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.pbs.sched_config import is_on, read_sched_config, read_sched_files
-from tests.hooks.pictures import picture
+from tests.hooks.server_statuses import server_status
 
 CONFIG = """\
 # round_robin: true all
@@ -20,7 +20,7 @@ strict_ordering:\tFALSE ALL
 def test_the_schedulers_files_are_read_where_the_server_says_they_are(tmp_path: Path) -> None:
     (tmp_path / "sched_config").write_bytes(b"fair_share: true ALL\n# \xff\n")
     scheds = {"default": {"sched_priv": str(tmp_path)}, "away": {"sched_priv": "/no/such/folder"}, "bare": {}}
-    files = read_sched_files(picture(scheds=scheds))
+    files = read_sched_files(server_status(scheds=scheds))
     assert list(files["default"]) == ["sched_config"]
     assert files["away"] == files["bare"] == {}
 

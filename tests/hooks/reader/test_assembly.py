@@ -29,21 +29,21 @@ WHOLE = (
 
 
 def told(assembly: Assembly, *parts: Any) -> Any:
-    picture = None
+    server_status = None
     for part in parts:
-        assert picture is None
-        picture = assembly.take(json.loads(json.dumps(part)))
-    return picture
+        assert server_status is None
+        server_status = assembly.take(json.loads(json.dumps(part)))
+    return server_status
 
 
 def test_a_whole_answer_is_a_picture() -> None:
-    picture = told(Assembly(), *WHOLE)
-    assert picture.jobs == {
+    server_status = told(Assembly(), *WHOLE)
+    assert server_status.jobs == {
         "1.s": {"job_state": "R", "queue": "workq", "comment": "one"},
         "2.s": {"job_state": "Q", "queue": "workq", "comment": "two"},
     }
-    assert picture.vnodes == {"v1": {"state": "free"}, "v2": {"state": "offline"}}
-    assert (picture.server["name"], picture.time_s) == ("hpc1", 1.0)
+    assert server_status.vnodes == {"v1": {"state": "free"}, "v2": {"state": "offline"}}
+    assert (server_status.server["name"], server_status.time_s) == ("hpc1", 1.0)
 
 
 def test_differences_patch_it_and_leave_the_picture_before_alone() -> None:
@@ -71,9 +71,9 @@ def test_what_did_not_change_is_the_same_object_also_in_a_whole_answer() -> None
 def test_a_whole_answer_drops_what_it_does_not_tell() -> None:
     assembly = Assembly()
     told(assembly, *WHOLE)
-    picture = told(assembly, {"anew": True}, {"keys": ["job_state"]}, {"jobs": [[0, "9.s", "Q"]]}, {"rest": REST})
-    assert picture.jobs == {"9.s": {"job_state": "Q"}}
-    assert picture.vnodes == {}
+    server_status = told(assembly, {"anew": True}, {"keys": ["job_state"]}, {"jobs": [[0, "9.s", "Q"]]}, {"rest": REST})
+    assert server_status.jobs == {"9.s": {"job_state": "Q"}}
+    assert server_status.vnodes == {}
 
 
 def test_differences_to_nothing_are_refused() -> None:
@@ -108,12 +108,12 @@ def test_objects_with_the_same_attributes_do_not_each_hold_their_names() -> None
     values = [str(number) for number in range(25)]
     rows = [[2, f"{number}.s", *values] for number in range(20, 30)]
     more = [f"Resource_List.m{number}" for number in range(100)]
-    picture = told(
+    server_status = told(
         Assembly(), *WHOLE[:3], {"keys": ["state"]}, {"keys": names}, {"jobs": rows},
         {"keys": more}, {"jobs": [[3, "11.s", *map(str, range(100))]]}, {"rest": REST},
     )  # fmt: skip
-    job = picture.jobs["27.s"]
+    job = server_status.jobs["27.s"]
     assert job == dict(zip(names, values))
     assert sys.getsizeof(job) < sys.getsizeof(dict(job.items())) / 2
-    assert picture.jobs["11.s"] == dict(zip(more, map(str, range(100))))
-    assert picture.jobs["1.s"]["comment"] == "one"
+    assert server_status.jobs["11.s"] == dict(zip(more, map(str, range(100))))
+    assert server_status.jobs["1.s"]["comment"] == "one"

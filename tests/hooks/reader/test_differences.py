@@ -11,7 +11,7 @@ import pytest
 from hooks.pbs.client import Connection, IflError
 from hooks.reader.assembly import Assembly
 from hooks.reader.differences import WHOLE_AGAIN_S, Differences
-from tests.hooks.pictures import job, picture, running
+from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 NOW_S = 1_790_000_000.0
@@ -47,7 +47,7 @@ class Site:
     def read(self) -> Any:
         """The picture that is read anew."""
         with Connection(pbs_ifl) as connection:
-            return connection.read_picture(self.now_s)
+            return connection.read_server_status(self.now_s)
 
     def told(self, kind: str) -> list[str]:
         return [row[1] for part in self.parts for row in part.get(kind, ())]
@@ -57,7 +57,7 @@ class Site:
 def site() -> Iterator[Site]:
     pbs_ifl.WORLD.clear()
     jobs = {"12.server": running(), "13.server": job(), "8[].server": job("B"), "8[2].server": running(1)}
-    pbs_ifl.WORLD.update(picture(jobs).to_data())
+    pbs_ifl.WORLD.update(server_status(jobs).to_data())
     for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.UNKNOWN_ATTRIBUTES, pbs_ifl.FREED):
         log.clear()
     yield Site()

@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hooks.act.apply_plan import Effects, Powers
-from hooks.pbs.status import Picture
+from hooks.act.apply_plan import Outcome, Permissions
+from hooks.pbs.status import ServerStatus
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.journal_entry import Timing, describe_pass
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import job, picture, queue, running, vnode
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
 TIMING = Timing(0.1, 0.2, 0.3)
 
 
-def entry_of(seen: Picture, ledger: Ledger = Ledger()) -> dict[str, Any]:  # noqa: B008 - a frozen value
+def entry_of(seen: ServerStatus, ledger: Ledger = Ledger()) -> dict[str, Any]:  # noqa: B008 - a frozen value
     """The line of a pass over the picture, as it comes back from the journal."""
     translation = translate(seen, Settings())
     plan = decide(translation.snapshot, ledger, Settings())
-    described = describe_pass(plan, translation, Settings(), Powers(), Effects(), Episodes(seen.time_s, {}), TIMING, [])
+    described = describe_pass(
+        plan, translation, Settings(), Permissions(), Outcome(), Episodes(seen.time_s, {}), TIMING, []
+    )
     line: dict[str, Any] = json.loads(json.dumps(described))
     return line
 
@@ -32,7 +34,7 @@ def test_a_preemption_by_class_is_told_with_both_classes() -> None:
         "max_run_res_soft.ncpus": "[u:alice=16],[u:bob=16]", "max_run_res_soft.user_priority": "[u:alice=1],[u:bob=5]",
     }  # fmt: skip
     entry = entry_of(
-        picture(
+        server_status(
             {"1.s": running(8), "2.s": job(cores=8, user="bob")},
             vnodes={"v1": vnode(8, 8)},
             queues={"workq": {**queue(), **limits}},
@@ -49,7 +51,7 @@ def test_a_preemption_by_class_is_told_with_both_classes() -> None:
 def test_a_reservation_that_nobody_can_tell_is_no_number() -> None:
     texts = running(8)
     del texts["Resource_List.walltime"]
-    entry = entry_of(picture({"1.s": texts, "2.s": job(cores=8)}, vnodes={"v1": vnode(8, 8)}))
+    entry = entry_of(server_status({"1.s": texts, "2.s": job(cores=8)}, vnodes={"v1": vnode(8, 8)}))
     (wait,) = entry["waits"]
     assert wait["code"] == "reserved"
     assert wait["numbers"]["at_s"] is None
@@ -57,15 +59,15 @@ def test_a_reservation_that_nobody_can_tell_is_no_number() -> None:
 
 def test_a_striped_start_says_why_it_is_laid_out_so() -> None:
     striped = job(cores=4, Resource_List__select="1:ncpus=4:mpiprocs=4", Resource_List__pbsteer_width="2")
-    (start,) = entry_of(picture({"1.s": striped}))["starts"]
+    (start,) = entry_of(server_status({"1.s": striped}))["starts"]
     assert (start["code"], start["numbers"]["width"]) == ("striped", 2)
-    (plain,) = entry_of(picture({"1.s": job()}))["starts"]
+    (plain,) = entry_of(server_status({"1.s": job()}))["starts"]
     assert "code" not in plain
 
 
 def test_a_promise_that_moved_is_told_with_whom_it_moved_for() -> None:
     """alice holds all 8 cores and waits for 8 more; bob's job within quota takes hers, and runs beyond her promise."""
-    seen = picture(
+    seen = server_status(
         {"1.s": running(8), "2.s": job(cores=8), "3.s": job(cores=8, user="bob")},
         vnodes={"v1": vnode(8, 8)},
         queues={"workq": {**queue(), "max_run_res_soft.ncpus": "[u:alice=0],[u:bob=8]"}},

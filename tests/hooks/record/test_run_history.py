@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.record.run_history import find_finished, learns, note_runs
 from policy.model.cluster import UNLIMITED_S, Finished
 from policy.settings.site_settings import BackfillSettings, Settings, StripeSettings
-from tests.hooks.pictures import NOW_S, job, picture, running, snapshot_of, vnode
+from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of, vnode
 
 INTERVAL_S = 15
 LEARNING = Settings(stripe=StripeSettings(layout="learn"))
@@ -21,11 +21,13 @@ PREDICTING = Settings(backfill=BackfillSettings(predictor="ratio"))
 
 def noted(jobs: Mapping[str, Any], settings: Settings = PREDICTING, before: Any = None, **parts: Any) -> Any:
     """What a pass over these jobs writes down, as it comes back from the file."""
-    return json.loads(json.dumps(note_runs(snapshot_of(picture(jobs, **parts), settings), before or {}, settings)))
+    return json.loads(
+        json.dumps(note_runs(snapshot_of(server_status(jobs, **parts), settings), before or {}, settings))
+    )
 
 
-def later(jobs: Mapping[str, Any], after_s: float = 10) -> Picture:
-    return Picture.from_data({**picture(jobs).to_data(), "time_s": NOW_S + after_s})
+def later(jobs: Mapping[str, Any], after_s: float = 10) -> ServerStatus:
+    return ServerStatus.from_data({**server_status(jobs).to_data(), "time_s": NOW_S + after_s})
 
 
 def test_a_run_that_is_gone_has_ended_now() -> None:

@@ -79,7 +79,7 @@ def main() -> None:
     scenario = json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
     pbs.pbs_conf["PBS_HOME"] = scenario["home"]
     pbs.hook_config_filename = scenario["config"]
-    pbs_ifl.WORLD.update(scenario["world"])
+    pbs_ifl.WORLD.update(scenario["cluster"])
     hook = compile(Path(sys.argv[1]).read_text(encoding="utf-8"), "<embedded code object>", "exec")
     places, _ = run_apart(hook, scenario["job"])
     json.dump({place: run_apart(hook, scenario["job"], place)[1] for place in places}, sys.stdout)

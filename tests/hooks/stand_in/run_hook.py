@@ -21,7 +21,7 @@ def main() -> None:
     scenario = json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
     pbs.pbs_conf["PBS_HOME"] = scenario["home"]
     pbs.hook_config_filename = scenario.get("config")
-    pbs_ifl.WORLD.update(scenario.get("world", {}))
+    pbs_ifl.WORLD.update(scenario.get("cluster", {}))
     pbs_ifl.REFUSALS.update(scenario.get("refusals", {}))
     for name, vnode in scenario.get("vnodes", {}).items():
         kind = pbs.Undefined if vnode.get("undefined") else pbs.Resources

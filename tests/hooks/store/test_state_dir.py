@@ -11,7 +11,7 @@ import pytest
 from hooks.store import state_dir as state_module
 from hooks.store.state_dir import LEDGER, SecondWriterError, State, StateError
 from policy.model.allocation import parse_exec_vnode
-from policy.model.ledger import VERSION, Hold, Ledger
+from policy.model.ledger import VERSION, Earmark, Ledger
 
 LEDGER_WITH_PROMISE = Ledger(promises={"12.server": 1000.0}, preemptions={"7.server": 2})
 
@@ -79,7 +79,7 @@ def test_a_ledger_of_the_first_version_loses_no_promise_no_hold_and_no_count(sta
     ledger, complaint = state.load_ledger()
     assert complaint == ""
     assert ledger.promises == {"12.server": 1000.5}
-    assert ledger.holds == {"13.server": Hold(parse_exec_vnode("(v1:ncpus=2)"), ("7.server",), 900.0, "quota")}
+    assert ledger.earmarks == {"13.server": Earmark(parse_exec_vnode("(v1:ncpus=2)"), ("7.server",), 900.0, "quota")}
     assert ledger.preemptions == {"7.server": 2, "8[3].server": 1}
     state.save_ledger(ledger)
     assert json.loads((state.path / LEDGER).read_text())["version"] == VERSION

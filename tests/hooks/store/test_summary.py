@@ -15,7 +15,7 @@ from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.settings.site_settings import Settings, SubmissionSettings
-from tests.hooks.pictures import RESOURCES, picture, queue, vnode
+from tests.hooks.server_statuses import RESOURCES, queue, server_status, vnode
 
 LISTED, DEFAULT = "ncpus, mem, part", "ncpus, mem, arch, host, vnode, aoe, eoe"
 
@@ -23,7 +23,7 @@ LISTED, DEFAULT = "ncpus, mem, part", "ncpus, mem, arch, host, vnode, aoe, eoe"
 def judge(folder: Path, mode: str, resources: str, asked: Mapping[str, str]) -> str:
     """Why a submission is refused where the first of two vnodes has two parts, and nobody says anything of GPUs."""
     (folder / "sched_config").write_text(f'resources: "{resources}"\n')
-    seen = picture(
+    seen = server_status(
         vnodes={"v1": vnode(resources_available__part="2"), "v2": vnode()},
         queues={"workq": queue(mode)},
         resources={**RESOURCES, "part": {"type": "long", "flag": "hn"}},

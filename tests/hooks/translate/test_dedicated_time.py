@@ -11,7 +11,7 @@ from hooks.translate.dedicated_time import DEDICATED, OTHER, close_queue, is_ded
 from hooks.translate.snapshot import translate
 from policy.model.cluster import Window
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import picture, queue
+from tests.hooks.server_statuses import queue, server_status
 
 FILE = """
 # FROM              TO
@@ -73,7 +73,7 @@ def test_each_queue_follows_its_own_schedulers_files() -> None:
         "default": {"scheduling": "False", "partition": "pbs-default"},
         "second": {"scheduling": "False", "partition": "P"},
     }
-    seen = picture(
+    seen = server_status(
         queues={"workq": queue(), "dedq": queue(), "other": queue(partition="P"), "dedother": queue(partition="P")},
         scheds=scheds,
     )

@@ -8,7 +8,7 @@ from hooks.translate.readings import Readings, read_readings
 from hooks.translate.snapshot import translate
 from policy.model.cluster import Reading, Vnode
 from policy.settings.site_settings import RankingSettings, Settings
-from tests.hooks.pictures import picture, vnode
+from tests.hooks.server_statuses import server_status, vnode
 
 NOW_S = 10_000.0
 LINE = "t=9990;idle=0.5;mem=1024/2048;net=900/1000;temp=41/100"
@@ -72,7 +72,7 @@ def test_of_two_reports_of_one_host_the_newer_counts() -> None:
 def test_readings_are_in_the_snapshot_and_not_among_what_jobs_can_ask_for() -> None:
     told = vnode(8)
     told["resources_available.pbsteer_reading"] = "t=1;idle=1"
-    snapshot = translate(picture(vnodes={"v1": told, "v2": vnode(8)}), Settings()).snapshot
-    world = snapshot.world()
-    assert set(world.readings) == {"v1"}
-    assert "pbsteer_reading" not in world.vnodes["v1"].attributes
+    snapshot = translate(server_status(vnodes={"v1": told, "v2": vnode(8)}), Settings()).snapshot
+    cluster = snapshot.cluster()
+    assert set(cluster.readings) == {"v1"}
+    assert "pbsteer_reading" not in cluster.vnodes["v1"].attributes

@@ -10,7 +10,7 @@ import pytest
 from hooks.translate.reservations import read_reservations
 from policy.model.cluster import Vnode, Window
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import NOW_S, picture, problems_of, snapshot_of, vnode
+from tests.hooks.server_statuses import NOW_S, problems_of, server_status, snapshot_of, vnode
 
 HOUR_S = 3600
 
@@ -32,7 +32,7 @@ def resv(nodes: str = "(v1:ncpus=2)", start_s: float = NOW_S + 60, lasts_s: floa
 
 def seen(reservations: Mapping[str, Mapping[str, str]], **vnodes: Mapping[str, str]) -> dict[str, Vnode]:
     """The vnodes of a picture with these reservations: v1 and v2 of 8 idle cores where none are given."""
-    return snapshot_of(picture(vnodes=vnodes or None, reservations=reservations), Settings()).vnodes
+    return snapshot_of(server_status(vnodes=vnodes or None, reservations=reservations), Settings()).vnodes
 
 
 def windows(texts: Mapping[str, str], name: str = "R8.server") -> dict[str, list[tuple[float, float, object]]]:
@@ -122,12 +122,15 @@ def test_a_standing_one_confirmed_anew_has_only_what_is_to_come() -> None:
 def test_a_rule_that_cannot_be_read_keeps_the_vnodes_to_the_end() -> None:
     texts = standing("FREQ=DAILY;BYSETPOS=2", 1, 3)
     assert windows(texts)["v1"] == [(60, 660, (("ncpus", 2),)), (660, math.inf, (("ncpus", 2),))]
-    assert "BYSETPOS" in problems_of(picture(reservations={"S1.server": texts}), Settings())[0]
+    assert "BYSETPOS" in problems_of(server_status(reservations={"S1.server": texts}), Settings())[0]
 
 
 def test_times_that_cannot_be_read_keep_the_vnodes_and_are_told() -> None:
     assert windows(resv() | {"reserve_end": "soon"})["v1"] == [(-NOW_S, math.inf, (("ncpus", 2),))]
-    assert "'soon'" in problems_of(picture(reservations={"R8.server": resv() | {"reserve_end": "soon"}}), Settings())[0]
+    assert (
+        "'soon'"
+        in problems_of(server_status(reservations={"R8.server": resv() | {"reserve_end": "soon"}}), Settings())[0]
+    )
 
 
 def test_nodes_that_cannot_be_read_close_the_vnodes_that_name_the_reservation() -> None:
@@ -144,5 +147,5 @@ def test_dates_are_read_as_pbs_prints_them() -> None:
 
 def test_vnodes_of_one_reservation_share_their_windows() -> None:
     nodes = "+".join(f"(v{number}:ncpus=2)" for number in range(50))
-    found = read_reservations(picture(reservations={"R8.server": resv(nodes)}), lambda _queue, _sentence: None)
+    found = read_reservations(server_status(reservations={"R8.server": resv(nodes)}), lambda _queue, _sentence: None)
     assert len({id(each) for each in found.windows.values()}) == 1

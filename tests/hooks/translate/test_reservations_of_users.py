@@ -7,7 +7,7 @@ import pytest
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import NOW_S, job, picture, queue, running, snapshot_of, vnode
+from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of, vnode
 
 
 def reservation(owner: str, **more: str) -> dict[str, str]:
@@ -20,7 +20,7 @@ def reservation(owner: str, **more: str) -> dict[str, str]:
 def used(owner: str, user: str = "alice", scope: str = "workq", **more: str) -> int:
     quotas = {"max_run_res_soft.ncpus": "[u:alice=8],[u:olga=8]"}
     long = {"max_run_res_soft.ncpus": "[u:alice=4],[g:chem=6]"}
-    seen = picture(
+    seen = server_status(
         {},
         vnodes={"v1": vnode(8, 4, resv="R1.s"), "v2": vnode()},
         queues={"workq": {**queue("drive"), **quotas}, "long": {**queue("drive"), **long}, "R1": queue()},
@@ -54,7 +54,7 @@ def test_reservations_of_the_site_count_for_nobody() -> None:
 def test_jobs_beyond_what_a_reservation_leaves_of_the_quota_make_room() -> None:
     """alice has 8, reserves 8 and runs 8 more: bob, within quota, gets the cores of her job."""
     quotas = {"max_run_res_soft.ncpus": "[u:alice=8],[u:bob=8]"}
-    seen = picture(
+    seen = server_status(
         {"1.s": {**running(8), "exec_vnode": "(v2:ncpus=8)"}, "9.s": job(cores=8, user="bob")},
         vnodes={"v1": vnode(8, 8, resv="R1.s"), "v2": vnode(8, 8, jobs="1.s/0")},
         queues={"workq": {**queue("drive"), **quotas}, "R1": queue()},

@@ -12,7 +12,7 @@ from policy.model.cluster import Job
 from policy.model.ledger import Ledger
 from policy.model.request import parse_request
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import job, picture, snapshot_of
+from tests.hooks.server_statuses import job, server_status, snapshot_of
 
 ONE = parse_request("1")
 
@@ -67,7 +67,7 @@ def test_they_are_one_group_while_not_all_know_of_each_other_yet(depend: dict[st
     found = among(depend)
     assert names(found) == dict.fromkeys(("1.s", "2.s", "3.s"), "one of 1.s and 2 others")
     waiting = {f"{n}.s": {**job(), "depend": depend.get(str(n), "after:9.s@s")} for n in (1, 2, 3)}
-    plan = decide(snapshot_of(picture(waiting), Settings()), Ledger(), Settings())
+    plan = decide(snapshot_of(server_status(waiting), Settings()), Ledger(), Settings())
     assert [start.id for start in plan.starts] == ["1.s"]
 
 

@@ -10,14 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.pbs.job_ids import read_indices
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.cluster import Run
 from policy.model.ledger import Ledger
 from policy.model.preferences import Layout, Needs, RankWish
 from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
-from tests.hooks.pictures import NOW_S, job, only_job, picture, problems_of, queue, running, snapshot_of, vnode
+from tests.hooks.server_statuses import (
+    NOW_S,
+    job,
+    only_job,
+    problems_of,
+    queue,
+    running,
+    server_status,
+    snapshot_of,
+    vnode,
+)
 
 SETTINGS = Settings()
 
@@ -45,7 +55,7 @@ def test_a_waiting_job_is_what_was_asked_for() -> None:
 def test_what_orders_all_and_what_the_users_own(user_priority: str, of_manager: str, expected: tuple[int, int]) -> None:
     settings = replace(SETTINGS, order=OrderSettings(user_priority))
     texts = job(Priority="7", Resource_List__pbsteer_priority=of_manager)
-    seen = snapshot_of(picture({"12.server": texts}), settings).jobs["12.server"]
+    seen = snapshot_of(server_status({"12.server": texts}), settings).jobs["12.server"]
     assert (seen.priority, seen.own_priority) == expected
 
 
@@ -63,21 +73,21 @@ def test_a_job_without_select_asks_for_all_on_one_vnode() -> None:
 def test_a_select_beyond_the_bounds_blocks_the_job_without_being_read() -> None:
     costly = "+".join(f"1:ncpus=0:mem={n + 1}kb" for n in range(5000)) + "+1:ncpus=8"
     texts = job(Resource_List__select=costly, Resource_List__ncpus="8", schedselect=costly)
-    problems = problems_of(picture({"12.server": texts}), SETTINGS)
+    problems = problems_of(server_status({"12.server": texts}), SETTINGS)
     seen = only_job(texts)
     assert "its select has" in seen.blocked
     assert "allowed are" in seen.blocked
     assert (seen.cores, seen.request.only_cores) == (8, True)
     assert problems == ()
     parsed = Settings(submission=SubmissionSettings(select_length=0, select_kinds=0))
-    unbounded = snapshot_of(picture({"12.server": texts}), parsed).jobs["12.server"]
+    unbounded = snapshot_of(server_status({"12.server": texts}), parsed).jobs["12.server"]
     assert (unbounded.blocked, len(unbounded.request.chunks)) == ("", 5001)
 
 
 def test_a_job_without_walltime_never_ends_by_itself() -> None:
     texts = running()
     del texts["Resource_List.walltime"]
-    run = snapshot_of(picture({"12.server": texts}), SETTINGS).runs["12.server"]
+    run = snapshot_of(server_status({"12.server": texts}), SETTINGS).runs["12.server"]
     assert (run.job.estimate_s, run.end_s) == (math.inf, math.inf)
 
 
@@ -110,14 +120,14 @@ def test_a_job_with_a_start_time_waits_for_it() -> None:
 
 
 def test_what_cannot_be_read_is_listed_with_the_job() -> None:
-    (problem,) = problems_of(picture({"12.server": job(Resource_List__walltime="noon")}), SETTINGS)
+    (problem,) = problems_of(server_status({"12.server": job(Resource_List__walltime="noon")}), SETTINGS)
     assert "job 12.server" in problem
     assert "noon" in problem
 
 
 def test_an_array_is_one_job_with_the_indices_that_wait_and_runs_for_the_others() -> None:
     snapshot = snapshot_of(
-        picture(
+        server_status(
             {
                 "8[].server": job("B", 1, array_indices_remaining="1,3-5"),
                 "8[2].server": running(1),
@@ -137,7 +147,7 @@ def test_an_array_is_one_job_with_the_indices_that_wait_and_runs_for_the_others(
 
 def test_an_array_of_which_nothing_waits_is_no_waiting_job() -> None:
     snapshot = snapshot_of(
-        picture({"8[].server": job("B", array_indices_remaining="-"), "8[2].server": running()}), SETTINGS
+        server_status({"8[].server": job("B", array_indices_remaining="-"), "8[2].server": running()}), SETTINGS
     )
     assert (list(snapshot.jobs), list(snapshot.runs)) == ([], ["8[2].server"])
 
@@ -145,12 +155,12 @@ def test_an_array_of_which_nothing_waits_is_no_waiting_job() -> None:
 @pytest.mark.parametrize(("most", "subjobs"), [("3", (1, 3)), ("9", (1, 3, 4, 5)), ("0", (1, 3, 4, 5))])
 def test_an_array_shows_no_more_subjobs_than_its_own_limit_lets_run(most: str, subjobs: tuple[int, ...]) -> None:
     jobs = {"8[].server": job("B", array_indices_remaining="1,3-5", max_run_subjobs=most), "8[2].server": running()}
-    assert snapshot_of(picture(jobs), SETTINGS).jobs["8[].server"].subjobs == subjobs
+    assert snapshot_of(server_status(jobs), SETTINGS).jobs["8[].server"].subjobs == subjobs
 
 
 def test_an_array_at_its_own_limit_says_so() -> None:
     jobs = {"8[].server": job("B", array_indices_remaining="3", max_run_subjobs="1"), "8[2].server": running()}
-    assert "max_run_subjobs = 1" in snapshot_of(picture(jobs), SETTINGS).jobs["8[].server"].blocked
+    assert "max_run_subjobs = 1" in snapshot_of(server_status(jobs), SETTINGS).jobs["8[].server"].blocked
 
 
 @pytest.mark.parametrize(
@@ -169,20 +179,20 @@ def test_indices_that_make_no_sense_block_the_array(text: str) -> None:
 
 def test_a_run_is_where_pbs_put_it_until_its_walltime_is_over() -> None:
     run: Run = snapshot_of(
-        picture({"12.server": running(exec_vnode="(v1:ncpus=2:mem=1048576kb)+(v2:ncpus=2)")}), SETTINGS
+        server_status({"12.server": running(exec_vnode="(v1:ncpus=2:mem=1048576kb)+(v2:ncpus=2)")}), SETTINGS
     ).runs["12.server"]
-    assert (run.placement.vnodes, run.placement.total("ncpus"), run.start_s) == (("v1", "v2"), 4, 1795207100)
+    assert (run.allocation.vnodes, run.allocation.total("ncpus"), run.start_s) == (("v1", "v2"), 4, 1795207100)
     assert run.end_s == 1795207700
 
 
 def test_a_job_that_is_just_starting_starts_now() -> None:
     texts = running()
     del texts["stime"]
-    assert snapshot_of(picture({"12.server": texts}), SETTINGS).runs["12.server"].start_s == NOW_S
+    assert snapshot_of(server_status({"12.server": texts}), SETTINGS).runs["12.server"].start_s == NOW_S
 
 
 def test_jobs_in_reservations_are_left_to_pbs() -> None:
-    seen = picture(
+    seen = server_status(
         {"12.server": running(queue="R11"), "13.server": job(queue="lunch")},
         {"v1": vnode(used=2)},
         {"workq": queue(), "R11": queue(), "lunch": queue()},
@@ -206,7 +216,7 @@ def test_a_waiting_job_that_still_has_its_vnodes_is_pinned_to_them() -> None:
 
 
 def test_a_run_is_not_pinned() -> None:
-    run = snapshot_of(picture({"12.server": running()}), SETTINGS).runs["12.server"]
+    run = snapshot_of(server_status({"12.server": running()}), SETTINGS).runs["12.server"]
     assert (run.job.pinned, run.job.request.chunks[0].wants) == ((), ())
 
 
@@ -217,13 +227,13 @@ def test_a_job_that_wants_its_vnodes_provisioned_waits(name: str) -> None:
 
 
 def test_of_jobs_that_are_alternatives_one_starts_in_a_pass() -> None:
-    def alternatives(**states: str) -> Picture:
+    def alternatives(**states: str) -> ServerStatus:
         ids = [f"{number}.s" for number in (1, 2, 3)]
         depend = {mine: "runone:" + ":".join(f"{other}@s" for other in ids if other != mine) for mine in ids}
         jobs = {mine: job(depend=f"{depend[mine]},after:9.s@s") for mine in ids}
         for name, state in states.items():
             jobs[f"{name[1:]}.s"]["job_state"] = state
-        return picture({**jobs, "4.s": job(depend="after:9.s@s")})
+        return server_status({**jobs, "4.s": job(depend="after:9.s@s")})
 
     seen = translate(alternatives(), SETTINGS).snapshot
     plan = decide(seen, Ledger(), SETTINGS)
@@ -257,12 +267,12 @@ _texts = st.dictionaries(
 def test_no_text_whatever_makes_it_raise(
     jobs: dict[str, dict[str, str]], vnodes: dict[str, dict[str, str]], queues: dict[str, dict[str, str]]
 ) -> None:
-    snapshot_of(picture(jobs, vnodes, queues), SETTINGS)
+    snapshot_of(server_status(jobs, vnodes, queues), SETTINGS)
 
 
 def test_a_picture_survives_the_way_to_the_console() -> None:
-    seen = picture({"12.server": running()})
-    assert Picture.from_data(seen.to_data()) == seen
+    seen = server_status({"12.server": running()})
+    assert ServerStatus.from_data(seen.to_data()) == seen
 
 
 @pytest.mark.parametrize(("text", "saves"), [("n", False), ("u", None), ("c=10", None), ("", None)])
@@ -279,7 +289,7 @@ def test_wishes_of_a_job_and_of_its_subjobs_are_read() -> None:
         "B", 4, array_indices_remaining="3", Resource_List__pbsteer_rank="memory", Resource_List__pbsteer_min_mem="1gb",
         Resource_List__pbsteer_layout="stripe", Resource_List__pbsteer_width="2", Resource_List__pbsteer_app="wrf",
     )  # fmt: skip
-    snapshot = snapshot_of(picture({"8[].server": wished, "8[2].server": running()}), SETTINGS)
+    snapshot = snapshot_of(server_status({"8[].server": wished, "8[2].server": running()}), SETTINGS)
     for seen in (snapshot.jobs["8[].server"], snapshot.runs["8[2].server"].job):
         assert seen.rank == RankWish("memory", Needs(memory_kib=1 << 20))
         assert (seen.layout, seen.application) == (Layout("stripe", 2), "wrf")
@@ -291,7 +301,7 @@ def test_a_job_of_a_server_that_does_not_define_our_resources_wishes_for_nothing
 
 
 def test_a_wish_that_makes_no_sense_blocks_the_job_and_is_listed() -> None:
-    seen = picture({"12.server": job(Resource_List__pbsteer_layout="wide")})
+    seen = server_status({"12.server": job(Resource_List__pbsteer_layout="wide")})
     assert snapshot_of(seen, SETTINGS).jobs["12.server"].blocked == (
         "pbsteer_layout is 'wide'; allowed is pack, stripe, which cannot be read"
     )

@@ -9,7 +9,16 @@ from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.model.limits import ALL, Limits
 from policy.settings.site_settings import ServerSettings, Settings
-from tests.hooks.pictures import RESOURCES, job, only_job, picture, problems_of, queue, running, snapshot_of
+from tests.hooks.server_statuses import (
+    RESOURCES,
+    job,
+    only_job,
+    problems_of,
+    queue,
+    running,
+    server_status,
+    snapshot_of,
+)
 
 SETTINGS = Settings()
 
@@ -28,7 +37,7 @@ SETTINGS = Settings()
 )
 def test_what_a_job_asks_for_as_a_whole_has_to_be_what_queue_and_server_say(asked: dict[str, str], why: str) -> None:
     kinds = {"site": "string", "tested": "boolean", "floor": "long", "unlisted": "string"}
-    seen = picture(
+    seen = server_status(
         {"1.s": job() | {f"Resource_List.{name}": text for name, text in asked.items()}},
         queues={"workq": queue(resources_available__site="north", resources_available__unlisted="a")},
         server={"name": "s", "resources_available.tested": "False", "resources_available.floor": "3"},
@@ -46,26 +55,26 @@ def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:
         max_user_run="3",
         resources_available__ncpus="20",
     )
-    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
+    seen = snapshot_of(server_status(queues={"workq": texts}), SETTINGS).queues["workq"]
     assert seen.quotas == Limits({("u", "alice"): 4, ("u", "PBS_GENERIC"): 8})
     assert seen.hard.max_run == Limits({("u", "PBS_GENERIC"): 3})
     assert seen.hard.max_run_res == {"mem": Limits({("g", "chem"): 100}), "ncpus": Limits({ALL: 20})}
 
 
 def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:
-    translation = translate(picture(queues={"workq": queue(max_run="[u:alice=few]"), "b": queue()}), SETTINGS)
+    translation = translate(server_status(queues={"workq": queue(max_run="[u:alice=few]"), "b": queue()}), SETTINGS)
     assert list(translation.unread) == ["workq"]
     assert "few" in translation.unread["workq"]
 
 
 def test_what_is_left_of_the_servers_own_resources() -> None:
     server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
-    assert snapshot_of(picture(server=server), SETTINGS).server.left == {"licences": 3}
+    assert snapshot_of(server_status(server=server), SETTINGS).server.left == {"licences": 3}
 
 
 def test_licences_of_the_server_are_counted() -> None:
     server = {"name": "server", "resources_available.licences": "10"}
-    seen = snapshot_of(picture({"1.server": job(Resource_List__licences="2")}, server=server), SETTINGS).jobs
+    seen = snapshot_of(server_status({"1.server": job(Resource_List__licences="2")}, server=server), SETTINGS).jobs
     assert (seen["1.server"].job_wide, seen["1.server"].blocked) == ((("licences", 2),), "")
 
 
@@ -78,7 +87,7 @@ def test_licences_are_counted_for_those_who_hold_them() -> None:
         "4.server": job(cores=1, user="bob", Resource_List__licences="3"),
         "5.server": job(cores=1, user="bob", Resource_List__licences="some"),
     }
-    snapshot = snapshot_of(picture(jobs, server=server), SETTINGS)
+    snapshot = snapshot_of(server_status(jobs, server=server), SETTINGS)
     plan = decide(snapshot, Ledger(), SETTINGS)
     assert [start.id for start in plan.starts] == ["3.server", "4.server"]
     left = {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()}
@@ -87,7 +96,7 @@ def test_licences_are_counted_for_those_who_hold_them() -> None:
 
 
 def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:
-    seen = picture(
+    seen = server_status(
         queues={"a": queue("drive"), "b": queue(), "c": queue("off"), "route": {"queue_type": "Route"}, "R12": queue()}
     )
     settings = Settings(server=ServerSettings(mode="advise"))
@@ -102,13 +111,15 @@ def test_priorities_are_read_like_quotas() -> None:
         max_run_res_soft__ncpus="[u:alice=4]",
         max_run_res_soft__user_priority="[u:alice=10],[g:chem=5],[u:PBS_GENERIC=1]",
     )
-    seen = snapshot_of(picture(queues={"workq": texts}), SETTINGS).queues["workq"]
+    seen = snapshot_of(server_status(queues={"workq": texts}), SETTINGS).queues["workq"]
     assert seen.quotas == Limits({("u", "alice"): 4})
     assert seen.priorities == Limits({("u", "alice"): 10, ("g", "chem"): 5, ("u", "PBS_GENERIC"): 1})
 
 
 def test_priorities_that_cannot_be_read_make_the_queue_one_that_nobody_acts_for() -> None:
-    found = translate(picture(queues={"workq": queue(max_run_res_soft__user_priority="[u:alice=high]")}), SETTINGS)
+    found = translate(
+        server_status(queues={"workq": queue(max_run_res_soft__user_priority="[u:alice=high]")}), SETTINGS
+    )
     assert "max_run_res_soft.user_priority" in found.unread["workq"]
     assert not found.snapshot.queues["workq"].priorities
 
@@ -116,5 +127,5 @@ def test_priorities_that_cannot_be_read_make_the_queue_one_that_nobody_acts_for(
 @pytest.mark.parametrize(("text", "is_so"), [("True", True), ("False", False), ("", False)])
 def test_a_queue_or_a_job_can_be_marked_as_one_that_can_be_put_off(text: str, is_so: bool) -> None:
     marked = queue(resources_available__pbsteer_deferrable=text)
-    assert snapshot_of(picture(queues={"workq": marked}), SETTINGS).queues["workq"].deferrable is is_so
+    assert snapshot_of(server_status(queues={"workq": marked}), SETTINGS).queues["workq"].deferrable is is_so
     assert only_job(job(Resource_List__pbsteer_deferrable=text)).deferrable is is_so

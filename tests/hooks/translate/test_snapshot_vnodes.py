@@ -12,22 +12,22 @@ from hooks.translate.uncounted_resources import PLENTY
 from policy.model.cluster import Vnode
 from policy.model.request import parse_request
 from policy.settings.site_settings import Settings
-from tests.hooks.pictures import RESOURCES, job, picture, problems_of, running, snapshot_of, vnode
+from tests.hooks.server_statuses import RESOURCES, job, problems_of, running, server_status, snapshot_of, vnode
 
 SETTINGS = Settings()
 
 
 def only_vnode(texts: dict[str, str], **more: Any) -> Vnode:
-    return snapshot_of(picture(vnodes={"v1": texts}, **more), SETTINGS).vnodes["v1"]
+    return snapshot_of(server_status(vnodes={"v1": texts}, **more), SETTINGS).vnodes["v1"]
 
 
 def test_what_others_hold_of_a_vnode_is_what_the_server_counts_beyond_the_runs() -> None:
-    seen = snapshot_of(picture({"12.server": running(2)}, {"v1": vnode(used=5)}), SETTINGS)
+    seen = snapshot_of(server_status({"12.server": running(2)}, {"v1": vnode(used=5)}), SETTINGS)
     assert seen.vnodes["v1"].elsewhere == {"ncpus": 3}
 
 
 def test_a_start_that_the_server_does_not_count_yet_takes_its_cores_all_the_same() -> None:
-    seen = snapshot_of(picture({"12.server": running(2)}, {"v1": vnode(8, used=0)}), SETTINGS)
+    seen = snapshot_of(server_status({"12.server": running(2)}, {"v1": vnode(8, used=0)}), SETTINGS)
     assert seen.vnodes["v1"].elsewhere == {}
     assert seen.idle_cores() == 6
 
@@ -56,7 +56,7 @@ def test_a_vnode_whose_resource_another_counts_takes_the_jobs_that_do_not_ask_fo
 
 
 def test_a_vnode_whose_cores_cannot_be_read_takes_no_job_and_is_listed() -> None:
-    seen = picture(vnodes={"v1": vnode(resources_available__ncpus="many")})
+    seen = server_status(vnodes={"v1": vnode(resources_available__ncpus="many")})
     assert not snapshot_of(seen, SETTINGS).vnodes["v1"].usable
     assert "'many'" in problems_of(seen, SETTINGS)[0]
 
@@ -72,7 +72,7 @@ def test_fractions_are_rounded_so_that_nothing_is_given_out_twice() -> None:
     parts = {"resources_available.part": "1.5", "resources_assigned.part": "0.5"}
     asking = job(Resource_List__tokens="1.2", Resource_List__select="1:ncpus=1:part=0.5")
     seen = snapshot_of(
-        picture({"1.s": asking}, vnodes={"v1": vnode() | parts}, server=server, resources=resources), SETTINGS
+        server_status({"1.s": asking}, vnodes={"v1": vnode() | parts}, server=server, resources=resources), SETTINGS
     )
     assert (seen.server.left["tokens"], seen.jobs["1.s"].job_wide) == (1, (("tokens", 2),))
     assert (seen.vnodes["v1"].available["part"], seen.vnodes["v1"].elsewhere["part"]) == (1, 1)
@@ -91,11 +91,13 @@ def test_of_a_number_that_is_not_used_up_a_job_gets_vnodes_that_have_at_least_so
     kinds = {"speed": ("long", "h"), "disk": ("size", "h"), "ghz": ("float", "h"), "rack": ("string", "h")}
     resources = {**RESOURCES, **{name: {"type": kind, "flag": flag} for name, (kind, flag) in kinds.items()}}
     has = {f"resources_available.{name}": text for name, text in zip(kinds, ("5", "5gb", "2.5", "7"))}
-    world = snapshot_of(picture(vnodes={"v1": vnode() | has, "v2": vnode()}, resources=resources), SETTINGS).world()
+    cluster = snapshot_of(
+        server_status(vnodes={"v1": vnode() | has, "v2": vnode()}, resources=resources), SETTINGS
+    ).cluster()
 
     def taken(wish: str) -> list[str]:
         chunk = parse_request(f"1:{wish}").chunks[0]
-        return world.capacity.directory.named(world.capacity.inventory.matching(chunk))
+        return cluster.capacity.directory.named(cluster.capacity.inventory.matching(chunk))
 
     for wish in ("speed=5", "speed=3", "disk=5gb", "disk=5120mb", "disk=1024", "ghz=1", "rack=7"):
         assert taken(wish) == ["v1"], wish
@@ -104,15 +106,15 @@ def test_of_a_number_that_is_not_used_up_a_job_gets_vnodes_that_have_at_least_so
 
 
 def test_what_no_vnode_has_and_no_scheduler_looks_at_is_not_counted() -> None:
-    seen = picture({"1.s": job(Resource_List__select="1:ncpus=1:ngpus=2")})
+    seen = server_status({"1.s": job(Resource_List__select="1:ncpus=1:ngpus=2")})
     assert translate(seen, SETTINGS).snapshot.vnodes["v1"].available["ngpus"] == PLENTY
     looked_at = {"default": {"sched_config": 'resources: "ncpus, mem, ngpus"\n'}}
     assert "ngpus" not in translate(seen, SETTINGS, looked_at).snapshot.vnodes["v1"].available
-    counted = picture(vnodes={"v1": vnode(resources_available__ngpus="1"), "v2": vnode()})
+    counted = server_status(vnodes={"v1": vnode(resources_available__ngpus="1"), "v2": vnode()})
     vnodes = translate(counted, SETTINGS).snapshot.vnodes
     assert (vnodes["v1"].available["ngpus"], "ngpus" in vnodes["v2"].available) == (1, False)
 
 
 def test_no_readings_are_made_up() -> None:
     texts = vnode(used=3) | {"resources_available.pbsteer_temperature": "60"}
-    assert snapshot_of(picture(vnodes={"v1": texts}), SETTINGS).readings == {}
+    assert snapshot_of(server_status(vnodes={"v1": texts}), SETTINGS).readings == {}

@@ -23,7 +23,7 @@ def may_be_cut(snapshot: Snapshot) -> dict[str, Backfilled]:
 
 
 def order(snapshot: Snapshot, backfilled: dict[str, Backfilled] | None = None, allowed: int = ALL) -> list[str]:
-    found = cut_order(snapshot.world(), may_be_cut(snapshot) if backfilled is None else backfilled, allowed)
+    found = cut_order(snapshot.cluster(), may_be_cut(snapshot) if backfilled is None else backfilled, allowed)
     return [each.id for each in found]
 
 
@@ -55,8 +55,8 @@ def test_who_holds_nothing_that_the_head_may_use_stays() -> None:
 
 
 def cut(snapshot: Snapshot, at_s: float = 10) -> list[str] | None:
-    world = snapshot.world()
-    room = cut_for(world, snapshot.jobs["9"], ALL, at_s, cut_order(world, may_be_cut(snapshot), ALL))
+    index = snapshot.cluster()
+    room = cut_for(index, snapshot.jobs["9"], ALL, at_s, cut_order(index, may_be_cut(snapshot), ALL))
     return None if room is None else [each.id for each in room.runs]
 
 
@@ -70,17 +70,17 @@ def test_who_turns_out_not_to_be_needed_stays() -> None:
 
 def test_nobody_where_all_would_not_be_enough() -> None:
     snapshot = of(run("1", "a", "v1=8"), run("2", "a", "v2=8"), cores="12")
-    world = snapshot.world()
-    assert cut_for(world, snapshot.jobs["9"], ALL, 10, [snapshot.runs["1"]]) is None
+    index = snapshot.cluster()
+    assert cut_for(index, snapshot.jobs["9"], ALL, 10, [snapshot.runs["1"]]) is None
 
 
 def test_who_ends_by_then_counts_as_gone() -> None:
     snapshot = of(run("1", "a", "v1=8", estimate_s=90), run("2", "a", "v2=8", estimate_s=500), cores="16")
-    world = snapshot.world()
-    assert cut_for(world, snapshot.jobs["9"], ALL, 89, [snapshot.runs["2"]]) is None
-    room = cut_for(world, snapshot.jobs["9"], ALL, 90, [snapshot.runs["2"]])
+    index = snapshot.cluster()
+    assert cut_for(index, snapshot.jobs["9"], ALL, 89, [snapshot.runs["2"]]) is None
+    room = cut_for(index, snapshot.jobs["9"], ALL, 90, [snapshot.runs["2"]])
     assert room is not None
-    assert ([each.id for each in room.runs], sorted(room.placement.vnodes)) == (["2"], ["v1", "v2"])
+    assert ([each.id for each in room.runs], sorted(room.allocation.vnodes)) == (["2"], ["v1", "v2"])
 
 
 def test_nobody_goes_where_the_ends_by_then_are_enough() -> None:

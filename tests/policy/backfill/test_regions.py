@@ -18,7 +18,7 @@ def of(*jobs: Job, host: str = "h", sharing: str = "default_shared") -> Snapshot
 
 
 def heads(snapshot: Snapshot, *promised: str) -> list[set[str]]:
-    return sorted((set(each[1]) for each in parts_with_one_head(snapshot.world(), promised)), key=min)
+    return sorted((set(each[1]) for each in parts_with_one_head(snapshot.cluster(), promised)), key=min)
 
 
 def alone(job_id: str = "3", queue_name: str = "workq") -> Job:

@@ -14,17 +14,17 @@ from tests.policy.clusters import cluster, job, run, vnode
 
 def reserved(head: Job, vnodes: list[Vnode], runs: list[Run], now_s: float = 10) -> tuple[Snapshot, Reservation]:
     snapshot = cluster(vnodes, [head], runs, now_s=now_s)
-    world = snapshot.world()
-    reservation = reserve(world, head, world.vnodes_of("workq"), now_s)
+    index = snapshot.cluster()
+    reservation = reserve(index, head, index.vnodes_of("workq"), now_s)
     assert reservation is not None
     return snapshot, reservation
 
 
 def admits(snapshot: Snapshot, reservation: Reservation, other: Job) -> bool:
-    capacity = snapshot.world().capacity
-    placement = fit(capacity, other.request, -1)
-    assert placement is not None
-    return reservation.admits(placement, snapshot.time_s + other.estimate_s, other.request)
+    capacity = snapshot.cluster().capacity
+    allocation = fit(capacity, other.request, -1)
+    assert allocation is not None
+    return reservation.admits(allocation, snapshot.time_s + other.estimate_s, other.request)
 
 
 RUNS = [run("1", "a", "v1=4", 0, 100), run("2", "a", "v2=2", 0, 50), run("3", "a", "v2=1", 0, 50)]
@@ -56,12 +56,12 @@ def test_nobody_can_tell_where_a_run_has_no_walltime() -> None:
 
 def test_none_where_it_would_not_fit_even_on_an_empty_cluster() -> None:
     snapshot = cluster(VNODES, [job("9", "b", "3:ncpus=1", place="scatter")], RUNS)
-    assert reserve(snapshot.world(), snapshot.jobs["9"], 0b11, 10) is None
+    assert reserve(snapshot.cluster(), snapshot.jobs["9"], 0b11, 10) is None
 
 
 def test_runs_on_vnodes_of_others_give_nothing() -> None:
     snapshot = cluster(VNODES, [job("9", "b", "4")], RUNS)
-    reservation = reserve(snapshot.world(), snapshot.jobs["9"], 0b01, 10)
+    reservation = reserve(snapshot.cluster(), snapshot.jobs["9"], 0b01, 10)
     assert reservation is not None
     assert reservation.at_s == 100
 

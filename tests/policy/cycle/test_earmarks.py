@@ -6,7 +6,7 @@ import pytest
 
 from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
 from policy.eligibility.priority_classes import BASE
-from policy.model.ledger import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Hold
+from policy.model.ledger import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.policy.clusters import QUEUE, cluster, codes, job, place_of, plan_for, quotas, run, started, victims, vnode
 
@@ -23,7 +23,7 @@ def of(*jobs: Job, lingers: bool = True) -> Snapshot:
 
 
 def held(rule: str, since_s: float = 90, where: str = "v1=4") -> Ledger:
-    return Ledger(holds={"3": Hold(place_of(where), ("1",), since_s, rule)}, preemptions={"1": 1})
+    return Ledger(earmarks={"3": Earmark(place_of(where), ("1",), since_s, rule)}, preemptions={"1": 1})
 
 
 BOB = job("3", "bob", "4", 300)
@@ -34,7 +34,7 @@ def test_the_victim_is_asked_again_while_it_lingers(rule: str) -> None:
     plan = plan_for(of(BOB), SETTINGS, held(rule))
     assert [(each.id, each.beneficiary, each.again) for each in plan.preempts] == [("1", "3", True)]
     assert codes(plan) == {"3": "preempting"}
-    assert plan.ledger.holds == held(rule).holds
+    assert plan.ledger.earmarks == held(rule).earmarks
     assert plan.ledger.preemptions == {"1": 1}
 
 
@@ -54,7 +54,7 @@ def test_the_victim_is_told_by_which_rule(rule: str, code: str) -> None:
 def test_the_beneficiary_starts_when_its_cores_are_free(rule: str) -> None:
     plan = plan_for(of(BOB, lingers=False), SETTINGS, held(rule))
     assert started(plan) == ["3"]
-    assert plan.ledger.holds == {}
+    assert plan.ledger.earmarks == {}
 
 
 @rules
@@ -76,9 +76,9 @@ def test_nobody_else_gets_them_meanwhile(rule: str) -> None:
 @rules
 def test_a_hold_is_given_up_after_a_while(rule: str) -> None:
     settings = Settings(SETTINGS.backfill, QuotaSettings(give_up_s=60, max_preemptions=1))
-    assert plan_for(of(BOB), settings, held(rule, since_s=41)).ledger.holds.keys() == {"3"}
+    assert plan_for(of(BOB), settings, held(rule, since_s=41)).ledger.earmarks.keys() == {"3"}
     given_up = plan_for(of(BOB), settings, held(rule, since_s=40))
-    assert (given_up.ledger.holds, victims(given_up)) == ({}, {})
+    assert (given_up.ledger.earmarks, victims(given_up)) == ({}, {})
 
 
 @pytest.mark.parametrize("rule", [QUOTA, CLASS])
@@ -90,11 +90,11 @@ def test_a_site_that_turns_preemption_off_lets_the_victim_go(rule: str) -> None:
 @rules
 def test_a_beneficiary_that_is_held_meanwhile_loses_them(rule: str) -> None:
     plan = plan_for(of(BOB._replace(blocked="held by its user")), SETTINGS, held(rule))
-    assert (plan.ledger.holds, victims(plan)) == ({}, {})
+    assert (plan.ledger.earmarks, victims(plan)) == ({}, {})
 
 
 @rules
 def test_a_vnode_that_went_down_is_replaced_once_the_victims_are_gone(rule: str) -> None:
     snapshot = of(BOB, lingers=False).apply(Changes(100, vnodes=[vnode("v1", usable=False, state="down"), vnode("v2")]))
     plan: Plan = plan_for(snapshot, SETTINGS, held(rule))
-    assert [each.placement.vnodes for each in plan.starts] == [("v2",)]
+    assert [each.allocation.vnodes for each in plan.starts] == [("v2",)]

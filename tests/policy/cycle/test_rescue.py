@@ -11,7 +11,7 @@ from policy import Changes, Job, Ledger, Run, Settings, Snapshot
 from policy.backfill.runtime_estimates import Estimates
 from policy.cycle.rescue import Rescue, waits_until_s
 from policy.model.ledger import Backfilled, Cut
-from policy.plan.context import Scene
+from policy.plan.context import Context
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, quotas, run, started, victims, vnode
 
@@ -68,8 +68,8 @@ def test_waiting_counts_from_when_the_job_last_could_run(waiting: Job, until_s: 
 def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> Rescue:
     known = ledger or Ledger()
     estimates = Estimates(settings(rescue), known, NOW_S)
-    scene = Scene(snapshot, known, settings(rescue))
-    return Rescue(snapshot.world(), rescue, estimates, known, scene.claims, NOW_S)
+    context = Context(snapshot, known, settings(rescue))
+    return Rescue(snapshot.cluster(), rescue, estimates, known, context.claims, NOW_S)
 
 
 def may_go(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> list[str]:
@@ -126,7 +126,7 @@ def test_the_fewest_cores_first_then_who_has_most_to_go() -> None:
 def test_one_run_is_cut_and_its_cores_are_kept() -> None:
     plan = plan_for(of([short_job()], [long_run()]), settings())
     assert victims(plan) == {"1": "3"}
-    assert plan.ledger.holds["3"].rule == "rescue"
+    assert plan.ledger.earmarks["3"].rule == "rescue"
     assert plan.ledger.preemptions == {"1": 1}
 
 
@@ -200,8 +200,8 @@ def test_a_rescue_leaves_no_room_in_which_the_victim_of_the_same_second_starts_a
 def test_what_is_left_of_the_hole_goes_to_further_short_jobs() -> None:
     waiting = [short_job("3", "4"), short_job("4", "3", 900), short_job("5", "2", 1200), short_job("6", "1", 90_000)]
     plan = plan_for(of(waiting, [long_run(where="v1=8")], 8), settings())
-    assert sorted(plan.ledger.holds) == ["3", "4"]
-    assert all(hold.victims == ("1",) for hold in plan.ledger.holds.values())
+    assert sorted(plan.ledger.earmarks) == ["3", "4"]
+    assert all(hold.victims == ("1",) for hold in plan.ledger.earmarks.values())
     assert codes(plan)["5"] in ("reserved", "too-few-idle")
 
 
@@ -259,7 +259,7 @@ def test_a_job_that_wants_its_vnode_alone_gets_it() -> None:
         long_run("2", "v2=4", estimate_s=80_000, rerunable=False),
     ]
     first = plan_for(cluster([vnode("v1", 4), vnode("v2", 4)], waiting, runs, now_s=NOW_S), settings())
-    assert (victims(first), list(first.ledger.holds)) == ({"1": "3"}, ["3"])
+    assert (victims(first), list(first.ledger.earmarks)) == ({"1": "3"}, ["3"])
     second = plan_for(first.started.apply(Changes(NOW_S, [runs[0].job])), settings(), first.ledger)
     assert started(second) == ["3"]
 

@@ -12,7 +12,7 @@ from tests.policy.clusters import cluster, job, vnode
 
 
 def order(snapshot: Snapshot) -> str:
-    return " ".join(entry[3] for entry in queue_order(snapshot.world(), snapshot.time_s))
+    return " ".join(entry[3] for entry in queue_order(snapshot.cluster(), snapshot.time_s))
 
 
 def waiting(*jobs: Job) -> Snapshot:

@@ -9,7 +9,7 @@ import pytest
 from policy import Job, Ledger, Queue, Run, Snapshot
 from policy.eligibility.priority_classes import BASE, Classes, QuotaLeft
 from policy.eligibility.quotas import Quotas
-from policy.model.ledger import Hold
+from policy.model.ledger import Earmark
 from policy.model.limits import EntityKey
 from tests.policy.clusters import QUEUE, cluster, job, place_of, quotas, run, vnode
 
@@ -20,9 +20,9 @@ def prioritised(limits: str, priorities: str, name: str = QUEUE) -> Queue:
 
 def classes_of(snapshot: Snapshot, ledger: Ledger | None = None, counted: tuple[str, ...] = ()) -> Classes:
     """The classes of a pass that has put its jobs in order."""
-    world = snapshot.world()
-    classes = Classes(world, ledger or Ledger(), Quotas(world, counted), snapshot.time_s)
-    classes.order(world.order)
+    index = snapshot.cluster()
+    classes = Classes(index, ledger or Ledger(), Quotas(index, counted), snapshot.time_s)
+    classes.order(index.order)
     return classes
 
 
@@ -93,15 +93,15 @@ def test_what_may_not_start_consumes_nothing(held: dict[str, Any]) -> None:
 
 def test_whose_cores_are_kept_already_consumes_first() -> None:
     waiting = (job("1", "bob", "4"), job("2", "bob", "4"))
-    kept = Ledger(holds={"2": Hold(place_of("v1=4"), ("8",), 5, "class")})
+    kept = Ledger(earmarks={"2": Earmark(place_of("v1=4"), ("8",), 5, "class")})
     assert ranks(with_jobs(*waiting), kept) == {"1": BASE, "2": 9}
 
 
 def test_by_class_then_in_queue_order() -> None:
     waiting = [job("1", "dave"), job("2", "eve"), job("3", "bob"), job("4", "eve", priority=5)]
     queues = [prioritised("[u:bob=4],[u:eve=4]", "[u:bob=9],[u:eve=3]")]
-    world = cluster([vnode("v1")], waiting, queues=queues).world()
-    ordered = Classes(world, Ledger(), Quotas(world), 0).order(world.order)
+    index = cluster([vnode("v1")], waiting, queues=queues).cluster()
+    ordered = Classes(index, Ledger(), Quotas(index), 0).order(index.order)
     assert [entry[3] for entry in ordered] == ["3", "4", "2", "1"]
 
 

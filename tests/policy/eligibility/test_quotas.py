@@ -17,7 +17,7 @@ def quotas(text: str, *held: int) -> Quotas:
         run(str(number), "alice", f"v1={cores}", group="chem", project="p")
         for number, cores in enumerate(held, start=1)
     ]
-    return Quotas(cluster([vnode("v1", 99)], runs=runs, queues=[queue(text)]).world())
+    return Quotas(cluster([vnode("v1", 99)], runs=runs, queues=[queue(text)]).cluster())
 
 
 def test_within_quota_means_with_the_job() -> None:
@@ -65,7 +65,7 @@ def test_a_job_that_holds_nothing_of_the_counted_resource_is_not_over_by_it() ->
     snapshot = cluster(
         [vnode("v1", 9, has={"ngpus": 1})], runs=[run("1", "alice", "v1=4")], queues=[queue("[u:alice=0]")]
     )
-    of = Quotas(snapshot.world(), ("ngpus",))
+    of = Quotas(snapshot.cluster(), ("ngpus",))
     assert of.surplus(snapshot.runs["1"].job) is None
 
 
@@ -83,32 +83,32 @@ def test_a_quota_that_changes_counts_from_the_next_pass_on() -> None:
     """What follows from quotas alone is kept from pass to pass, and forgotten with them."""
     asked = job("9", "alice", "2")
     before = cluster([vnode("v1", 99)], [asked], [run("1", "alice", "v1=6")], queues=[queue("[u:alice=8]")])
-    assert Quotas(before.world()).exceeded_by(asked) is None
+    assert Quotas(before.cluster()).exceeded_by(asked) is None
     after = before.apply(Changes(20, queues=[queue("[u:alice=7]")]))
-    assert Quotas(after.world()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6, "ncpus", "workq")
+    assert Quotas(after.cluster()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6, "ncpus", "workq")
     of_server = before.apply(Changes(20, server=Server(quotas={"ncpus": parse_limits("[u:alice=7]", "test")})))
-    assert Quotas(of_server.world()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6)
-    assert Quotas(before.world()).exceeded_by(asked) is None
+    assert Quotas(of_server.cluster()).exceeded_by(asked) == Standing(("u", "alice"), 7, 6)
+    assert Quotas(before.cluster()).exceeded_by(asked) is None
 
 
 def test_what_is_left_is_looked_up_once_and_again_when_something_has_changed() -> None:
     snapshot = cluster([vnode("v1", 99)], runs=[run("1", "alice", "v1=6")], queues=[queue("[u:alice=8]")])
-    world = snapshot.world()
-    of, asked = Quotas(world), job("9", "alice", "2")
-    left = of.lefts("workq")
+    index = snapshot.cluster()
+    of, asked = Quotas(index), job("9", "alice", "2")
+    left = of.headroom("workq")
     assert left.first_exceeded(asked) is None
-    assert of.lefts("workq") is left
+    assert of.headroom("workq") is left
     of.shift(job("2", "alice", "1"), 1)
-    assert of.lefts("workq").first_exceeded(asked) == ("u", "alice")
+    assert of.headroom("workq").first_exceeded(asked) == ("u", "alice")
     of.shift(job("2", "alice", "1"), -1)
-    assert of.lefts("workq").first_exceeded(asked) is None
-    world.set_run("3", run("3", "alice", "v1=1"))
-    assert of.lefts("workq").first_exceeded(asked) == ("u", "alice")
+    assert of.headroom("workq").first_exceeded(asked) is None
+    index.set_run("3", run("3", "alice", "v1=1"))
+    assert of.headroom("workq").first_exceeded(asked) == ("u", "alice")
 
 
 def test_jobs_of_as_many_cores_count_by_what_else_they_ask_for() -> None:
     limits = {"ncpus": parse_limits("[u:alice=8]", "test"), "ngpus": parse_limits("[u:alice=1]", "test")}
     snapshot = cluster([vnode("v1", 9, has={"ngpus": 2})], queues=[queue()])
-    of = Quotas(snapshot.apply(Changes(20, server=Server(quotas=limits))).world())
+    of = Quotas(snapshot.apply(Changes(20, server=Server(quotas=limits))).cluster())
     assert of.needs(job("1", "alice", "1:ncpus=4")) == {"ncpus": 4}
     assert of.needs(job("2", "alice", "1:ncpus=4:ngpus=1")) == {"ncpus": 4, "ngpus": 1}

@@ -11,7 +11,7 @@ import pytest
 from policy import Changes, Ledger, Reading, Run, Settings, Snapshot, decide
 from policy.explain.explanation import Explanation, explain
 from policy.model.cluster import UNLIMITED_S
-from policy.model.ledger import Backfilled, Cut, Hold
+from policy.model.ledger import Backfilled, Cut, Earmark
 from policy.model.preferences import Layout, Needs, RankWish
 from policy.settings.site_settings import (
     BackfillSettings,
@@ -309,10 +309,10 @@ def test_when_a_short_job_may_be_rescued() -> None:
 
 
 def test_for_whom_a_preempted_job_lost_its_cores_and_what_is_left_of_its_work() -> None:
-    hold = Hold(place_of("v1=4"), ("2", "9"), 5, "rescue")
+    hold = Earmark(place_of("v1=4"), ("2", "9"), 5, "rescue")
     waiting = [job("2", "alice", "4", 500, saved_s=200), job("3", "bob", "4", blocked="")]
     snapshot = cluster([vnode("v1")], waiting, [run("9", "dave", "v1=4", 0, 50)])
-    explanation = of("2", snapshot, Ledger(holds={"3": hold}, preemptions={"2": 1}), SHRINKS)
+    explanation = of("2", snapshot, Ledger(earmarks={"3": hold}, preemptions={"2": 1}), SHRINKS)
     assert texts_of(explanation, "history")[0] == "preempted 1 time"
     assert text_of(explanation, "work") == "3 min of its run are saved, so 5 min are to run"
 
@@ -346,8 +346,8 @@ def test_by_which_rule_it_was_preempted_and_when_even_after_the_beneficiary_has_
 
 def test_a_victim_that_lingers() -> None:
     snapshot = cluster([vnode("v1")], [job("3", "bob", "4")], [run("2", "alice", "v1=4")], queues=[queue("[u:bob=4]")])
-    hold = Hold(place_of("v1=4"), ("2",), 5)
-    explanation = of("2", snapshot, Ledger(holds={"3": hold}, preemptions={"2": 1}))
+    hold = Earmark(place_of("v1=4"), ("2",), 5)
+    explanation = of("2", snapshot, Ledger(earmarks={"3": hold}, preemptions={"2": 1}))
     assert text_of(explanation, "preempted").endswith(", asked for again: it has not let go yet")
     assert text_of(explanation, "history") == "preempted 1 time before"
     assert texts_of(of("2.srv"), "history") == []

@@ -47,7 +47,7 @@ def test_a_start_has_the_cores_of_the_worked_example() -> None:
 
 def test_a_start_that_wants_vnodes_alone_gets_no_list() -> None:
     plan = decided("vnode")
-    assert [(start.placement.vnodes, dict(start.cores)) for start in plan.starts] == [(("n2", "n4"), {})]
+    assert [(start.allocation.vnodes, dict(start.cores)) for start in plan.starts] == [(("n2", "n4"), {})]
     assert "8" not in plan.ledger.cores
 
 

@@ -15,9 +15,9 @@ from tests.policy.clusters import show_cores, vnode
 def where(select: str, *vnodes: Vnode, place: str = "") -> str | None:
     capacity = Capacity({v.name: v for v in vnodes})
     before = dict(capacity.levels)
-    placement = fit(capacity, parse_request(select, place), -1)
+    allocation = fit(capacity, parse_request(select, place), -1)
     assert capacity.levels == before
-    return None if placement is None else show_cores(placement)
+    return None if allocation is None else show_cores(allocation)
 
 
 A4, B2, C8 = vnode("a", 4), vnode("b", 2), vnode("c", 8)

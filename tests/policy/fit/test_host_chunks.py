@@ -28,9 +28,9 @@ def capacity_of(*vnodes: Vnode) -> Capacity:
 def where(select: str, *vnodes: Vnode, place: str = "") -> str | None:
     capacity = capacity_of(*vnodes)
     before = dict(capacity.levels)
-    placement = fit(capacity, parse_request(select, place), -1)
+    allocation = fit(capacity, parse_request(select, place), -1)
     assert capacity.levels == before
-    return None if placement is None else placement.exec_vnode()
+    return None if allocation is None else allocation.exec_vnode()
 
 
 H44, I44 = numa("h", 4, 4), numa("i", 4, 4)

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from policy.model.allocation import Directory, Placement, PlacementError, Share, Spot, parse_exec_vnode
+from policy.model.allocation import Allocation, AllocationError, Directory, Share, Spot, parse_exec_vnode
 from policy.model.bitsets import count_vnodes
 from tests.policy.clusters import place_of
 
 
 def test_spots_in_the_order_of_the_chunks() -> None:
-    placement = parse_exec_vnode("(v2:ncpus=2:mem=1024kb)+(v1:ncpus=1)+(v1:ncpus=1)")
-    assert placement.spots == (Spot("v2", (("mem", 1024), ("ncpus", 2)), 1), Spot("v1", (("ncpus", 1),), 2))
-    assert placement.vnodes == ("v2", "v1")
-    assert (placement.cores, placement.total("mem"), placement.total("ngpus")) == (4, 1024, 0)
+    allocation = parse_exec_vnode("(v2:ncpus=2:mem=1024kb)+(v1:ncpus=1)+(v1:ncpus=1)")
+    assert allocation.spots == (Spot("v2", (("mem", 1024), ("ncpus", 2)), 1), Spot("v1", (("ncpus", 1),), 2))
+    assert allocation.vnodes == ("v2", "v1")
+    assert (allocation.cores, allocation.total("mem"), allocation.total("ngpus")) == (4, 1024, 0)
 
 
 def test_a_chunk_over_several_vnodes_of_a_host_is_joined_spots() -> None:
-    placement = parse_exec_vnode(
+    allocation = parse_exec_vnode(
         "(h[0]:ncpus=2+h[1]:ncpus=1)+(h[1]:ncpus=1)+(h[1]:ncpus=1)+(h[1]:ncpus=1+h[2]:ncpus=2)"
     )
-    assert placement.spots == (
+    assert allocation.spots == (
         Spot("h[0]", (("ncpus", 2),), 1),
         Spot("h[1]", (("ncpus", 1),), 1, joined=True),
         Spot("h[1]", (("ncpus", 1),), 2),
         Spot("h[1]", (("ncpus", 1),), 1),
         Spot("h[2]", (("ncpus", 2),), 1, joined=True),
     )
-    assert (placement.chunks, placement.cores) == (4, 8)
+    assert (allocation.chunks, allocation.cores) == (4, 8)
 
 
 def test_string_resources_hold_nothing() -> None:
@@ -44,13 +44,13 @@ def test_nothing_is_a_placement_too() -> None:
 
 @pytest.mark.parametrize("text", ["(", ")(", "(v1:ncpus=1"])
 def test_what_cannot_be_read_is_refused(text: str) -> None:
-    with pytest.raises(PlacementError, match="exec_vnode"):
+    with pytest.raises(AllocationError, match="exec_vnode"):
         parse_exec_vnode(text)
 
 
 def test_equal_where_they_name_the_same_spots() -> None:
     directory = Directory(["v2", "v1"])
-    of_sets = Placement(shares=(Share(0b11, (("ncpus", 1),), 2),), directory=directory)
+    of_sets = Allocation(shares=(Share(0b11, (("ncpus", 1),), 2),), directory=directory)
     assert of_sets.exec_vnode() == "(v1:ncpus=1)+(v1:ncpus=1)+(v2:ncpus=1)+(v2:ncpus=1)"
     assert parse_exec_vnode(of_sets.exec_vnode()) == of_sets
     assert hash(parse_exec_vnode(of_sets.exec_vnode())) == hash(of_sets)
@@ -58,19 +58,19 @@ def test_equal_where_they_name_the_same_spots() -> None:
 
 
 def test_sets_of_vnodes_leave_out_those_the_directory_does_not_know() -> None:
-    placement = place_of("v1=2 v9=4")
-    assert placement.cores == 6
+    allocation = place_of("v1=2 v9=4")
+    assert allocation.cores == 6
     directory = Directory(["v1", "v2"])
-    assert placement.shares(directory) == (Share(0b01, (("ncpus", 2),), 1),)
-    assert placement.cores_on(0b01, directory) == 2
-    assert placement.cores_on(0b10, directory) == 0
-    assert placement.vnodes == ("v1", "v9")
+    assert allocation.shares(directory) == (Share(0b01, (("ncpus", 2),), 1),)
+    assert allocation.cores_on(0b01, directory) == 2
+    assert allocation.cores_on(0b10, directory) == 0
+    assert allocation.vnodes == ("v1", "v9")
 
 
 def test_the_same_vnode_twice_counts_twice() -> None:
     directory = Directory(["v1"])
-    placement = parse_exec_vnode("(v1:ncpus=2)+(v1:ncpus=1)+(v1:ncpus=2)")
-    assert placement.cores_on(0b1, directory) == 5
+    allocation = parse_exec_vnode("(v1:ncpus=2)+(v1:ncpus=1)+(v1:ncpus=2)")
+    assert allocation.cores_on(0b1, directory) == 5
 
 
 def test_a_directory_is_in_order_of_names() -> None:
@@ -82,6 +82,6 @@ def test_a_directory_is_in_order_of_names() -> None:
 
 def test_sizes_are_shown_in_kb() -> None:
     assert (
-        Placement((Spot("v1", (("mem", 5), ("ncpus", 1), ("ngpus", 2)), 1),)).exec_vnode()
+        Allocation((Spot("v1", (("mem", 5), ("ncpus", 1), ("ngpus", 2)), 1),)).exec_vnode()
         == "(v1:mem=5kb:ncpus=1:ngpus=2)"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from policy import Job, Ledger, Run, Settings, Snapshot, Vnode
 from policy.fit.fit import fit
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.cluster import Reading
 from policy.model.ledger import Tally
 from policy.model.preferences import Layout, Needs, RankWish
@@ -37,12 +37,12 @@ class Pass:
     ) -> None:
         self.now_s = now_s
         self.snapshot = Snapshot.build(now_s, vnodes, [], [], runs, readings=readings or {})
-        self.world = self.snapshot.world()
+        self.cluster = self.snapshot.cluster()
         self.all = (1 << len(vnodes)) - 1
         settings = Settings(ranking=RankingSettings(mode=ranking), stripe=StripeSettings(**stripe))
-        self.placer = Placer(self.world, settings, ledger, now_s)
+        self.placer = Placer(self.cluster, settings, ledger, now_s)
 
-    def place(self, of: Job, allowed: int | None = None) -> Placement | Reason | None:
+    def place(self, of: Job, allowed: int | None = None) -> Allocation | Reason | None:
         return self.placer.place(of, self.all if allowed is None else allowed)
 
     def where(self, of: Job, allowed: int | None = None) -> str | None:
@@ -54,8 +54,8 @@ class Pass:
 
     def start(self, of: Job, allowed: int | None = None) -> str:
         found = self.place(of, allowed)
-        assert isinstance(found, Placement)
-        self.world.set_run(of.id, Run(of.id, of, self.now_s, found, self.now_s + of.estimate_s))
+        assert isinstance(found, Allocation)
+        self.cluster.set_run(of.id, Run(of.id, of, self.now_s, found, self.now_s + of.estimate_s))
         self.placer.started(of, found)
         return shown(found)
 
@@ -68,9 +68,9 @@ class Pass:
         return [] if reason is None else [tried.number("width") for tried in reason.tried]
 
 
-def shown(placement: Placement) -> str:
+def shown(allocation: Allocation) -> str:
     pieces: dict[str, int] = {}
-    for spot in placement.spots:
+    for spot in allocation.spots:
         pieces[spot.vnode] = pieces.get(spot.vnode, 0) + spot.chunks
     return " ".join(f"{name}={count}" for name, count in sorted(pieces.items()))
 
@@ -85,7 +85,7 @@ def wishing(job_id: str, select: str, kind: str = "stripe", *layout: int, **more
 def test_without_a_wish_it_is_plain_packing() -> None:
     a_pass = Pass()
     for each in (job("1", select="64"), job("2", select="2:ncpus=3", place="scatter"), job("3", select="200")):
-        assert a_pass.place(each) == fit(a_pass.world.capacity, each.request, a_pass.all)
+        assert a_pass.place(each) == fit(a_pass.cluster.capacity, each.request, a_pass.all)
         assert a_pass.placer.why_layout(each) is None
     stripes = {"n1": 900.0}
     assert Pass(ledger=Ledger(stripes=stripes), runs=[run("9", "bob", "n1=4")]).placer.stripes == stripes
@@ -133,7 +133,7 @@ def test_a_place_of_its_own_is_kept(place: str) -> None:
     racks = [vnode(f"n{number}", 32, attributes={"rack": "r"}) for number in range(1, 5)]
     each = wishing("1", "8", "stripe", 4, place=place)
     a_pass = Pass(racks)
-    assert a_pass.place(each) == fit(a_pass.world.capacity, each.request, a_pass.all)
+    assert a_pass.place(each) == fit(a_pass.cluster.capacity, each.request, a_pass.all)
     kept = place if ":" in place or place in ("scatter", "pack") else f"free:{place}"
     assert f"place={kept}, which is kept" in a_pass.why(each)
 
@@ -205,7 +205,7 @@ def test_ranks_and_gpus_are_even_over_the_domains_of_a_node() -> None:
 def test_the_chunks_of_one_select_are_spread_together() -> None:
     nodes = [vnode(f"n{number}", 8, has={"mem": 100}) for number in range(1, 5)]
     found = Pass(nodes).place(wishing("1", "1:ncpus=4:mem=50kb+7:ncpus=1:mem=10kb", "stripe", 4))
-    assert isinstance(found, Placement)
+    assert isinstance(found, Allocation)
     assert shown(found) == "n1=2 n2=2 n3=2 n4=2"
     assert (found.total("ncpus"), found.total("mem")) == (11, 120)
 
@@ -221,7 +221,7 @@ def test_two_stripes_on_one_node_start_apart() -> None:
         "would fit now, but a stripe started on n1 less than 60 s ago: jobs that share nodes start one after the"
         " other; it may start in 60 s"
     )
-    first = a_pass.world.runs["1"]
+    first = a_pass.cluster.runs["1"]
     ledger = Ledger(stripes=a_pass.placer.stripes)
     assert Pass(runs=[first], ledger=ledger, now_s=NOW_S + 59, layout="stripe", stagger_s=60).where(second) is not None
     later = Pass(runs=[first], ledger=ledger, now_s=NOW_S + 60, layout="stripe", stagger_s=60)
@@ -261,9 +261,9 @@ def test_a_job_that_starts_elsewhere_than_its_stripe_is_none() -> None:
     a_pass = Pass()
     each = wishing("1", "8", "stripe", 2)
     assert a_pass.where(each) == "n1=4 n2=4"
-    elsewhere = fit(a_pass.world.capacity, each.request, 0b1000)
+    elsewhere = fit(a_pass.cluster.capacity, each.request, 0b1000)
     assert elsewhere is not None
-    a_pass.world.set_run("1", Run("1", each, NOW_S, elsewhere, NOW_S + 100))
+    a_pass.cluster.set_run("1", Run("1", each, NOW_S, elsewhere, NOW_S + 100))
     a_pass.placer.started(each, elsewhere)
     assert a_pass.placer.stripes == {}
 

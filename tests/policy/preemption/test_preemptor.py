@@ -143,12 +143,12 @@ def test_a_preemption_that_frees_nothing_for_long_is_given_up() -> None:
     )
     settings = quota_settings(give_up_s=60, max_preemptions=1)
     first = plan_for(snapshot, settings)
-    assert first.ledger.holds["3"].since_s == 10
+    assert first.ledger.earmarks["3"].since_s == 10
     waiting = plan_for(snapshot.apply(Changes(69)), settings, first.ledger)
     assert (codes(waiting)["3"], [preempt.again for preempt in waiting.preempts]) == ("preempting", [True])
     given_up = plan_for(snapshot.apply(Changes(70)), settings, waiting.ledger)
     assert victims(given_up) == {}
-    assert given_up.ledger.holds == {}
+    assert given_up.ledger.earmarks == {}
 
 
 def test_a_hold_for_a_job_that_is_gone_is_forgotten() -> None:
@@ -158,7 +158,7 @@ def test_a_hold_for_a_job_that_is_gone_is_forgotten() -> None:
     ledger = plan_for(snapshot).ledger
     plan = plan_for(snapshot.apply(Changes(20, gone=["3"])), None, ledger)
     assert victims(plan) == {}
-    assert plan.ledger.holds == {}
+    assert plan.ledger.earmarks == {}
 
 
 def test_a_run_still_exempt_is_told_of_where_others_would_delay_the_head() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from policy import Job, Run, Snapshot, Vnode
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.preemption.victim_search import Guard, Search, size_of
 from tests.policy.clusters import cluster, job, run, vnode
 
@@ -16,7 +16,7 @@ ALL = 0b11
 
 def searching(asked: Job, runs: Sequence[Run], vnodes: Sequence[Vnode] = (), guard: Guard | None = None) -> Search:
     snapshot = cluster(vnodes or [vnode("v1", 8), vnode("v2", 8)], [asked], runs)
-    return Search(snapshot.world(), asked, ALL, guard)
+    return Search(snapshot.cluster(), asked, ALL, guard)
 
 
 def first_enough(asked: Job, runs: Sequence[Run], guard: Guard | None = None) -> list[str] | None:
@@ -40,8 +40,8 @@ class Keeper:
     def keep(self, run: Run) -> None:
         self._gone.remove(run.id)
 
-    def admits(self, placement: Placement) -> bool:
-        return placement.cores > 0 and self._needed <= self._gone
+    def admits(self, allocation: Allocation) -> bool:
+        return allocation.cores > 0 and self._needed <= self._gone
 
     def vnodes_of_head(self) -> int:
         return 0
@@ -94,9 +94,9 @@ def test_the_reserved_job_is_asked_with_those_who_would_be_gone(needed: tuple[st
 def test_who_cannot_gain_enough_is_not_enough_alone(number: int, select: str) -> None:
     search = searching(job("9", select=select), FULL)
     room = search.alone(FULL[number])
-    world = cluster([vnode("v1", 8), vnode("v2", 8)], [], FULL).world()
-    idle = world.capacity.idle_of_each(ALL)
-    size = size_of(FULL[number], FULL[number].job.cores, ALL, world.capacity.directory, idle)
+    index = cluster([vnode("v1", 8), vnode("v2", 8)], [], FULL).cluster()
+    idle = index.capacity.idle_of_each(ALL)
+    size = size_of(FULL[number], FULL[number].job.cores, ALL, index.capacity.directory, idle)
     assert room is None or search.may_gain_enough(size)
     assert room == searching(job("9", select=select), FULL).first_enough([FULL[number]])
 
@@ -116,7 +116,7 @@ def test_room_by_one_alone(number: int, select: str, enough: bool) -> None:
     room = searching(job("9", select=select), FULL).alone(FULL[number])
     assert (room is not None) == enough
     if room is not None:
-        assert (room.runs, room.placement.cores) == ((FULL[number],), int(select))
+        assert (room.runs, room.allocation.cores) == ((FULL[number],), int(select))
 
 
 def test_one_after_the_other_leaves_no_trace() -> None:
@@ -135,10 +135,10 @@ def test_a_search_after_another_counts_what_comes_free_once() -> None:
     assert fits_but_for_head.first_enough([FULL[0]]) is not None
     room = fits_but_for_head.alone(FULL[0])
     assert room is not None
-    assert sum(spot.chunks for spot in room.placement.spots if spot.vnode == "v1") <= 8
+    assert sum(spot.chunks for spot in room.allocation.spots if spot.vnode == "v1") <= 8
 
 
 def test_the_world_stays_as_it_is() -> None:
     snapshot: Snapshot = cluster([vnode("v1", 8), vnode("v2", 8)], [job("9", select="16")], FULL)
-    Search(snapshot.world(), snapshot.jobs["9"], ALL).first_enough(FULL)
+    Search(snapshot.cluster(), snapshot.jobs["9"], ALL).first_enough(FULL)
     assert snapshot.idle_cores() == 0

@@ -25,7 +25,7 @@ def test_idle_cores_are_used_before_victims(order: str) -> None:
     snapshot = cluster([vnode("v1", 3)], [job("9", "bob", "3")], runs, queues=[queue("[u:alice=0],[u:bob=3]")])
     plan = plan_for(snapshot, quota_settings(victim_order=order))
     assert victims(plan) == {"1": "9"}
-    assert plan.ledger.holds["9"].placement.cores == 3
+    assert plan.ledger.earmarks["9"].allocation.cores == 3
 
 
 @orders

@@ -19,8 +19,8 @@ FULL = Reading(950, 24, 32, 60 * GIB, 64 * GIB, 80, 100, 40, 90)
 def left(*runs: Run, reading: Reading | None = FULL, of: Vnode | None = None, stale_intervals: float = 3) -> Left:
     of = of or vnode("a", 16)
     readings = {} if reading is None else {"a": reading}
-    world = Snapshot.build(NOW_S, [of], runs=runs, readings=readings).world()
-    return Remaining(world, RankingSettings(stale_intervals=stale_intervals), NOW_S).rows[0]
+    cluster = Snapshot.build(NOW_S, [of], runs=runs, readings=readings).cluster()
+    return Remaining(cluster, RankingSettings(stale_intervals=stale_intervals), NOW_S).rows[0]
 
 
 def run(start_s: float, where: str = "a=4", needs: Needs | None = None) -> Run:
@@ -67,13 +67,13 @@ def test_a_start_of_this_pass_counts_even_if_the_reading_claims_to_be_newer() ->
 
 
 def test_giving_back_undoes_noting() -> None:
-    world = Snapshot.build(NOW_S, [vnode("a", 16)], readings={"a": FULL}).world()
-    remaining = Remaining(world, RankingSettings(), NOW_S)
+    cluster = Snapshot.build(NOW_S, [vnode("a", 16)], readings={"a": FULL}).cluster()
+    remaining = Remaining(cluster, RankingSettings(), NOW_S)
     started = run(NOW_S)
-    assert remaining.note(started.job, started.placement, NOW_S, NOW_S) == 1
+    assert remaining.note(started.job, started.allocation, NOW_S, NOW_S) == 1
     remaining.refresh(0)
     assert remaining.rows[0].compute == 16
-    assert remaining.give_back(started.job, started.placement) == 1
+    assert remaining.give_back(started.job, started.allocation) == 1
     remaining.refresh(0)
     assert remaining.rows[0] == left()
 
@@ -124,7 +124,7 @@ def test_memory_in_all_is_the_vnodes_own_where_the_reading_has_none() -> None:
 def test_known_is_what_is_left_and_rated_also_what_there_is_in_all() -> None:
     vnodes = [vnode("a", 4), vnode("b", 4), vnode("c", 0)]
     readings = {"a": FULL, "b": FULL._replace(network_all=None), "c": Reading(950, network=5, network_all=0)}
-    remaining = Remaining(Snapshot.build(NOW_S, vnodes, readings=readings).world(), RankingSettings(), NOW_S)
+    remaining = Remaining(Snapshot.build(NOW_S, vnodes, readings=readings).cluster(), RankingSettings(), NOW_S)
     assert (remaining.known["network"], remaining.rated["network"]) == (0b111, 0b001)
     assert (remaining.known["compute"], remaining.rated["compute"]) == (0b111, 0b011)
     assert (remaining.known["memory"], remaining.stale) == (0b011, 0)

@@ -9,12 +9,12 @@ import pytest
 from policy import Job, Reading, Run, Snapshot, parse_request
 from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
 from policy.fit.core_binding import CoreBook
-from policy.model.allocation import Placement
+from policy.model.allocation import Allocation
 from policy.model.preferences import Needs, RankWish
 from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.ranking import Ranking
 from policy.settings.site_settings import RankingSettings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from tests.policy.clusters import job, place_of, vnode
 
 GIB = 1 << 20
@@ -27,7 +27,7 @@ WISH = RankWish("compute+memory", Needs(memory_kib=48 * GIB, temperature=72))
 REQUEST = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
 
 
-def cluster() -> World:
+def cluster() -> ClusterIndex:
     attributes = {"sockets": "2", "cores_per_socket": "16"}
     vnodes = [vnode(name, 32, has={"mem": 128 * GIB}, attributes=attributes) for name in LEFT]
     readings = {
@@ -35,18 +35,18 @@ def cluster() -> World:
         for name, (compute, memory, network, temperature, at_s) in LEFT.items()
     }
     runs = [Run("7", job("7"), 500, place_of("n2=16"), 5000)]
-    return Snapshot.build(NOW_S, vnodes, runs=runs, readings=readings).world()
+    return Snapshot.build(NOW_S, vnodes, runs=runs, readings=readings).cluster()
 
 
-def order(world: World, ranking: Ranking, wish: RankWish) -> dict[str, float | None]:
-    names = [world.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
+def order(index: ClusterIndex, ranking: Ranking, wish: RankWish) -> dict[str, float | None]:
+    names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
     return {name: ranking.standing(wish, name).score for name in names}
 
 
-def place(world: World, ranking: Ranking) -> Placement:
-    placement = fit_ranked(world.capacity, REQUEST, ranking.compliant(WISH), partial(ranking.ordered, WISH))
-    assert placement is not None
-    return placement
+def place(index: ClusterIndex, ranking: Ranking) -> Allocation:
+    allocation = fit_ranked(index.capacity, REQUEST, ranking.compliant(WISH), partial(ranking.ordered, WISH))
+    assert allocation is not None
+    return allocation
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def place(world: World, ranking: Ranking) -> Placement:
     ],
 )
 def test_the_order_of_the_vnodes(wish: RankWish, expected: dict[str, float | None]) -> None:
-    world = cluster()
-    found = order(world, Ranking(world, RankingSettings(), NOW_S), wish)
+    index = cluster()
+    found = order(index, Ranking(index, RankingSettings(), NOW_S), wish)
     assert list(found) == list(expected)
     assert [score for score in found.values() if score] == pytest.approx([s for s in expected.values() if s])
 
@@ -71,14 +71,14 @@ def test_who_is_not_good_enough() -> None:
 
 
 def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None:
-    world = cluster()
-    ranking = Ranking(world, RankingSettings(), NOW_S)
-    placement = place(world, ranking)
-    assert placement.vnodes == ("n2", "n4")
+    index = cluster()
+    ranking = Ranking(index, RankingSettings(), NOW_S)
+    allocation = place(index, ranking)
+    assert allocation.vnodes == ("n2", "n4")
     started = Job("8", "alice", REQUEST, "workq", 0, rank=WISH)
-    world.set_run("8", Run("8", started, NOW_S, placement, 5000))
-    ranking.started(started, placement)
-    found = order(world, ranking, WISH)
+    index.set_run("8", Run("8", started, NOW_S, allocation, 5000))
+    ranking.started(started, allocation)
+    found = order(index, ranking, WISH)
     assert list(found) == ["n5", "n4", "n2"]
     assert list(found.values()) == pytest.approx([1.375, 2 / 3, 0.5])
     assert ranking.missing(RankWish("memory", Needs(memory_kib=120 * GIB)), -1).sentence(started, NOW_S) == (
@@ -89,12 +89,12 @@ def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None
 
 
 def test_its_lists() -> None:
-    world = cluster()
-    placement = place(world, Ranking(world, RankingSettings(), NOW_S))
-    cores = CoreBook(world.vnodes, {"7": {"n2": tuple(range(16))}}).give("8", placement)
-    entries = ranked_list(placement, REQUEST, world.vnodes, cores)
+    index = cluster()
+    allocation = place(index, Ranking(index, RankingSettings(), NOW_S))
+    cores = CoreBook(index.vnodes, {"7": {"n2": tuple(range(16))}}).give("8", allocation)
+    entries = ranked_list(allocation, REQUEST, index.vnodes, cores)
     assert [entry.show() for entry in entries] == ["n2 sockets 1 cores 16-27", "n4 sockets 0 cores 0-11"]
-    assert node_file(placement, REQUEST, world.vnodes) == "n2\n" * 4 + "n4\n" * 4
+    assert node_file(allocation, REQUEST, index.vnodes) == "n2\n" * 4 + "n4\n" * 4
     assert open_mpi_hostfile(entries) == "n2 slots=4\nn4 slots=4\n"
     assert mpich_hostfile(entries) == "n2:4\nn4:4\n"
     assert openmp_places(entries[0].cores, 3) == "{16:3},{19:3},{22:3},{25:3}"

@@ -21,9 +21,9 @@ def by(capacity: Capacity, names: str) -> Callable[[int], Iterator[int]]:
 def where(select: str, order: str, *vnodes: Vnode, place: str = "", allowed: int = -1) -> str | None:
     capacity = Capacity({v.name: v for v in vnodes})
     before = (dict(capacity.levels), capacity.free_on(1, "mem"), capacity.exclusive)
-    placement = fit_ranked(capacity, parse_request(select, place), allowed, by(capacity, order), -1)
+    allocation = fit_ranked(capacity, parse_request(select, place), allowed, by(capacity, order), -1)
     assert (capacity.levels, capacity.free_on(1, "mem"), capacity.exclusive) == before
-    return None if placement is None else show_cores(placement)
+    return None if allocation is None else show_cores(allocation)
 
 
 A4, B2, C8 = vnode("a", 4), vnode("b", 2), vnode("c", 8)
@@ -70,9 +70,9 @@ def test_other_consumables_bind_too() -> None:
 def test_a_chunk_without_cores() -> None:
     small, large = vnode("a", 0, has={"ngpus": 1}), vnode("b", 0, has={"ngpus": 4})
     capacity = Capacity({v.name: v for v in (small, large)})
-    placement = fit_ranked(capacity, parse_request("2:ncpus=0:ngpus=1"), -1, by(capacity, "a b"))
-    assert placement is not None
-    assert placement.vnodes == ("a", "b")
+    allocation = fit_ranked(capacity, parse_request("2:ncpus=0:ngpus=1"), -1, by(capacity, "a b"))
+    assert allocation is not None
+    assert allocation.vnodes == ("a", "b")
 
 
 def test_wishes_about_the_vnode_are_kept() -> None:

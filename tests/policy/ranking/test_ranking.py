@@ -9,7 +9,7 @@ from policy.model.preferences import RANK_MODES, Needs, RankWish
 from policy.ranking.ranking import Ranking, Standing
 from policy.ranking.score_formulas import FORMULAS, Formula, Formulas
 from policy.settings.site_settings import RankingSettings
-from policy.state.cluster_index import World
+from policy.state.cluster_index import ClusterIndex
 from tests.policy.clusters import job, place_of, vnode
 
 NOW_S = 1000
@@ -29,16 +29,16 @@ READINGS = {
 }
 
 
-def world_of(readings: dict[str, Reading], *extra: Vnode) -> World:
+def cluster_of(readings: dict[str, Reading], *extra: Vnode) -> ClusterIndex:
     vnodes = [vnode(name, 32) for name in readings] + list(extra)
-    return Snapshot.build(NOW_S, vnodes, readings=readings).world()
+    return Snapshot.build(NOW_S, vnodes, readings=readings).cluster()
 
 
 def ranking(
     readings: dict[str, Reading] | None = None, *extra: Vnode, formulas: Formulas = FORMULAS, mode: str = "none"
 ) -> Ranking:
     settings = RankingSettings(mode=mode)
-    return Ranking(world_of(READINGS if readings is None else readings, *extra), settings, NOW_S, formulas)
+    return Ranking(cluster_of(READINGS if readings is None else readings, *extra), settings, NOW_S, formulas)
 
 
 def names(ranked: Ranking, wish: RankWish, vnodes: int = -1) -> str:
@@ -128,7 +128,7 @@ def test_idle_cores_stand_for_compute_that_nobody_reports() -> None:
         [vnode("a", 8), vnode("b", 8), vnode("c", 8, attributes={"speed": "4"})],
         runs=[Run("1", job("1"), 0, place_of("a=1 b=4 c=7"), 2000)],
     )
-    ranked = Ranking(snapshot.world(), RankingSettings(), NOW_S)
+    ranked = Ranking(snapshot.cluster(), RankingSettings(), NOW_S)
     assert names(ranked, RankWish("compute")) == "a b c"
     assert names(ranked, RankWish("compute", Needs(compute=4))) == "a b c"
     assert names(ranked, RankWish("compute", Needs(compute=5))) == "a"
@@ -195,22 +195,22 @@ def test_it_says_how_many_nobody_can_judge() -> None:
 
 
 def test_a_start_moves_its_vnode_and_taking_it_back_moves_it_again() -> None:
-    world = world_of(READINGS)
-    ranked = Ranking(world, RankingSettings(), NOW_S)
+    cluster = cluster_of(READINGS)
+    ranked = Ranking(cluster, RankingSettings(), NOW_S)
     wish, needy = RankWish("compute"), RankWish("memory", Needs(compute=16))
     assert (names(ranked, wish), names(ranked, needy)) == ("a d c b", "c d a")
     started, where = job("1"), place_of("a=17")
-    world.set_run("1", Run("1", started, NOW_S, where, 2000))
+    cluster.set_run("1", Run("1", started, NOW_S, where, 2000))
     ranked.started(started, where)
     assert (names(ranked, wish), names(ranked, needy)) == ("d c a b", "c d")
-    world.set_run("1", None)
+    cluster.set_run("1", None)
     ranked.taken_back(started, where)
     assert (names(ranked, wish), names(ranked, needy)) == ("a d c b", "c d a")
 
 
 def test_a_vnode_may_cease_to_be_good_enough_and_be_so_again() -> None:
-    world = world_of({"a": reading(memory_gib=32)._replace(network=None), "b": reading(memory_gib=1)})
-    ranked = Ranking(world, RankingSettings(), NOW_S)
+    cluster = cluster_of({"a": reading(memory_gib=32)._replace(network=None), "b": reading(memory_gib=1)})
+    ranked = Ranking(cluster, RankingSettings(), NOW_S)
     wish = RankWish("network", Needs(memory_kib=16 * GIB))
     assert names(ranked, wish) == "a"
     started, where = job("1"), place_of("(a:ncpus=1:mem=20gb)")
@@ -223,19 +223,19 @@ def test_a_vnode_may_cease_to_be_good_enough_and_be_so_again() -> None:
 
 
 def test_a_start_before_the_first_question_is_counted_once() -> None:
-    world = world_of(READINGS)
-    ranked = Ranking(world, RankingSettings(), NOW_S)
+    cluster = cluster_of(READINGS)
+    ranked = Ranking(cluster, RankingSettings(), NOW_S)
     started, where = job("1"), place_of("a=10")
-    world.set_run("1", Run("1", started, NOW_S, where, 2000))
+    cluster.set_run("1", Run("1", started, NOW_S, where, 2000))
     ranked.started(started, where)
     assert ranked.standing(RankWish("compute"), "a").priority == 22 / 32
 
 
 def test_touched_vnodes_are_counted_anew() -> None:
-    world = Snapshot.build(NOW_S, [vnode("a", 8), vnode("b", 8)]).world()
-    ranked = Ranking(world, RankingSettings(), NOW_S)
+    cluster = Snapshot.build(NOW_S, [vnode("a", 8), vnode("b", 8)]).cluster()
+    ranked = Ranking(cluster, RankingSettings(), NOW_S)
     assert names(ranked, RankWish("compute")) == "a b"
-    world.capacity.take_amounts(place_of("a=1").shares(world.capacity.directory))
+    cluster.capacity.take_amounts(place_of("a=1").shares(cluster.capacity.directory))
     ranked.touch(0b01)
     assert names(ranked, RankWish("compute")) == "b a"
 

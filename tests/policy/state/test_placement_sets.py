@@ -12,7 +12,7 @@ from policy import Ledger, Vnode, parse_request
 from policy.fit.fit import fit, fits
 from policy.model.bitsets import each_bit
 from policy.model.cluster import Reading, Window
-from policy.model.ledger import PROMISE, Hold
+from policy.model.ledger import PROMISE, Earmark
 from policy.model.preferences import Needs, RankWish
 from policy.model.request import Request
 from policy.preemption.victim_search import Search
@@ -149,14 +149,14 @@ def test_who_could_be_held_by_a_group_waits_for_it_while_part_of_each_is_closed(
         assert fit(capacity, TWO, open_now, -1) is None
         assert not fits(capacity, TWO, open_now, -1)
         assert fit_ranked(capacity, TWO, open_now, each_bit, -1) is None
-    placement = fit(capacity, TWO, 0b1101, -1)
-    assert placement is not None and show_cores(placement) == "b1=4 b2=4"
+    allocation = fit(capacity, TWO, 0b1101, -1)
+    assert allocation is not None and show_cores(allocation) == "b1=4 b2=4"
 
 
 def test_whom_no_group_could_ever_hold_is_on_several_also_then() -> None:
     capacity, three = capacity_of(*RACKS), parse_request("3:ncpus=4", "group=rack")
-    for placement in (fit(capacity, three, 0b0111, -1), fit_ranked(capacity, three, 0b0111, each_bit, -1)):
-        assert placement is not None and sorted(placement.vnodes) == ["a1", "a2", "b1"]
+    for allocation in (fit(capacity, three, 0b0111, -1), fit_ranked(capacity, three, 0b0111, each_bit, -1)):
+        assert allocation is not None and sorted(allocation.vnodes) == ["a1", "a2", "b1"]
 
 
 @pytest.mark.parametrize("promised_s", [None, 50.0])
@@ -190,9 +190,9 @@ def test_nobody_is_let_in_on_the_group_that_the_head_waits_for_beside_a_window()
 def test_for_a_job_that_a_group_could_hold_nobody_is_let_go_on_part_of_each() -> None:
     runs = [run("7", "bob", "a1=4"), run("8", "bob", "b1=4")]
     snapshot = cluster(RACKS, [job("1", select="2:ncpus=4", place="group=rack")], runs)
-    search = Search(snapshot.world(), snapshot.jobs["1"], 0b1111, None, Closed(SECOND_OF_EACH, (), (1, 0)))
+    search = Search(snapshot.cluster(), snapshot.jobs["1"], 0b1111, None, Closed(SECOND_OF_EACH, (), (1, 0)))
     assert search.first_enough(runs) is None
-    room = Search(snapshot.world(), snapshot.jobs["1"], 0b1111).first_enough(runs)
+    room = Search(snapshot.cluster(), snapshot.jobs["1"], 0b1111).first_enough(runs)
     assert room is not None and room.runs == (runs[0],)
 
 
@@ -213,7 +213,7 @@ def test_a_job_waits_for_its_group_while_part_of_each_is_not_what_it_wishes() ->
 def test_who_waited_for_victims_does_not_start_on_part_of_each_group_either() -> None:
     closed = (Window(0, 500, "maintenance"),)
     racks = [racked(v.name, closed=closed if v.name[1] == "2" else ()) for v in RACKS]
-    hold = Hold(place_of("a1=4 a2=4"), ("9",), 0, PROMISE)
+    hold = Earmark(place_of("a1=4 a2=4"), ("9",), 0, PROMISE)
     for pieces, place, expected in ((2, "group=rack", {}), (2, "", {"1": "(a1:ncpus=4)+(b1:ncpus=4)"})):
         waiting = job("1", select=f"{pieces}:ncpus=4", place=place)
-        assert starts(plan_for(cluster(racks, [waiting]), ledger=Ledger(holds={"1": hold}))) == expected
+        assert starts(plan_for(cluster(racks, [waiting]), ledger=Ledger(earmarks={"1": hold}))) == expected

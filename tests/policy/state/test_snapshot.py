@@ -36,8 +36,8 @@ def test_a_subjob_starts_and_its_array_waits_on() -> None:
 def test_a_job_that_is_altered_takes_its_new_place() -> None:
     first = cluster([vnode("v1")], [job("3"), job("4", submit_s=5)])
     altered = first.apply(Changes(20, [job("4", submit_s=5, priority=9)]))
-    assert [waiting.id for *_, waiting in altered.world().order] == ["4", "3"]
-    assert [waiting.id for *_, waiting in first.world().order] == ["3", "4"]
+    assert [waiting.id for *_, waiting in altered.cluster().order] == ["4", "3"]
+    assert [waiting.id for *_, waiting in first.cluster().order] == ["3", "4"]
 
 
 def test_vnodes_come_go_and_change() -> None:
@@ -91,7 +91,7 @@ def test_queues_on_bound_vnodes_of_a_partition_and_regions() -> None:
         [vnode("v1"), vnode("v2", queue="a,b"), vnode("v3", queue="b"), vnode("v4", partition="P")],
         queues=[queue("", "workq"), queue("", "a"), queue("", "b"), queue("", "p", partition="P")],
     )
-    world = snapshot.world()
-    allowed = {name: world.vnodes_of(name) for name in ("workq", "a", "b", "p")}
+    index = snapshot.cluster()
+    allowed = {name: index.vnodes_of(name) for name in ("workq", "a", "b", "p")}
     assert allowed == {"workq": 0b0001, "a": 0b0010, "b": 0b0110, "p": 0b1000}
-    assert world.regions() == {"workq": 0b0001, "a": 0b0110, "b": 0b0110, "p": 0b1000}
+    assert index.regions() == {"workq": 0b0001, "a": 0b0110, "b": 0b0110, "p": 0b1000}

@@ -19,7 +19,7 @@ R3 = Window(200, 300, "reservation R3", (("ncpus", 3),))
 
 
 def closed(vnodes: list[Vnode], start_s: float, end_s: float, place: str = "") -> tuple[int, list[tuple[int, object]]]:
-    windows = windows_of(cluster(vnodes).world(), 10, 0)
+    windows = windows_of(cluster(vnodes).cluster(), 10, 0)
     assert windows is not None
     found = windows.closed_for(parse_request("1:ncpus=1", place), QUEUE, start_s, end_s)
     return found.vnodes, [(share.mask, share.amounts) for share in found.shares]
@@ -47,7 +47,7 @@ def test_who_wants_a_vnode_alone_shares_it_with_no_window() -> None:
 
 def test_a_queue_that_is_closed_is_closed_everywhere() -> None:
     shut = queue(closed=(Window(100, 200, "dedicated time"),))
-    windows = windows_of(cluster([vnode("v1")], queues=[shut]).world(), 10, 0)
+    windows = windows_of(cluster([vnode("v1")], queues=[shut]).cluster(), 10, 0)
     assert windows is not None
     assert windows.closed_to(job("1", estimate_s=100), 10).vnodes == -1
     assert windows.closed_to(job("1", estimate_s=90), 10) is NOTHING_CLOSED
@@ -55,7 +55,7 @@ def test_a_queue_that_is_closed_is_closed_everywhere() -> None:
 
 
 def test_windows_that_are_over_are_none() -> None:
-    assert windows_of(cluster([vnode("v1", closed=(R1,))]).world(), 200, 0) is None
+    assert windows_of(cluster([vnode("v1", closed=(R1,))]).cluster(), 200, 0) is None
 
 
 def test_a_planned_start_keeps_clear_by_a_pass_interval() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.client import Connection
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy import Ledger, Settings
 from policy.model.allocation import parse_exec_vnode
 from policy.model.limits import parse_limits
@@ -24,7 +24,7 @@ from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import PbsError
 from sim.pbs_server.qmgr import run_line
 from sim.pbs_server.scheduler import Scheduler
-from tests.hooks.pictures import problems_of, snapshot_of
+from tests.hooks.server_statuses import problems_of, snapshot_of
 
 
 @pytest.fixture
@@ -34,42 +34,44 @@ def demo() -> Iterator[DemoCluster]:
     cluster.close()
 
 
-def use_by_user(picture: Picture, queue: str) -> Counter[str]:
+def use_by_user(server_status: ServerStatus, queue: str) -> Counter[str]:
     """Cores of running jobs, by user."""
     cores: Counter[str] = Counter()
-    for texts in picture.jobs.values():
+    for texts in server_status.jobs.values():
         if texts["queue"] == queue and "exec_vnode" in texts:
             cores[texts["euser"]] += parse_exec_vnode(texts["exec_vnode"]).total("ncpus")
     return cores
 
 
-def quotas(picture: Picture, queue: str) -> dict[str, int]:
-    limits = parse_limits(picture.queues[queue]["max_run_res_soft.ncpus"], queue)
+def quotas(server_status: ServerStatus, queue: str) -> dict[str, int]:
+    limits = parse_limits(server_status.queues[queue]["max_run_res_soft.ncpus"], queue)
     return {name: limit for (kind, name), limit in limits.entries.items() if kind == "u"}
 
 
 def test_it_says_that_it_is_simulated(demo: DemoCluster) -> None:
-    assert demo.picture().server["name"] == demo.name == "demo"
+    assert demo.server_status().server["name"] == demo.name == "demo"
     assert "simulated" in demo.run(["qmgr", "-c", "list server comment"]).text
 
 
 def test_it_begins_with_all_that_an_administrator_meets(demo: DemoCluster) -> None:
-    picture = demo.picture()
-    states = Counter(texts["job_state"] for texts in picture.jobs.values())
+    server_status = demo.server_status()
+    states = Counter(texts["job_state"] for texts in server_status.jobs.values())
     assert {"R", "Q", "B"} <= states.keys()
-    assert any("Resource_List.walltime" not in texts for texts in picture.jobs.values())
-    vnodes = Counter(texts["state"] for texts in picture.vnodes.values())
+    assert any("Resource_List.walltime" not in texts for texts in server_status.jobs.values())
+    vnodes = Counter(texts["state"] for texts in server_status.vnodes.values())
     assert vnodes["offline"] + vnodes["offline,job-busy"] == 1
     assert vnodes["down"] + vnodes["down,job-busy"] == 1
-    assert {texts["resources_available.pbsteer_mode"] for texts in picture.queues.values()} == {"drive"}
+    assert {texts["resources_available.pbsteer_mode"] for texts in server_status.queues.values()} == {"drive"}
 
 
 def test_somebody_is_over_quota_and_somebody_within_waits(demo: DemoCluster) -> None:
-    picture = demo.picture()
-    limits, use = quotas(picture, "workq"), use_by_user(picture, "workq")
+    server_status = demo.server_status()
+    limits, use = quotas(server_status, "workq"), use_by_user(server_status, "workq")
     assert any(cores > limits[user] for user, cores in use.items())
     waiting = {
-        texts["euser"] for texts in picture.jobs.values() if (texts["job_state"], texts["queue"]) == ("Q", "workq")
+        texts["euser"]
+        for texts in server_status.jobs.values()
+        if (texts["job_state"], texts["queue"]) == ("Q", "workq")
     }
     assert any(use[user] < limits[user] for user in waiting)
 
@@ -77,16 +79,16 @@ def test_somebody_is_over_quota_and_somebody_within_waits(demo: DemoCluster) -> 
 def test_no_vnode_is_given_more_than_it_has(demo: DemoCluster) -> None:
     for _ in range(5):
         demo.step()
-        for name, texts in demo.picture().vnodes.items():
+        for name, texts in demo.server_status().vnodes.items():
             for resource in ("ncpus", "ngpus"):
                 assigned = int(texts.get(f"resources_assigned.{resource}", 0))
                 assert assigned <= int(texts.get(f"resources_available.{resource}", 0)), name
 
 
 def test_a_picture_reads_without_problems(demo: DemoCluster) -> None:
-    picture = demo.picture()
-    assert problems_of(picture, Settings()) == ()
-    snapshot = snapshot_of(picture, Settings())
+    server_status = demo.server_status()
+    assert problems_of(server_status, Settings()) == ()
+    snapshot = snapshot_of(server_status, Settings())
     assert len(snapshot.vnodes) == 32
     assert snapshot.runs
 
@@ -94,17 +96,17 @@ def test_a_picture_reads_without_problems(demo: DemoCluster) -> None:
 def test_a_picture_is_what_the_reader_would_read_from_the_server(demo: DemoCluster) -> None:
     for _ in range(3):
         with Connection(make_pbs_ifl(demo.server)) as connection:
-            read = connection.read_picture(demo.now_s)
-        assert demo.picture().to_data() == read.to_data()
+            read = connection.read_server_status(demo.now_s)
+        assert demo.server_status().to_data() == read.to_data()
         demo.step()
 
 
 def test_a_picture_stays_as_it_was(demo: DemoCluster) -> None:
-    picture = demo.picture()
-    before = picture.to_data()
+    server_status = demo.server_status()
+    before = server_status.to_data()
     for _ in range(3):
         demo.step()
-    assert picture.to_data() == before
+    assert server_status.to_data() == before
 
 
 def test_a_step_is_one_pass_of_the_real_hook(demo: DemoCluster) -> None:
@@ -141,17 +143,19 @@ def test_a_quota_set_by_qmgr_is_acted_on_by_the_next_pass(demo: DemoCluster) -> 
     queue = demo.read("queue", "workq")
     assert queue is not None
     assert "[u:carol=0]" in queue["max_run_res_soft.ncpus"]
-    before = use_by_user(demo.picture(), "workq")["carol"]
+    before = use_by_user(demo.server_status(), "workq")["carol"]
     for _ in range(20):
         demo.step()
-    assert use_by_user(demo.picture(), "workq")["carol"] < before
+    assert use_by_user(demo.server_status(), "workq")["carol"] < before
 
 
 def test_a_start_that_would_overcommit_is_refused_by_the_real_guard(demo: DemoCluster) -> None:
     demo.step()
-    busy = next(name for name, texts in demo.picture().vnodes.items() if texts["state"] == "job-busy")
+    busy = next(name for name, texts in demo.server_status().vnodes.items() if texts["state"] == "job-busy")
     waiting = next(
-        name for name, texts in demo.picture().jobs.items() if texts["job_state"] == "Q" and texts["queue"] == "workq"
+        name
+        for name, texts in demo.server_status().jobs.items()
+        if texts["job_state"] == "Q" and texts["queue"] == "workq"
     )
     with pytest.raises(PbsError, match=r"pbsteer: vnode .* there is no room for 1 more"):
         demo.server.run_job(waiting, f"({busy}:ncpus=1)")
@@ -170,7 +174,7 @@ def test_the_same_seed_tells_the_same_story() -> None:
         for _ in range(3):
             cluster.step()
         home = str(cluster.state_folder.parent)
-        pictures.append(json.dumps(cluster.picture().to_data()).replace(home, "HOME"))
+        pictures.append(json.dumps(cluster.server_status().to_data()).replace(home, "HOME"))
         cluster.close()
     assert pictures[0] == pictures[1]
 
@@ -224,7 +228,7 @@ def test_two_threads_may_use_it_at_once(demo: DemoCluster) -> None:
     def look() -> None:
         try:
             for _ in range(20):
-                snapshot_of(demo.picture(), Settings())
+                snapshot_of(demo.server_status(), Settings())
                 demo.run(["qmgr", "-c", "list server"])
         except Exception as error:  # noqa: BLE001 - a thread has nobody else to tell
             errors.append(error)
@@ -260,20 +264,20 @@ def test_a_queue_that_leaves_drive_is_its_schedulers_again(demo: DemoCluster) ->
     for queue in ("workq", "gpu"):
         line = f"set queue {queue} resources_available.pbsteer_mode = observe"
         assert demo.run(["qmgr", "-c", line]).ok
-    before = {name for name, texts in demo.picture().jobs.items() if texts["job_state"] == "R"}
+    before = {name for name, texts in demo.server_status().jobs.items() if texts["job_state"] == "R"}
     for _ in range(40):
         demo.step()
     assert demo.server.scheds["default"]["scheduling"] == "True"
     assert all(entry["started"] == [] for entry in demo.journal() if entry["acted"] == [])
-    after = {name for name, texts in demo.picture().jobs.items() if texts["job_state"] == "R"}
+    after = {name for name, texts in demo.server_status().jobs.items() if texts["job_state"] == "R"}
     assert after - before
 
 
 def test_a_large_one_gives_a_whole_picture() -> None:
     cluster = DemoCluster(vnodes=1000, jobs=5000)
-    picture = cluster.picture()
-    assert len(picture.vnodes) == 1000
-    assert sum(texts["job_state"] in "QB" for texts in picture.jobs.values()) >= 5000
+    server_status = cluster.server_status()
+    assert len(server_status.vnodes) == 1000
+    assert sum(texts["job_state"] in "QB" for texts in server_status.jobs.values()) >= 5000
     cluster.close()
 
 

@@ -29,24 +29,24 @@ def cluster() -> Iterator[DemoCluster]:
 
 
 def test_it_is_the_cluster_of_the_trace_with_its_users_shares_as_quotas(cluster: DemoCluster) -> None:
-    picture = cluster.picture()
-    assert len(picture.vnodes) == 4
-    assert {vnode["resources_available.ncpus"] for vnode in picture.vnodes.values()} == {"8"}
+    server_status = cluster.server_status()
+    assert len(server_status.vnodes) == 4
+    assert {vnode["resources_available.ncpus"] for vnode in server_status.vnodes.values()} == {"8"}
     # 20 x 600 and 1 x 600 core-seconds of 17,400 are user 12's: 23.2 of 32 cores, rounded up.
-    assert picture.queues["workq"]["max_run_res_soft.ncpus"] == "[u:12=24],[u:7=9]"
+    assert server_status.queues["workq"]["max_run_res_soft.ncpus"] == "[u:12=24],[u:7=9]"
 
 
 def test_its_jobs_arrive_when_they_did_and_run_as_long_as_they_did(cluster: DemoCluster) -> None:
-    (first,) = cluster.picture().jobs.values()
+    (first,) = cluster.server_status().jobs.values()
     assert first["Resource_List.select"] == "2:ncpus=8+1:ncpus=4"
     assert first["Resource_List.walltime"] == "00:20:00"
     begun_s = cluster.now_s
     while cluster.now_s < begun_s + 120:
         cluster.step()
-    assert [texts["job_state"] for texts in cluster.picture().jobs.values()] == ["R", "R"]
+    assert [texts["job_state"] for texts in cluster.server_status().jobs.values()] == ["R", "R"]
     while cluster.now_s < begun_s + 800:
         cluster.step()
-    assert cluster.picture().jobs == {}
+    assert cluster.server_status().jobs == {}
     ended = cluster.finished(3600)
     assert {texts["Job_Name"] for texts in ended.values()} == {"job_1", "job_2"}
     assert cluster.finished(1) == {}

@@ -8,7 +8,7 @@ from sim.demo.cluster import DemoCluster
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.sensors import Sensors, read_sensors
 from sim.pbs_server.server import SimServer
-from tests.hooks.pictures import snapshot_of
+from tests.hooks.server_statuses import snapshot_of
 
 TEXT = "resources_available.pbsteer_reading"
 
@@ -64,11 +64,11 @@ def test_the_demo_s_hosts_report_and_jobs_that_wish_for_it_are_ranked_by_it() ->
     try:
         for _ in range(12):
             cluster.step()
-        picture = cluster.picture()
-        snapshot = snapshot_of(picture, Settings())
-        world = snapshot.world()
-        down = {name for name, vnode in world.vnodes.items() if "down" in vnode.state}
-        assert set(world.readings) == set(world.vnodes) - down
+        server_status = cluster.server_status()
+        snapshot = snapshot_of(server_status, Settings())
+        index = snapshot.cluster()
+        down = {name for name, vnode in index.vnodes.items() if "down" in vnode.state}
+        assert set(index.readings) == set(index.vnodes) - down
         ranked = {job.user for job in snapshot.jobs.values() if job.rank} | {
             run.job.user for run in snapshot.runs.values() if run.job.rank
         }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.model.allocation import Placement, Spot
+from policy.model.allocation import Allocation, Spot
 from sim.replay.contention import GBS_PER_CORE, Contention, Shape
 from sim.workload.applications import KINDS, Traits, traits_of
 from sim.workload.workload import Cluster
@@ -17,8 +17,8 @@ CLUSTER = Cluster(8, 32)
 MEMORY, COMPUTE, TALKS = KINDS["memory"], KINDS["compute"], KINDS["communication"]
 
 
-def on(**cores: int) -> Placement:
-    return Placement(tuple(Spot(vnode, (("ncpus", 1),), count) for vnode, count in cores.items()))
+def on(**cores: int) -> Allocation:
+    return Allocation(tuple(Spot(vnode, (("ncpus", 1),), count) for vnode, count in cores.items()))
 
 
 def model(**jobs: Shape) -> Contention:

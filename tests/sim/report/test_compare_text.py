@@ -92,8 +92,8 @@ def test_the_picture_keeps_to_its_columns_and_ascii_to_ascii(seed: int, jobs: in
     assert pictures[1].isascii()
     for text in pictures:
         lines = text.splitlines()
-        picture = lines[next(n for n, line in enumerate(lines) if line.startswith("wait: ")) :]
-        assert max(map(len, picture)) <= max(columns, 84)
+        server_status = lines[next(n for n, line in enumerate(lines) if line.startswith("wait: ")) :]
+        assert max(map(len, server_status)) <= max(columns, 84)
         assert not any(line.endswith(" ") for line in lines)
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, ScriptedSource
+from tests.tui.scripted import NOON_S, ScriptedBackend
 from tests.tui.written import write_changes
 from tui.audit.log import UNCONFIRMED, Actor, AuditError, AuditLog
 from tui.audit.server_names import names_of
 from tui.audit.trail import find_problem, read_trail
 from tui.pages.recent_changes import changed_lines
-from tui.state.cluster_view import World, see
+from tui.state.cluster_view import ClusterView, see
 from tui.text.lines import plain
 
 NAMES = ("hpc1",)
@@ -183,32 +183,32 @@ def test_lines_that_are_none_are_left_out(tmp_path: Path) -> None:
     assert read_trail(path, None, NAMES) == []
 
 
-def after_a_change() -> World:
-    source = ScriptedSource()
-    before = see(source.picture, Settings(), Ledger(), 0.0)
-    source.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=4],[u:bob=8],[u:PBS_GENERIC=2],[u:carol=64]"})
-    return see(replace(source.picture, time_s=NOON_S + 5), Settings(), Ledger(), 0.0, before=before)
+def after_a_change() -> ClusterView:
+    backend = ScriptedBackend()
+    before = see(backend.server_status, Settings(), Ledger(), 0.0)
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=4],[u:bob=8],[u:PBS_GENERIC=2],[u:carol=64]"})
+    return see(replace(backend.server_status, time_s=NOON_S + 5), Settings(), Ledger(), 0.0, before=before)
 
 
 def test_what_changed_names_who_did_it_where_the_audit_file_tells(tmp_path: Path) -> None:
-    world = after_a_change()
-    assert any("u:carol in workq: ncpus none → 64" in plain(line) for line in changed_lines(world, [], 5))
+    cluster = after_a_change()
+    assert any("u:carol in workq: ncpus none → 64" in plain(line) for line in changed_lines(cluster, [], 5))
     path = tmp_path / "audit.jsonl"
     write_changes(path, "done")
     records = [record._replace(time_s=NOON_S) for record in read_trail(path, None, NAMES)]
-    told = [plain(line) for line in changed_lines(world, records, 5)]
+    told = [plain(line) for line in changed_lines(cluster, records, 5)]
     assert told[1].endswith("u:carol in workq: ncpus none → 64 by root from 10.0.0.7 port 50022")
     other = [record._replace(command=record.command.replace("carol", "bob")) for record in records]
-    assert "by root" not in "".join(plain(line) for line in changed_lines(world, other, 5))
+    assert "by root" not in "".join(plain(line) for line in changed_lines(cluster, other, 5))
 
 
 def test_more_changes_than_there_is_room_for_are_counted() -> None:
-    source = ScriptedSource()
-    world = see(source.picture, Settings(), Ledger(), 0.0)
+    backend = ScriptedBackend()
+    cluster = see(backend.server_status, Settings(), Ledger(), 0.0)
     for number in range(6):
-        source.set_queue("workq", **{"max_run_res_soft.ncpus": f"[u:alice={10 + number}]"})
-        picture = replace(source.picture, time_s=NOON_S + number)
-        world = see(picture, Settings(), Ledger(), 0.0, before=world)
-    told = [plain(line) for line in changed_lines(world, [], 4)]
+        backend.set_queue("workq", **{"max_run_res_soft.ncpus": f"[u:alice={10 + number}]"})
+        server_status = replace(backend.server_status, time_s=NOON_S + number)
+        cluster = see(server_status, Settings(), Ledger(), 0.0, before=cluster)
+    told = [plain(line) for line in changed_lines(cluster, [], 4)]
     assert len(told) == 4
     assert told[-1] == "and 6 changes before"

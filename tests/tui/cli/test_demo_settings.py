@@ -66,7 +66,7 @@ def test_its_hooks_run_by_the_file_but_tell_nobody_outside(policy: Path) -> None
 
 
 def test_a_demo_for_want_of_a_server_runs_by_it_too(policy: Path) -> None:
-    source, simulation = open_any({"PBS_CONF_FILE": "/nonexistent"}, "", policy)
-    source.close()
+    backend, simulation = open_any({"PBS_CONF_FILE": "/nonexistent"}, "", policy)
+    backend.close()
     assert simulation is not None
     assert simulation.settings().quota.counted == ("mem",)

@@ -11,14 +11,14 @@ import pytest
 
 from policy.settings.site_settings import describe_settings
 from tests.tui.commands import run, script_commands
-from tests.tui.scripted import ScriptedSource, changed
-from tui.backends.base import SourceError
+from tests.tui.scripted import ScriptedBackend, changed
+from tui.backends.base import BackendError
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo
 
 
 @pytest.fixture
-def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSource:
+def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     return script_commands(monkeypatch, tmp_path)
 
 
@@ -44,7 +44,7 @@ def test_every_help_says_what_it_is_for(command: list[str]) -> None:
 
 
 def test_a_part_that_cannot_be_loaded_breaks_nothing_else(
-    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(COMMANDS, "hooks", Part("tui.no_such_module", "hooks", "broken"))
     broken = run("hooks", "plan")
@@ -53,15 +53,15 @@ def test_a_part_that_cannot_be_loaded_breaks_nothing_else(
     assert run("status").exit_code == 0
 
 
-def test_status_shows_the_cluster_in_lines(source: ScriptedSource) -> None:
+def test_status_shows_the_cluster_in_lines(backend: ScriptedBackend) -> None:
     result = run("status")
     assert result.exit_code == 0, result.output
     for text in ("hpc1", "12 / 16", "workq", "v3 offline", "alice 12 of 4 in workq"):
         assert text in result.output
-    assert source.closed
+    assert backend.closed
 
 
-def test_status_as_json_counts_what_the_lines_count(source: ScriptedSource) -> None:
+def test_status_as_json_counts_what_the_lines_count(backend: ScriptedBackend) -> None:
     data = json.loads(run("status", "--json").output)
     assert data["server"] == "hpc1"
     assert data["simulated"] is False
@@ -72,21 +72,21 @@ def test_status_as_json_counts_what_the_lines_count(source: ScriptedSource) -> N
     assert (alice["quota"], alice["used"]) == (4, 12)
 
 
-def test_explain_says_why_a_job_waits(source: ScriptedSource) -> None:
+def test_explain_says_why_a_job_waits(backend: ScriptedBackend) -> None:
     result = run("explain", "14")
     assert result.exit_code == 0, result.output
     assert "14 carol · workq · 64 cores" in result.output
     assert "waits" in result.output
 
 
-def test_explain_as_json_has_the_reason_and_its_numbers(source: ScriptedSource) -> None:
+def test_explain_as_json_has_the_reason_and_its_numbers(backend: ScriptedBackend) -> None:
     data = json.loads(run("explain", "14.hpc1", "--json").output)
     assert (data["job"], data["state"]) == ("14.hpc1", "waiting")
     assert data["reason"]["code"]
     assert json.loads(run("explain", "11", "--json").output)["state"] in ("running", "preempted")
 
 
-def test_explain_writes_where_a_job_runs_as_programs_read_it(source: ScriptedSource) -> None:
+def test_explain_writes_where_a_job_runs_as_programs_read_it(backend: ScriptedBackend) -> None:
     hosts = run("explain", "11", "--list", "nodes").output.split()
     told = json.loads(run("explain", "11", "--list", "nodes", "--json").output)
     assert told == {"job": "11.hpc1", "list": "nodes", "lines": hosts}
@@ -105,18 +105,18 @@ def test_explain_writes_where_a_job_runs_as_programs_read_it(source: ScriptedSou
         (("11", "--list", "yaml"), "'yaml' is not one of 'ranked', 'nodes', 'open-mpi', 'mpich', 'places'"),
     ],
 )
-def test_explain_says_why_there_is_no_list(source: ScriptedSource, arguments: tuple[str, ...], said: str) -> None:
+def test_explain_says_why_there_is_no_list(backend: ScriptedBackend, arguments: tuple[str, ...], said: str) -> None:
     result = run("explain", *arguments)
     assert result.exit_code != 0
     assert said in result.output
 
 
-def test_explain_names_a_job_that_is_not_there(source: ScriptedSource) -> None:
+def test_explain_names_a_job_that_is_not_there(backend: ScriptedBackend) -> None:
     result = run("explain", "999")
     assert (result.exit_code, "job '999' is not on hpc1" in result.output) == (1, True)
 
 
-def test_quota_show_sets_use_beside_quota(source: ScriptedSource) -> None:
+def test_quota_show_sets_use_beside_quota(backend: ScriptedBackend) -> None:
     result = run("quota", "show", "workq")
     assert result.exit_code == 0, result.output
     assert "over 8" in result.output
@@ -124,10 +124,10 @@ def test_quota_show_sets_use_beside_quota(source: ScriptedSource) -> None:
     assert "the server has gpu, workq" in run("quota", "show", "nosuch").output
 
 
-def test_quota_show_has_priorities_beside_the_quotas(source: ScriptedSource) -> None:
-    queues = {name: dict(texts) for name, texts in source.picture.queues.items()}
+def test_quota_show_has_priorities_beside_the_quotas(backend: ScriptedBackend) -> None:
+    queues = {name: dict(texts) for name, texts in backend.server_status.queues.items()}
     queues["workq"]["max_run_res_soft.user_priority"] = "[u:bob=10],[u:PBS_GENERIC=1]"
-    source.picture = changed(source.picture, queues=queues)
+    backend.server_status = changed(backend.server_status, queues=queues)
     rows = json.loads(run("quota", "show", "--json").output)["workq"]
     assert {row["name"]: row["priority"] for row in rows if row["name"] in ("alice", "bob")} == {"alice": 1, "bob": 10}
     header, bob = (
@@ -137,19 +137,19 @@ def test_quota_show_has_priorities_beside_the_quotas(source: ScriptedSource) -> 
     assert bob[: header.index("prio") + 4].endswith("  10")
 
 
-def test_status_and_explain_tell_of_a_preemption_by_class(source: ScriptedSource) -> None:
+def test_status_and_explain_tell_of_a_preemption_by_class(backend: ScriptedBackend) -> None:
     """Bob, with a priority, waits for 8 cores: 4 are idle, 4 go with the later of two jobs of alice, who has none."""
-    queues = {name: dict(texts) for name, texts in source.picture.queues.items()}
+    queues = {name: dict(texts) for name, texts in backend.server_status.queues.items()}
     queues["workq"]["max_run_res_soft.user_priority"] = "[u:bob=10]"
     queues["workq"]["max_run_res_soft.ncpus"] = "[u:alice=100],[u:bob=8]"
-    source.picture = changed(source.picture, queues=queues)
+    backend.server_status = changed(backend.server_status, queues=queues)
     assert json.loads(run("status", "--json").output)["plan"]["preempts"] == ["12.hpc1"]
     assert "preempted for 13, whose class 10 is above its own, base" in " ".join(run("explain", "12").output.split())
     assert "let go of their cores: 12" in " ".join(run("explain", "13").output.split())
 
 
-def test_a_server_that_is_away_is_one_line(source: ScriptedSource) -> None:
-    source.failure = "cannot connect to hpc1"
+def test_a_server_that_is_away_is_one_line(backend: ScriptedBackend) -> None:
+    backend.failure = "cannot connect to hpc1"
     result = run("status")
     assert (result.exit_code, result.output.strip()) == (1, "Error: cannot connect to hpc1")
 
@@ -186,23 +186,23 @@ def test_a_trace_belongs_to_the_demo_and_what_is_wrong_with_it_is_one_line(
 def test_a_trace_is_the_load_of_a_demo_that_then_loads_another(tmp_path: Path) -> None:
     trace = tmp_path / "a.swf"
     trace.write_text("; MaxNodes: 4\n; MaxProcs: 32\n1 0 -1 600 8 -1 -1 8 900 -1 1 12 3 -1 1 -1 -1 -1\n")
-    source = open_demo(trace)
+    backend = open_demo(trace)
     try:
-        assert len(source.poll().vnodes) == 4
-        source.set_speed(60)
-        with pytest.raises(SourceError, match=r"missing.swf"):
-            source.load(tmp_path / "missing.swf", "")
-        with pytest.raises(SourceError, match="NODESxCORES"):
-            source.load(trace, "many")
-        assert len(source.poll().vnodes) == 4
-        source.load(trace, "16x2")
-        assert len(source.poll().vnodes) == 16
-        assert [job["euser"] for job in source.poll().jobs.values()] == ["12"]
-        assert source.speed == 60
-        source.step()
-        assert len(source.journal.read().entries) == 1
+        assert len(backend.poll().vnodes) == 4
+        backend.set_speed(60)
+        with pytest.raises(BackendError, match=r"missing.swf"):
+            backend.load(tmp_path / "missing.swf", "")
+        with pytest.raises(BackendError, match="NODESxCORES"):
+            backend.load(trace, "many")
+        assert len(backend.poll().vnodes) == 4
+        backend.load(trace, "16x2")
+        assert len(backend.poll().vnodes) == 16
+        assert [job["euser"] for job in backend.poll().jobs.values()] == ["12"]
+        assert backend.speed == 60
+        backend.step()
+        assert len(backend.journal.read().entries) == 1
     finally:
-        source.close()
+        backend.close()
 
 
 class _Terminal:
@@ -313,8 +313,8 @@ def test_a_pbs_that_does_not_answer_is_quoted(monkeypatch: pytest.MonkeyPatch, t
 # Doing
 
 
-def test_explain_tells_the_jobs_history_to_its_end(source: ScriptedSource) -> None:
-    job = next(iter(source.picture.jobs))
+def test_explain_tells_the_jobs_history_to_its_end(backend: ScriptedBackend) -> None:
+    job = next(iter(backend.server_status.jobs))
     said = run("explain", job).output
     assert "looking up" not in said
     assert "history, by the journal" in said

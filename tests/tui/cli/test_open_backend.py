@@ -40,19 +40,19 @@ def publish(tmp_path: Path, settings: object) -> None:
 
 def test_what_the_hooks_run_with_is_taken(environment: dict[str, str], tmp_path: Path) -> None:
     publish(tmp_path, APPLIED.to_data())
-    source = open_real(environment, "", None)
-    assert source.settings() == APPLIED
-    assert "policy.toml: not TOML" in source.complaint
-    assert source.complaint.endswith("going on with the settings that the hooks run with")
+    backend = open_real(environment, "", None)
+    assert backend.settings() == APPLIED
+    assert "policy.toml: not TOML" in backend.complaint
+    assert backend.complaint.endswith("going on with the settings that the hooks run with")
 
 
 @pytest.mark.parametrize("published", [None, {"no": "such key"}, 7])
 def test_else_the_built_in_ones(environment: dict[str, str], tmp_path: Path, published: object) -> None:
     if published is not None:
         publish(tmp_path, published)
-    source = open_real(environment, "", None)
-    assert source.settings() == Settings()
-    assert source.complaint.endswith("going on with the built-in settings")
+    backend = open_real(environment, "", None)
+    assert backend.settings() == Settings()
+    assert backend.complaint.endswith("going on with the built-in settings")
 
 
 def test_without_a_file_of_the_host_what_the_hooks_run_with_is_taken(
@@ -61,8 +61,8 @@ def test_without_a_file_of_the_host_what_the_hooks_run_with_is_taken(
     (tmp_path / "policy.toml").unlink()
     assert open_real(environment, "", None).settings() == Settings()
     publish(tmp_path, APPLIED.to_data())
-    source = open_real(environment, "", None)
-    assert (source.settings(), source.complaint) == (APPLIED, "")
+    backend = open_real(environment, "", None)
+    assert (backend.settings(), backend.complaint) == (APPLIED, "")
 
 
 def test_a_file_that_was_named_has_to_be_right(environment: dict[str, str], tmp_path: Path) -> None:

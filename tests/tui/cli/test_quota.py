@@ -10,30 +10,30 @@ import pytest
 
 from hooks.pbs.resources import MODE_ATTRIBUTE, PAUSED
 from tests.tui.commands import run, script_commands
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 
 
 @pytest.fixture
-def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSource:
+def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     return script_commands(monkeypatch, tmp_path)
 
 
-def test_quota_set_shows_its_line_and_asks_first(source: ScriptedSource) -> None:
+def test_quota_set_shows_its_line_and_asks_first(backend: ScriptedBackend) -> None:
     declined = run("quota", "set", "workq", "carol", "16", typed="n\n")
     assert declined.exit_code == 1
     assert "set queue workq max_run_res_soft.ncpus += [u:carol=16]" in declined.output
-    assert source.lines == []
+    assert backend.lines == []
     done = run("quota", "set", "workq", "carol", "16", "--yes")
     assert done.exit_code == 0, done.output
     assert "carol none → 16 in workq: done, read back" in done.output
-    assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"]
+    assert backend.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"]
 
 
-def test_quota_set_with_preview_changes_nothing(source: ScriptedSource) -> None:
+def test_quota_set_with_preview_changes_nothing(backend: ScriptedBackend) -> None:
     result = run("quota", "set", "workq", "carol", "16", "--preview")
     assert result.exit_code == 0, result.output
     assert "in the next pass" in result.output
-    assert source.lines == []
+    assert backend.lines == []
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_quota_set_with_preview_changes_nothing(source: ScriptedSource) -> None:
         (("workq", "x]=1,[u:root", "4"), "no name that qmgr takes"),
     ],
 )
-def test_quota_set_refuses_what_cannot_be(source: ScriptedSource, arguments: tuple[str, ...], says: str) -> None:
+def test_quota_set_refuses_what_cannot_be(backend: ScriptedBackend, arguments: tuple[str, ...], says: str) -> None:
     result = run("quota", "set", *arguments, "--yes")
     assert result.exit_code == 1
     assert says in result.output
-    assert source.lines == []
+    assert backend.lines == []
 
 
 @pytest.mark.parametrize(
@@ -63,30 +63,30 @@ def test_quota_set_refuses_what_cannot_be(source: ScriptedSource, arguments: tup
     ],
 )
 def test_do_shows_the_command_asks_and_does_it(
-    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
 ) -> None:
     monkeypatch.setattr("tui.audit.log.account_name", lambda _: "root")
     monkeypatch.delenv("SUDO_USER", raising=False)
     assert line in run("do", *arguments, "--preview").output
     declined = run("do", *arguments, typed="n\n")
-    assert (declined.exit_code, source.lines) == (1, [])
+    assert (declined.exit_code, backend.lines) == (1, [])
     done = run("do", *arguments, typed="y\n")
-    assert (done.exit_code, source.lines) == (0, [line]), done.output
+    assert (done.exit_code, backend.lines) == (0, [line]), done.output
     assert "done, read back" in done.output
 
 
-def test_do_asks_for_the_name_or_the_number_as_the_screen_does(source: ScriptedSource) -> None:
+def test_do_asks_for_the_name_or_the_number_as_the_screen_does(backend: ScriptedBackend) -> None:
     refused = run("do", "delete", "13", "--yes")
     assert (refused.exit_code, "asks for --confirm '13'" in refused.output) == (2, True)
     wrong = run("do", "delete", "13", "14", typed="1\n")
     assert (wrong.exit_code, "not done: asked for was '2'" in wrong.output) == (1, True)
-    assert source.lines == []
+    assert backend.lines == []
     assert run("do", "delete", "13", "14", typed="2\n").exit_code == 0
-    assert source.lines == ["qdel 13.hpc1", "qdel 14.hpc1"]
+    assert backend.lines == ["qdel 13.hpc1", "qdel 14.hpc1"]
 
 
 def test_do_and_quota_set_ask_for_a_production_server_by_name(
-    source: ScriptedSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "pbsteer").mkdir()
@@ -103,10 +103,13 @@ def test_do_and_quota_set_ask_for_a_production_server_by_name(
     assert f"{settings}: production is 1" in run("do", "hold", "14", "--yes").output
 
 
-def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(source: ScriptedSource) -> None:
-    server = {**source.picture.server, "job_sort_formula": "ncpus"}
-    queues = {**source.picture.queues, "workq": {**source.picture.queues["workq"], MODE_ATTRIBUTE: "observe"}}
-    source.picture = replace(source.picture, server=server, queues=queues)
+def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(backend: ScriptedBackend) -> None:
+    server = {**backend.server_status.server, "job_sort_formula": "ncpus"}
+    queues = {
+        **backend.server_status.queues,
+        "workq": {**backend.server_status.queues["workq"], MODE_ATTRIBUTE: "observe"},
+    }
+    backend.server_status = replace(backend.server_status, server=server, queues=queues)
     preview = run("do", "mode", "workq", "drive", "--preview", "--json")
     assert (preview.exit_code, len(json.loads(preview.output)["unmet"])) == (0, 1)
     done = run("do", "mode", "workq", "drive", "--yes")
@@ -115,7 +118,7 @@ def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(
     assert done.exit_code == 1
 
 
-def test_do_as_json_says_what_was_done_and_asks_nothing(source: ScriptedSource) -> None:
+def test_do_as_json_says_what_was_done_and_asks_nothing(backend: ScriptedBackend) -> None:
     asked = run("do", "hold", "13", "--json")
     assert (asked.exit_code, "asks for --yes" in asked.output) == (2, True)
     data = json.loads(run("do", "hold", "13", "--json", "--yes").output)
@@ -124,20 +127,20 @@ def test_do_as_json_says_what_was_done_and_asks_nothing(source: ScriptedSource) 
     assert data["preview"].keys() == {"next_pass", "from_then_on"}
 
 
-def test_do_says_in_its_exit_status_what_was_left_out_or_refused(source: ScriptedSource) -> None:
+def test_do_says_in_its_exit_status_what_was_left_out_or_refused(backend: ScriptedBackend) -> None:
     part = run("do", "hold", "13", "11", "--yes")
     assert (part.exit_code, "left out: hold: 11 is running" in part.output) == (1, True)
-    source.refusal = "Unauthorized Request"
+    backend.refusal = "Unauthorized Request"
     refused = run("do", "hold", "14", "--yes")
     assert (refused.exit_code, "PBS refused: Unauthorized Request" in refused.output) == (1, True)
     unknown = run("do", "hold", "14", "99", "--confirm", "2")
     assert (unknown.exit_code, unknown.output) == (1, "Error: job '99' is not on the server\n")
 
 
-def test_priority_sets_a_users_priority_in_a_queue(source: ScriptedSource) -> None:
+def test_priority_sets_a_users_priority_in_a_queue(backend: ScriptedBackend) -> None:
     done = run("priority", "workq", "alice", "10", "--yes")
     assert done.exit_code == 0, done.output
-    assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.user_priority += [u:alice=10]'"]
+    assert backend.lines == ["qmgr -c 'set queue workq max_run_res_soft.user_priority += [u:alice=10]'"]
 
 
 # Said clearly
@@ -153,11 +156,11 @@ def test_priority_sets_a_users_priority_in_a_queue(source: ScriptedSource) -> No
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(
-    source: ScriptedSource, arguments: tuple[str, ...], said: str
+    backend: ScriptedBackend, arguments: tuple[str, ...], said: str
 ) -> None:
     result = run(*arguments)
     assert (result.exit_code, said in result.output) == (1, True), result.output
-    assert source.lines == []
+    assert backend.lines == []
 
 
 @pytest.mark.parametrize(
@@ -170,10 +173,12 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
     ],
 )
 def test_without_a_terminal_the_option_that_is_missing_is_named(
-    source: ScriptedSource, arguments: tuple[str, ...], option: str
+    backend: ScriptedBackend, arguments: tuple[str, ...], option: str
 ) -> None:
-    source.picture = replace(source.picture, resources={**source.picture.resources, PAUSED: {"type": "string"}})
+    backend.server_status = replace(
+        backend.server_status, resources={**backend.server_status.resources, PAUSED: {"type": "string"}}
+    )
     result = run(*arguments, typed="")
-    assert (result.exit_code, source.lines) == (2, [])
+    assert (result.exit_code, backend.lines) == (2, [])
     assert f"asks for {option} where there is no terminal" in result.output
     assert "Aborted" not in result.output

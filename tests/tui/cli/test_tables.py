@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.scripted import NOON_S, ScriptedSource
+from tests.tui.scripted import NOON_S, ScriptedBackend
 from tui.cli.main import main
 
 
 @pytest.fixture
-def source(monkeypatch: pytest.MonkeyPatch) -> ScriptedSource:
-    scripted = ScriptedSource()
-    monkeypatch.setattr("tui.cli.tables.open_source", lambda **_: scripted)
+def backend(monkeypatch: pytest.MonkeyPatch) -> ScriptedBackend:
+    scripted = ScriptedBackend()
+    monkeypatch.setattr("tui.cli.tables.open_backend", lambda **_: scripted)
     return scripted
 
 
@@ -31,29 +31,29 @@ def rows(*arguments: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(result.output)))
 
 
-def test_jobs_are_printed_as_the_console_shows_them(source: ScriptedSource) -> None:
+def test_jobs_are_printed_as_the_console_shows_them(backend: ScriptedBackend) -> None:
     lines = run("jobs").output.splitlines()
     assert lines[0].split()[:3] == ["job", "user", "queue"]
     assert [line.split()[0] for line in lines[1:]] == ["11", "12", "13", "14", "16[]", "15"]
-    assert source.closed
+    assert backend.closed
 
 
-def test_columns_filter_and_sort_are_the_consoles(source: ScriptedSource) -> None:
-    source.set_job("13.hpc1", **{"Resource_List.ngpus": "2"})
+def test_columns_filter_and_sort_are_the_consoles(backend: ScriptedBackend) -> None:
+    backend.set_job("13.hpc1", **{"Resource_List.ngpus": "2"})
     found = rows("jobs", "--columns", "id,user,resource_list.ngpus", "--filter", "user:bob|carol", "--sort", "-cores")
     assert [row["id"] for row in found] == ["14.hpc1", "13.hpc1", "15.hpc1"]
     assert [row["Resource_List.ngpus"] for row in found] == ["", "2", ""]
     assert "queue" not in rows("jobs", "--columns", "-queue,+project")[0]
 
 
-def test_json_is_one_object_with_typed_values(source: ScriptedSource) -> None:
+def test_json_is_one_object_with_typed_values(backend: ScriptedBackend) -> None:
     data = json.loads(run("vnodes", "--json", "--filter", "user:=alice").output)
     assert (data["table"], data["filter"]) == ("vnodes", "user:=alice")
     assert [(row["vnode"], row["used"], row["cores"]) for row in data["rows"]] == [("v1", 8, 8), ("v2", 4, 8)]
 
 
-def test_attributes_are_typed_and_times_are_seconds(source: ScriptedSource) -> None:
-    source.set_job("13.hpc1", **{"Resource_List.mem": "512mb", "Priority": "-3", "Job_Name": "12"})
+def test_attributes_are_typed_and_times_are_seconds(backend: ScriptedBackend) -> None:
+    backend.set_job("13.hpc1", **{"Resource_List.mem": "512mb", "Priority": "-3", "Job_Name": "12"})
     columns = "id,Resource_List.mem,ctime,Priority,Resource_List.walltime,Job_Name"
     data = json.loads(run("jobs", "--columns", columns, "--filter", "user:bob", "--json").output)
     (row,) = data["rows"]
@@ -67,7 +67,7 @@ def test_attributes_are_typed_and_times_are_seconds(source: ScriptedSource) -> N
     }
 
 
-def test_a_queues_reservation_is_a_point_in_time_that_sorts_and_filters(source: ScriptedSource) -> None:
+def test_a_queues_reservation_is_a_point_in_time_that_sorts_and_filters(backend: ScriptedBackend) -> None:
     data = json.loads(run("queues", "--json", "--sort", "reserved").output)
     told = {row["queue"]: row["reserved"] for row in data["rows"]}
     assert told == {"workq": NOON_S + 5400, "gpu": None}
@@ -76,7 +76,7 @@ def test_a_queues_reservation_is_a_point_in_time_that_sorts_and_filters(source: 
     assert rows("queues", "--filter", "reserved:<1h") == []
 
 
-def test_quotas_are_of_every_queue_or_of_one(source: ScriptedSource) -> None:
+def test_quotas_are_of_every_queue_or_of_one(backend: ScriptedBackend) -> None:
     found = rows("quotas")
     assert {row["queue"] for row in found} == {"workq"}
     (alice,) = (row for row in found if row["user"] == "alice")
@@ -86,12 +86,12 @@ def test_quotas_are_of_every_queue_or_of_one(source: ScriptedSource) -> None:
     assert "┃▓" in run("quotas", "workq").output
 
 
-def test_queues_have_their_counts(source: ScriptedSource) -> None:
+def test_queues_have_their_counts(backend: ScriptedBackend) -> None:
     (workq,) = rows("queues", "--filter", "queue:=workq")
     assert (workq["running"], workq["waiting"], workq["held"]) == ("2", "12", "1")
 
 
-def test_a_file_is_written_once(source: ScriptedSource, tmp_path: Path) -> None:
+def test_a_file_is_written_once(backend: ScriptedBackend, tmp_path: Path) -> None:
     file = tmp_path / "jobs.json"
     assert run("jobs", "-o", str(file)).exit_code == 0
     assert len(json.loads(file.read_text())["rows"]) == 6
@@ -112,7 +112,7 @@ def test_a_file_is_written_once(source: ScriptedSource, tmp_path: Path) -> None:
         (("jobs", "-o", "jobs.xls"), "says no format"),
     ],
 )
-def test_what_cannot_be_is_one_line(source: ScriptedSource, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_is_one_line(backend: ScriptedBackend, arguments: tuple[str, ...], said: str) -> None:
     result = run(*arguments)
     assert result.exit_code != 0
     assert said in result.output

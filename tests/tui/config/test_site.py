@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import a_picture
+from tests.tui.scripted import a_server_status
 from tui.config.site import Site, SiteError, console_files, read_site
 from tui.operations.safeguards import asked_for, is_confirmed
 from tui.operations.verbs import BY_NAME, Order
@@ -73,9 +73,9 @@ def test_the_users_file_is_where_configuration_is() -> None:
     ],
 )
 def test_what_has_to_be_typed(verb: str, names: tuple[str, ...], production: bool, asked: str) -> None:
-    world = see(a_picture(), Settings(), Ledger(), 0.0)
-    deed = BY_NAME[verb].deed(world, Order(names))
-    assert asked_for(deed, "hpc1", Site(frozenset({"hpc1"} if production else ()))) == asked
+    cluster = see(a_server_status(), Settings(), Ledger(), 0.0)
+    operation = BY_NAME[verb].operation(cluster, Order(names))
+    assert asked_for(operation, "hpc1", Site(frozenset({"hpc1"} if production else ()))) == asked
 
 
 def test_blanks_do_not_matter_in_what_is_typed() -> None:

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from tests.tui.scripted import a_job, a_picture, running, with_job
+from tests.tui.scripted import a_job, a_server_status, running, with_job
 from tui.model.counts import count, folded
 from tui.model.typed_attributes import is_subjob, soft_limits, subjobs_waiting, vnode_state, vnodes_of
 
 
 def test_jobs_are_counted_by_state_with_arrays_by_their_waiting_subjobs() -> None:
-    picture = with_job(a_picture(), "16[3].hpc1", running("dave", 1, "v2"))
-    tally = count(picture.jobs, picture.vnodes, "ncpus")
-    assert tally.states == {"R": 3, "Q": 2 + 10, "H": 1}
-    assert tally.subjobs_running == {"16[].hpc1": 1}
-    assert folded(picture.jobs) == (["11.hpc1", "12.hpc1"], ["13.hpc1", "14.hpc1", "16[].hpc1"], ["15.hpc1"])
+    server_status = with_job(a_server_status(), "16[3].hpc1", running("dave", 1, "v2"))
+    counts = count(server_status.jobs, server_status.vnodes, "ncpus")
+    assert counts.states == {"R": 3, "Q": 2 + 10, "H": 1}
+    assert counts.subjobs_running == {"16[].hpc1": 1}
+    assert folded(server_status.jobs) == (["11.hpc1", "12.hpc1"], ["13.hpc1", "14.hpc1", "16[].hpc1"], ["15.hpc1"])
 
 
 def test_use_is_counted_for_each_user_in_each_queue() -> None:
-    picture = with_job(a_picture(), "20.hpc1", running("alice", 2, "v2", queue="gpu"))
-    users = count(picture.jobs, picture.vnodes, "ncpus").users
+    server_status = with_job(a_server_status(), "20.hpc1", running("alice", 2, "v2", queue="gpu"))
+    users = count(server_status.jobs, server_status.vnodes, "ncpus").users
     assert (users["workq", "alice"].cores, users["gpu", "alice"].cores) == (12, 2)
     assert (users["workq", "carol"].waiting, users["workq", "carol"].waiting_cores) == (2, 66)
 
 
 def test_a_suspended_job_uses_no_cores() -> None:
-    picture = with_job(a_picture(), "12.hpc1", {**a_picture().jobs["12.hpc1"], "job_state": "S"})
-    tally = count(picture.jobs, picture.vnodes, "ncpus")
-    assert (tally.users["workq", "alice"].cores, tally.users["workq", "alice"].running) == (8, 2)
+    server_status = with_job(a_server_status(), "12.hpc1", {**a_server_status().jobs["12.hpc1"], "job_state": "S"})
+    counts = count(server_status.jobs, server_status.vnodes, "ncpus")
+    assert (counts.users["workq", "alice"].cores, counts.users["workq", "alice"].running) == (8, 2)
 
 
 def test_cores_are_counted_on_vnodes_that_are_up() -> None:
-    picture = a_picture()
-    vnodes = count(picture.jobs, picture.vnodes, "ncpus").vnodes
+    server_status = a_server_status()
+    vnodes = count(server_status.jobs, server_status.vnodes, "ncpus").vnodes
     assert (vnodes.used, vnodes.total, vnodes.busy, vnodes.free) == (12, 16, 2, 0)
     assert vnodes.not_up == {"offline": ["v3"]}
 
@@ -70,13 +70,13 @@ def test_an_unreadable_quota_counts_as_none() -> None:
 
 
 def test_a_job_of_which_nothing_is_known_is_counted_and_does_not_break_the_count() -> None:
-    picture = with_job(a_picture(), "99.hpc1", {"queue": "workq", "Resource_List.ncpus": "many"})
-    assert count(picture.jobs, picture.vnodes, "ncpus").states["?"] == 1
+    server_status = with_job(a_server_status(), "99.hpc1", {"queue": "workq", "Resource_List.ncpus": "many"})
+    assert count(server_status.jobs, server_status.vnodes, "ncpus").states["?"] == 1
 
 
 def test_the_counts_agree_with_one_another() -> None:
-    picture = with_job(a_picture(), "20.hpc1", a_job("erin", 3, "W"))
-    tally = count(picture.jobs, picture.vnodes, "ncpus")
-    waiting = sum(use.waiting for use in tally.users.values())
-    assert waiting == sum(tally.states[state] for state in "QHW")
-    assert sum(use.cores for use in tally.users.values()) == sum(use.cores for use in tally.groups.values())
+    server_status = with_job(a_server_status(), "20.hpc1", a_job("erin", 3, "W"))
+    counts = count(server_status.jobs, server_status.vnodes, "ncpus")
+    waiting = sum(use.waiting for use in counts.users.values())
+    assert waiting == sum(counts.states[state] for state in "QHW")
+    assert sum(use.cores for use in counts.users.values()) == sum(use.cores for use in counts.groups.values())

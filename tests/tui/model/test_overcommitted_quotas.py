@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import a_picture
+from tests.tui.scripted import a_server_status
 from tui.model.overcommitted_quotas import overcommitted
 from tui.operations.quota_ops import change_of
 from tui.operations.status_edits import edit_queue
@@ -18,8 +18,8 @@ CORES = 24
 
 
 def told(quotas: str, partition: str = "") -> list[str]:
-    picture = edit_queue(a_picture(), "workq", {"max_run_res_soft.ncpus": quotas, "partition": partition})
-    return [plain(line) for line in overcommitted(picture, "workq", "ncpus")]
+    server_status = edit_queue(a_server_status(), "workq", {"max_run_res_soft.ncpus": quotas, "partition": partition})
+    return [plain(line) for line in overcommitted(server_status, "workq", "ncpus")]
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_only_the_vnodes_of_the_queues_partition_count() -> None:
 
 
 def test_a_change_says_so_before_it_is_made_and_attention_afterwards() -> None:
-    world = see(edit_queue(a_picture(), "workq", {"max_run_res_soft.ncpus": ""}), Settings(), Ledger(), 0.1)
-    assert change_of(world, "workq", ("u", "alice"), CORES).notes == ()
-    deed = change_of(world, "workq", ("u", "alice"), CORES + 1)
+    cluster = see(edit_queue(a_server_status(), "workq", {"max_run_res_soft.ncpus": ""}), Settings(), Ledger(), 0.1)
+    assert change_of(cluster, "workq", ("u", "alice"), CORES).notes == ()
+    operation = change_of(cluster, "workq", ("u", "alice"), CORES + 1)
     sentence = f"quotas of users in workq add up to 25 of {CORES} ncpus"
-    assert [plain(line) for line in deed.notes] == [sentence]
-    after = see(deed.edit(world.picture), Settings(), Ledger(), 0.1)
+    assert [plain(line) for line in operation.notes] == [sentence]
+    after = see(operation.edit(cluster.server_status), Settings(), Ledger(), 0.1)
     assert sentence in [plain(line) for line in attention(after)]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.tui.scripted import NOON_S, a_job, a_picture, a_vnode, changed, running, with_job
+from tests.tui.scripted import NOON_S, a_job, a_server_status, a_vnode, changed, running, with_job
 from tui.model.server_changes import Watched
 
 
@@ -13,7 +13,7 @@ def texts(watched: Watched) -> list[str]:
 
 
 def test_jobs_that_come_start_end_and_go_back_are_counted() -> None:
-    before = a_picture()
+    before = a_server_status()
     jobs = dict(before.jobs)
     del jobs["11.hpc1"]
     jobs["12.hpc1"] = a_job("alice", 4)
@@ -26,7 +26,7 @@ def test_jobs_that_come_start_end_and_go_back_are_counted() -> None:
 
 
 def test_a_subjob_that_starts_was_not_submitted_anew() -> None:
-    before = a_picture()
+    before = a_server_status()
     after = seen(before, with_job(before, "16[3].hpc1", running("dave", 1, "v2")))
     assert (after.submitted, after.started) == (0, 1)
     after = seen(with_job(before, "16[3].hpc1", running("dave", 1, "v2")), before)
@@ -34,7 +34,7 @@ def test_a_subjob_that_starts_was_not_submitted_anew() -> None:
 
 
 def test_vnodes_that_go_down_together_are_one_event_and_busy_ones_none() -> None:
-    before = changed(a_picture(), vnodes={f"v{n}": a_vnode(8) for n in range(1, 9)})
+    before = changed(a_server_status(), vnodes={f"v{n}": a_vnode(8) for n in range(1, 9)})
     vnodes = {**before.vnodes, **{f"v{n}": a_vnode(8, 0, "down") for n in (2, 3, 4)}, "v8": a_vnode(8, 8, "job-busy")}
     went = seen(before, changed(before, vnodes=vnodes))
     assert texts(went) == ["v2-v4 down"]
@@ -43,13 +43,13 @@ def test_vnodes_that_go_down_together_are_one_event_and_busy_ones_none() -> None
 
 
 def test_vnodes_that_are_deleted_or_created_are_told() -> None:
-    before = a_picture()
+    before = a_server_status()
     after = changed(before, vnodes={**{n: v for n, v in before.vnodes.items() if n != "v1"}, "v9": a_vnode(8)})
     assert sorted(texts(seen(before, after))) == ["v1 gone", "v9 added"]
 
 
 def test_each_entry_of_a_quota_that_changed_is_told_from_what_to_what() -> None:
-    before = a_picture()
+    before = a_server_status()
     workq = {**before.queues["workq"], "max_run_res_soft.ncpus": "[u:alice=9],[g:chem=512]"}
     queues = {**before.queues, "workq": workq}
     assert sorted(texts(seen(before, changed(before, queues=queues)))) == [
@@ -61,7 +61,7 @@ def test_each_entry_of_a_quota_that_changed_is_told_from_what_to_what() -> None:
 
 
 def test_switches_modes_and_schedulers_are_told() -> None:
-    before = changed(a_picture(), scheds={"default": {"scheduling": "False"}})
+    before = changed(a_server_status(), scheds={"default": {"scheduling": "False"}})
     workq = {**before.queues["workq"], "started": "False", "resources_available.pbsteer_mode": "observe"}
     after = changed(before, queues={"workq": workq}, scheds={"default": {"scheduling": "True"}})
     assert texts(seen(before, after)) == [
@@ -73,4 +73,4 @@ def test_switches_modes_and_schedulers_are_told() -> None:
 
 
 def test_the_same_picture_again_changes_nothing() -> None:
-    assert seen(a_picture(), a_picture()) == Watched(NOON_S)
+    assert seen(a_server_status(), a_server_status()) == Watched(NOON_S)

@@ -12,7 +12,7 @@ import pytest
 
 from hooks.alerts.command import find_other_writers
 from hooks.alerts.syslog import WARNING
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 from tui.audit.log import UNCONFIRMED, Actor, AuditLog
 from tui.audit.unconfirmed import tell_unconfirmed
 from tui.operations import alert_site as site_alert
@@ -60,10 +60,10 @@ def test_one_whose_console_was_killed_is_told_once_by_the_next(tmp_path: Path) -
     assert len(told) == 1
 
 
-def test_of_a_simulated_server_nobody_is_told(source: ScriptedSource) -> None:
-    assert teller_of(source) is not None
-    source.simulated = True
-    assert teller_of(source) is None
+def test_of_a_simulated_server_nobody_is_told(backend: ScriptedBackend) -> None:
+    assert teller_of(backend) is not None
+    backend.simulated = True
+    assert teller_of(backend) is None
 
 
 def test_syslog_and_the_command_get_it_as_one_line_as_this_user(tmp_path: Path, sent: list[tuple[str, int]]) -> None:

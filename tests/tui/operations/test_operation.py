@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, ScriptedSource, a_picture
+from tests.tui.scripted import NOON_S, ScriptedBackend, a_server_status
 from tui.audit.log import Actor, AuditLog
 from tui.operations import job_ops as job_deeds
 from tui.operations import queue_ops as queue_deeds
 from tui.operations import vnode_ops as vnode_deeds
 from tui.operations.change import ChangeError, make
-from tui.operations.operation import Deed, foresee
+from tui.operations.operation import Operation, foresee
 from tui.operations.operation_lines import deed_lines
-from tui.state.cluster_view import World, see
+from tui.state.cluster_view import ClusterView, see
 from tui.text.lines import plain
 
 
@@ -25,11 +25,11 @@ def audit(tmp_path: Path) -> AuditLog:
     return AuditLog(tmp_path / "audit.jsonl", Actor("root", "here"), "hpc1")
 
 
-def world(source: ScriptedSource | None = None) -> World:
-    return see(source.picture if source else a_picture(), Settings(), Ledger(), 0.0)
+def cluster(backend: ScriptedBackend | None = None) -> ClusterView:
+    return see(backend.server_status if backend else a_server_status(), Settings(), Ledger(), 0.0)
 
 
-DEEDS: dict[str, tuple[Callable[[World], Deed], list[str]]] = {
+DEEDS: dict[str, tuple[Callable[[ClusterView], Operation], list[str]]] = {
     "hold": (lambda w: job_deeds.hold(w, ["13.hpc1"]), ["qhold -h o 13.hpc1"]),
     "release": (lambda w: job_deeds.release(w, ["15.hpc1"]), ["qrls -h u 15.hpc1"]),
     "delete": (lambda w: job_deeds.delete(w, ["13.hpc1", "14.hpc1"]), ["qdel 13.hpc1", "qdel 14.hpc1"]),
@@ -51,41 +51,41 @@ DEEDS: dict[str, tuple[Callable[[World], Deed], list[str]]] = {
 
 @pytest.mark.parametrize("name", DEEDS)
 def test_a_deed_runs_commands_that_could_be_typed_and_reads_back(name: str, audit: AuditLog) -> None:
-    source = ScriptedSource()
+    backend = ScriptedBackend()
     build, commands = DEEDS[name]
-    outcomes = [make(source, change, audit, lambda: NOON_S) for change in build(world()).changes]
+    outcomes = [make(backend, change, audit, lambda: NOON_S) for change in build(cluster()).changes]
     assert all(outcome.ok for outcome in outcomes), outcomes
-    assert source.lines == commands
+    assert backend.lines == commands
     assert [entry["stage"] for entry in audit.entries()] == ["sending", "done"] * len(commands)
 
 
 @pytest.mark.parametrize("name", ["hold", "move", "priority", "offline", "clear", "stop", "mode"])
 def test_what_can_be_taken_back_is_as_it_was(name: str, audit: AuditLog) -> None:
-    source = ScriptedSource()
-    deed = DEEDS[name][0](world())
-    for change in deed.changes:
-        assert make(source, change, audit, lambda: NOON_S).ok
-    for change in deed.changes:
+    backend = ScriptedBackend()
+    operation = DEEDS[name][0](cluster())
+    for change in operation.changes:
+        assert make(backend, change, audit, lambda: NOON_S).ok
+    for change in operation.changes:
         undo = change.undo()
         assert undo is not None
-        outcome = make(source, undo, audit, lambda: NOON_S)
+        outcome = make(backend, undo, audit, lambda: NOON_S)
         assert outcome.ok, outcome.text
-        assert change.facet.of(source.read(change.target.kind, change.target.name)) == change.before
+        assert change.readback.of(backend.read(change.target.kind, change.target.name)) == change.before
 
 
 @pytest.mark.parametrize("name", ["delete", "requeue"])
 def test_work_that_was_ended_is_not_brought_back(name: str) -> None:
-    deed = DEEDS[name][0](world())
-    assert deed.ends_work
-    assert [change.undo() for change in deed.changes] == [None] * len(deed.changes)
+    operation = DEEDS[name][0](cluster())
+    assert operation.ends_work
+    assert [change.undo() for change in operation.changes] == [None] * len(operation.changes)
 
 
 def test_a_job_that_began_to_run_meanwhile_is_not_deleted_as_a_waiting_one(audit: AuditLog) -> None:
-    source = ScriptedSource()
-    (change,) = job_deeds.delete(world(), ["13.hpc1"]).changes
-    source.set_job("13.hpc1", job_state="R", stime=str(int(NOON_S)))
-    outcome = make(source, change, audit, lambda: NOON_S)
-    assert (outcome.ok, source.lines) == (False, [])
+    backend = ScriptedBackend()
+    (change,) = job_deeds.delete(cluster(), ["13.hpc1"]).changes
+    backend.set_job("13.hpc1", job_state="R", stime=str(int(NOON_S)))
+    outcome = make(backend, change, audit, lambda: NOON_S)
+    assert (outcome.ok, backend.lines) == (False, [])
     assert "queued when you looked, running since" in outcome.text
 
 
@@ -106,13 +106,13 @@ def test_a_job_that_began_to_run_meanwhile_is_not_deleted_as_a_waiting_one(audit
         (lambda w: queue_deeds.set_mode(w, ["workq"], "full"), "observe, advise, drive"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_reason(build: Callable[[World], Deed], says: str) -> None:
+def test_what_makes_no_sense_is_refused_with_the_reason(build: Callable[[ClusterView], Operation], says: str) -> None:
     with pytest.raises(ChangeError, match=says):
-        build(world())
+        build(cluster())
 
 
 def test_it_is_foreseen_who_starts_on_the_cores_of_a_deleted_run() -> None:
-    sentences = [effect.sentence for effect in foresee(world(), job_deeds.delete(world(), ["11.hpc1"])).effects]
+    sentences = [effect.sentence for effect in foresee(cluster(), job_deeds.delete(cluster(), ["11.hpc1"])).effects]
     assert any("13 bob 8c" in sentence for sentence in sentences), sentences
 
 
@@ -125,25 +125,27 @@ def test_it_is_foreseen_who_starts_on_the_cores_of_a_deleted_run() -> None:
         (vnode_deeds.clear, "down,offline", "down"),
     ],
 )
-def test_a_vnode_keeps_the_rest_of_its_state(verb: Callable[[World, list[str]], Deed], state: str, then: str) -> None:
-    source = ScriptedSource()
-    source.set_vnode("v1", state=state)
-    now = world(source)
-    assert verb(now, ["v1"]).edit(now.picture).vnodes["v1"]["state"] == then
+def test_a_vnode_keeps_the_rest_of_its_state(
+    verb: Callable[[ClusterView, list[str]], Operation], state: str, then: str
+) -> None:
+    backend = ScriptedBackend()
+    backend.set_vnode("v1", state=state)
+    now = cluster(backend)
+    assert verb(now, ["v1"]).edit(now.server_status).vnodes["v1"]["state"] == then
 
 
 def test_it_is_foreseen_who_no_longer_starts_on_a_vnode_that_goes_offline() -> None:
-    source = ScriptedSource()
-    source.set_vnode("v3", state="free")
-    now = world(source)
+    backend = ScriptedBackend()
+    backend.set_vnode("v3", state="free")
+    now = cluster(backend)
     sentences = [effect.sentence for effect in foresee(now, vnode_deeds.offline(now, ["v3"])).effects]
     assert sentences, "v3 is the only one with idle cores for bob's job"
 
 
 @pytest.mark.parametrize("name", DEEDS)
 def test_commands_are_shown_to_the_letter_and_the_servers_name_recedes(name: str) -> None:
-    make_deed, commands = DEEDS[name]
-    lines = deed_lines(make_deed(world()))[: len(commands)]
+    make_operation, commands = DEEDS[name]
+    lines = deed_lines(make_operation(cluster()))[: len(commands)]
     assert [plain(line) for line in lines] == commands
     if commands[0].endswith(".hpc1"):
         assert {line[-1] for line in lines} == {(".hpc1", "dim")}

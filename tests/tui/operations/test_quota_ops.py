@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, ScriptedSource, a_picture
+from tests.tui.scripted import NOON_S, ScriptedBackend, a_server_status
 from tui.audit.log import Actor, AuditLog, account_name, audit_path
 from tui.backends.base import Reply
 from tui.model.typed_attributes import limit_entry
 from tui.operations.change import ChangeError, make
 from tui.operations.quota_ops import change_of, parse_quota
-from tui.state.cluster_view import World, see
+from tui.state.cluster_view import ClusterView, see
 
 CAROL = ("u", "carol")
 
@@ -30,8 +30,8 @@ def audit(tmp_path: Path) -> AuditLog:
     return AuditLog(tmp_path / "state" / "audit.jsonl", Actor("root (sudo from eve)", "10.0.0.7 port 22"), "hpc1")
 
 
-def world() -> World:
-    return see(a_picture(), Settings(), Ledger(), 0.0)
+def cluster() -> ClusterView:
+    return see(a_server_status(), Settings(), Ledger(), 0.0)
 
 
 def stages(audit: AuditLog) -> list[str]:
@@ -39,15 +39,15 @@ def stages(audit: AuditLog) -> list[str]:
 
 
 def test_the_command_is_one_that_could_be_typed() -> None:
-    (change,) = change_of(world(), "workq", ("u", "alice"), 1024).changes
+    (change,) = change_of(cluster(), "workq", ("u", "alice"), 1024).changes
     assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=1024]'"
-    (change,) = change_of(world(), "workq", ("u", "alice"), None).changes
+    (change,) = change_of(cluster(), "workq", ("u", "alice"), None).changes
     assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus -= [u:alice=4]'"
 
 
 @given(st.one_of(st.none(), st.integers(0, 10**9).filter(lambda number: number != 4)))
 def test_undoing_an_undo_is_the_change(after: int | None) -> None:
-    (change,) = change_of(world(), "workq", ("u", "alice"), after).changes
+    (change,) = change_of(cluster(), "workq", ("u", "alice"), after).changes
     undo = change.undo()
     assert undo is not None
     assert (undo.argv, undo.before, undo.after) == (change.back, change.after, change.before)
@@ -55,8 +55,8 @@ def test_undoing_an_undo_is_the_change(after: int | None) -> None:
 
 
 def test_a_change_starts_from_the_entry_itself_not_from_the_generic_one() -> None:
-    assert change_of(world(), "workq", CAROL, 16).changes[0].before == "none"
-    assert change_of(world(), "workq", ("u", "alice"), 16).changes[0].before == "4"
+    assert change_of(cluster(), "workq", CAROL, 16).changes[0].before == "none"
+    assert change_of(cluster(), "workq", ("u", "alice"), 16).changes[0].before == "4"
 
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10)])
@@ -80,69 +80,69 @@ def test_numbers_may_be_typed_with_commas_and_none_takes_the_entry_away() -> Non
 )
 def test_a_change_that_cannot_be_is_refused(queue: str, name: str, after: int, says: str) -> None:
     with pytest.raises(ChangeError, match=says):
-        change_of(world(), queue, ("u", name), after)
+        change_of(cluster(), queue, ("u", name), after)
 
 
 def test_a_change_is_sent_read_back_and_written_down_before_and_after(audit: AuditLog) -> None:
-    source = ScriptedSource()
-    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    backend = ScriptedBackend()
+    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.ok, outcome.text
-    assert limit_entry(source.picture.queues["workq"], "ncpus", CAROL) == 16
+    assert limit_entry(backend.server_status.queues["workq"], "ncpus", CAROL) == 16
     sending, done = audit.entries()
     assert (sending["stage"], done["stage"]) == ("sending", "done")
-    assert done["command"] == source.lines[0] == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"
+    assert done["command"] == backend.lines[0] == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"
     assert (done["before"], done["after"]) == ("none", "16")
     assert (done["user"], done["origin"], done["server"]) == ("root (sudo from eve)", "10.0.0.7 port 22", "hpc1")
 
 
 def test_the_other_entries_of_the_queue_are_left_alone(audit: AuditLog) -> None:
-    source = ScriptedSource()
-    make(source, change_of(world(), "workq", ("u", "alice"), 16).changes[0], audit, lambda: NOON_S)
-    assert limit_entry(source.picture.queues["workq"], "ncpus", ("u", "bob")) == 8
+    backend = ScriptedBackend()
+    make(backend, change_of(cluster(), "workq", ("u", "alice"), 16).changes[0], audit, lambda: NOON_S)
+    assert limit_entry(backend.server_status.queues["workq"], "ncpus", ("u", "bob")) == 8
 
 
 def test_undo_brings_back_what_was_there(audit: AuditLog) -> None:
-    source = ScriptedSource()
-    (change,) = change_of(world(), "workq", CAROL, 16).changes
-    make(source, change, audit, lambda: NOON_S)
+    backend = ScriptedBackend()
+    (change,) = change_of(cluster(), "workq", CAROL, 16).changes
+    make(backend, change, audit, lambda: NOON_S)
     undo = change.undo()
     assert undo is not None
-    assert make(source, undo, audit, lambda: NOON_S).ok
-    assert limit_entry(source.picture.queues["workq"], "ncpus", CAROL) is None
+    assert make(backend, undo, audit, lambda: NOON_S).ok
+    assert limit_entry(backend.server_status.queues["workq"], "ncpus", CAROL) is None
 
 
 def test_a_value_that_someone_else_changed_meanwhile_is_not_overwritten(audit: AuditLog) -> None:
-    source = ScriptedSource()
-    (change,) = change_of(world(), "workq", ("u", "alice"), 16).changes
-    source.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=99]"})
-    outcome = make(source, change, audit, lambda: NOON_S)
+    backend = ScriptedBackend()
+    (change,) = change_of(cluster(), "workq", ("u", "alice"), 16).changes
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=99]"})
+    outcome = make(backend, change, audit, lambda: NOON_S)
     assert not outcome.ok
     assert "4 when you looked, 99 now" in outcome.text
-    assert (source.lines, stages(audit)) == ([], ["refused"])
+    assert (backend.lines, stages(audit)) == ([], ["refused"])
 
 
 def test_what_pbs_refuses_is_told_in_its_words(audit: AuditLog) -> None:
-    source = ScriptedSource(refusal="Unauthorized Request")
-    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    backend = ScriptedBackend(refusal="Unauthorized Request")
+    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert (outcome.ok, outcome.text) == (False, "PBS refused: Unauthorized Request")
     assert stages(audit) == ["sending", "failed"]
 
 
 def test_a_server_that_is_away_changes_nothing(audit: AuditLog) -> None:
     outcome = make(
-        ScriptedSource(failure="gone"), change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S
+        ScriptedBackend(failure="gone"), change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S
     )
     assert (outcome.ok, outcome.text) == (False, "not changed: gone")
 
 
 def test_a_server_that_goes_away_while_writing_leaves_sent_and_not_confirmed(audit: AuditLog) -> None:
-    source = ScriptedSource()
+    backend = ScriptedBackend()
 
     def die_on_write() -> None:
-        source.failure = "connection reset"
+        backend.failure = "connection reset"
 
-    source.before_read = die_on_write
-    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    backend.before_read = die_on_write
+    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.text == "sent, but not confirmed: connection reset"
     assert stages(audit) == ["sending", "unconfirmed"]
     assert audit.entries()[1]["after"] == "unknown"
@@ -151,11 +151,11 @@ def test_a_server_that_goes_away_while_writing_leaves_sent_and_not_confirmed(aud
 def test_without_an_audit_file_nothing_is_changed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     audit = AuditLog(tmp_path / "file" / "audit.jsonl", Actor("me", "here"), "hpc1")
-    source = ScriptedSource()
-    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    backend = ScriptedBackend()
+    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert not outcome.ok
     assert "audit file" in outcome.text
-    assert source.lines == []
+    assert backend.lines == []
 
 
 def test_only_its_owner_reads_the_audit_file_and_lines_are_only_added(audit: AuditLog) -> None:
@@ -213,15 +213,15 @@ def test_an_account_without_a_name_is_its_number() -> None:
 
 
 def test_what_was_done_although_the_server_ended_while_it_answered_is_done(audit: AuditLog) -> None:
-    source = ScriptedSource()
-    take = source.run
+    backend = ScriptedBackend()
+    take = backend.run
 
     def run(argv: Sequence[str]) -> Reply:
         take(argv)
         return Reply(False, "End of File")
 
-    source.run = run  # type: ignore[method-assign]
-    outcome = make(source, change_of(world(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    backend.run = run  # type: ignore[method-assign]
+    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.ok
     assert "done, read back, though PBS said: End of File" in outcome.text
     assert stages(audit) == ["sending", "done"]

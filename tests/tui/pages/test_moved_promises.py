@@ -8,7 +8,7 @@ import pytest
 
 from policy import Ledger, Settings
 from policy.model.ledger import Moved
-from tests.tui.scripted import NOON_S, a_picture
+from tests.tui.scripted import NOON_S, a_server_status
 from tui.pages.moved_promises import moved_lines
 from tui.state.cluster_view import see
 from tui.text.lines import plain
@@ -22,9 +22,9 @@ from tui.text.lines import plain
     ],
 )
 def test_the_latest_is_told_only_where_one_is_late(promised_s: float, said: str) -> None:
-    world = see(a_picture(), Settings(), Ledger(), 0.1)
-    world = replace(
-        world, ledger=Ledger(promises={"13.hpc1": promised_s}, moved={"13.hpc1": Moved(NOON_S + 600, 1, "9.hpc1")})
+    cluster = see(a_server_status(), Settings(), Ledger(), 0.1)
+    cluster = replace(
+        cluster, ledger=Ledger(promises={"13.hpc1": promised_s}, moved={"13.hpc1": Moved(NOON_S + 600, 1, "9.hpc1")})
     )
-    (line,) = moved_lines(world)
+    (line,) = moved_lines(cluster)
     assert plain(line).endswith(f"1 of these jobs still wait, {said}")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSimulation, ScriptedSource, a_job, changed, many_jobs
+from tests.tui.scripted import ScriptedBackend, ScriptedSimulation, a_job, changed, many_jobs
 from tests.tui.steering import open_console
 from tui.actions import VIEWS
 from tui.screen.views.vnodes import OccupancyView
 
 
-async def test_it_says_which_server_in_which_mode_locked_and_how_old(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (120, 30)) as steered:
+async def test_it_says_which_server_in_which_mode_locked_and_how_old(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (120, 30)) as steered:
         header = steered.screen_lines[0]
         assert "hpc1 · PBS 23.06.06 · drive" in header
         assert "READ-ONLY" in header
@@ -28,8 +28,8 @@ async def test_a_simulated_cluster_is_always_marked(audit: Path) -> None:
             await steered.press("tab")
 
 
-async def test_the_overview_answers_is_it_well_and_what_needs_me(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_the_overview_answers_is_it_well_and_what_needs_me(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         for text in ("12 / 16", "75%", "R 2  Q 12  H 1", "v3 offline", "alice 12 of 4 in workq", "this pass"):
             assert text in steered.text
 
@@ -46,9 +46,9 @@ async def test_the_overview_answers_is_it_well_and_what_needs_me(source: Scripte
     ],
 )
 async def test_every_view_is_reached_by_name_by_number_and_by_tab(
-    source: ScriptedSource, audit: Path, view: str, texts: list[str]
+    backend: ScriptedBackend, audit: Path, view: str, texts: list[str]
 ) -> None:
-    async with open_console(source, audit, (120, 30)) as steered:
+    async with open_console(backend, audit, (120, 30)) as steered:
         await steered.command(view)
         assert steered.main.view_name == view
         for text in texts:
@@ -62,8 +62,8 @@ async def test_every_view_is_reached_by_name_by_number_and_by_tab(
         assert steered.main.view_name == VIEWS[VIEWS.index(view) - 1]
 
 
-async def test_enter_goes_into_a_job_and_escape_comes_back(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_enter_goes_into_a_job_and_escape_comes_back(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5", "j", "j", "enter")
         assert steered.main.view_name == "job"
         assert "13 bob · workq · 8 cores, 2:00:00" in steered.text
@@ -72,8 +72,8 @@ async def test_enter_goes_into_a_job_and_escape_comes_back(source: ScriptedSourc
         assert steered.main.view_name == "jobs"
 
 
-async def test_one_job_is_reached_by_its_id(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_one_job_is_reached_by_its_id(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.command("job 14")
         assert "14 carol · workq · 64 cores" in steered.text
         await steered.command("job 999")
@@ -85,9 +85,9 @@ async def test_one_job_is_reached_by_its_id(source: ScriptedSource, audit: Path)
     [("2", 'queue:="workq"'), ("3", 'vnode:="v1"'), ("4", 'vnode:="v1"'), ("6", 'user:="alice"')],
 )
 async def test_enter_leads_from_a_queue_vnode_or_user_to_its_jobs(
-    source: ScriptedSource, audit: Path, keys: str, filtered: str
+    backend: ScriptedBackend, audit: Path, keys: str, filtered: str
 ) -> None:
-    async with open_console(source, audit) as steered:
+    async with open_console(backend, audit) as steered:
         await steered.press(keys, "enter")
         await steered.until_shown(filtered)
         assert steered.main.view_name == "jobs"
@@ -95,9 +95,9 @@ async def test_enter_leads_from_a_queue_vnode_or_user_to_its_jobs(
 
 @pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 12), (200, 60)])
 async def test_a_key_on_the_grid_acts_before_the_screen_has_laid_it_out(
-    source: ScriptedSource, audit: Path, size: tuple[int, int]
+    backend: ScriptedBackend, audit: Path, size: tuple[int, int]
 ) -> None:
-    async with open_console(source, audit, size) as steered:
+    async with open_console(backend, audit, size) as steered:
         steered.main.go("grid")
         view = steered.main.view
         assert isinstance(view, OccupancyView)
@@ -109,8 +109,8 @@ async def test_a_key_on_the_grid_acts_before_the_screen_has_laid_it_out(
         assert view.grid_view.size == expected
 
 
-async def test_a_filter_stays_until_escape(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_a_filter_stays_until_escape(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5", "slash")
         await steered.type("user:carol state:H")
         assert "jobs · 1 of 6 · filter user:carol state:H" in steered.text
@@ -121,17 +121,17 @@ async def test_a_filter_stays_until_escape(source: ScriptedSource, audit: Path) 
 
 
 async def test_a_filter_that_cannot_be_read_is_a_message_and_changes_nothing(
-    source: ScriptedSource, audit: Path
+    backend: ScriptedBackend, audit: Path
 ) -> None:
-    async with open_console(source, audit, (160, 30)) as steered:
+    async with open_console(backend, audit, (160, 30)) as steered:
         await steered.press("5", "slash")
         await steered.type("owner:carol")
         assert "no field 'owner' here; there are" in steered.text
         assert "jobs · 6" in steered.text
 
 
-async def test_sorting_by_a_columns_number_and_again_the_other_way(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (120, 30)) as steered:
+async def test_sorting_by_a_columns_number_and_again_the_other_way(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("5", "s")
         assert "5 cores" in steered.text or "5 co" in steered.text
         await steered.press("5")
@@ -143,26 +143,30 @@ async def test_sorting_by_a_columns_number_and_again_the_other_way(source: Scrip
         assert "not sorted" in steered.text
 
 
-async def test_the_cursor_stays_on_its_job_when_the_list_changes(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_the_cursor_stays_on_its_job_when_the_list_changes(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5", "j", "j")
-        source.picture = changed(source.picture, jobs={"9.hpc1": a_job("zoe", 1), **source.picture.jobs})
+        backend.server_status = changed(
+            backend.server_status, jobs={"9.hpc1": a_job("zoe", 1), **backend.server_status.jobs}
+        )
         await steered.repoll()
         await steered.press("enter")
         assert "13 bob" in steered.text
 
 
-async def test_marks_belong_to_jobs_not_to_rows(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_marks_belong_to_jobs_not_to_rows(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5", "space", "space")
         assert "2 marked" in steered.text
-        source.picture = changed(source.picture, jobs={k: v for k, v in source.picture.jobs.items() if k != "11.hpc1"})
+        backend.server_status = changed(
+            backend.server_status, jobs={k: v for k, v in backend.server_status.jobs.items() if k != "11.hpc1"}
+        )
         await steered.repoll()
         assert "1 marked" in steered.text
 
 
 async def test_moving_with_arrows_letters_pages_and_ends(audit: Path) -> None:
-    async with open_console(ScriptedSource(many_jobs(500)), audit, (100, 24)) as steered:
+    async with open_console(ScriptedBackend(many_jobs(500)), audit, (100, 24)) as steered:
         await steered.press("5", "G")
         assert "506 / 506" in steered.text
         assert "▸15" in steered.text, "what is held comes after what waits"
@@ -172,16 +176,16 @@ async def test_moving_with_arrows_letters_pages_and_ends(audit: Path) -> None:
         assert "1 / 506" in steered.text
 
 
-async def test_the_grid_is_walked_in_both_directions(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_the_grid_is_walked_in_both_directions(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("4", "l", "right")
         assert "v3 · offline" in steered.text
         await steered.press("h")
         assert "v2 · free · 4 of 8 cores free" in steered.text
 
 
-async def test_left_and_right_go_through_the_queues_of_the_quotas(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_left_and_right_go_through_the_queues_of_the_quotas(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("6")
         assert "quotas · workq · ncpus" in steered.text
         await steered.press("l")
@@ -190,14 +194,14 @@ async def test_left_and_right_go_through_the_queues_of_the_quotas(source: Script
         assert "quotas · workq · ncpus" in steered.text
 
 
-async def test_copying_takes_the_name_under_the_cursor(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_copying_takes_the_name_under_the_cursor(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5", "j", "y")
         assert steered.console.clipboard == "12.hpc1"
 
 
-async def test_help_lists_the_actions_and_any_of_its_keys_leaves_it(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (110, 40)) as steered:
+async def test_help_lists_the_actions_and_any_of_its_keys_leaves_it(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (110, 40)) as steered:
         await steered.press("question_mark")
         assert "Going somewhere" in steered.text
         assert ":next-view" in steered.text
@@ -207,8 +211,8 @@ async def test_help_lists_the_actions_and_any_of_its_keys_leaves_it(source: Scri
         assert "Going somewhere" not in steered.text
 
 
-async def test_the_command_line_completes_and_remembers(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_the_command_line_completes_and_remembers(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("colon")
         await steered.type("quo", "tab")
         assert "quotas  quota" in steered.text
@@ -221,49 +225,49 @@ async def test_the_command_line_completes_and_remembers(source: ScriptedSource, 
         assert ":nonsense is no command; ? lists them" in steered.text
 
 
-async def test_the_theme_is_chosen_by_name(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_the_theme_is_chosen_by_name(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.command("theme light")
         assert steered.console.theme == "pbsteer-light"
         await steered.command("theme pink")
         assert "theme 'pink': there are dark, light, colour-blind, contrast, none" in steered.text
 
 
-async def test_refresh_asks_the_server_now(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
-        before = source.polls
+async def test_refresh_asks_the_server_now(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
+        before = backend.polls
         await steered.press("r")
-        await steered.until(lambda: source.polls > before)
+        await steered.until(lambda: backend.polls > before)
 
 
-async def test_quitting_lets_go_of_the_server(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_quitting_lets_go_of_the_server(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("q")
-    assert source.closed
+    assert backend.closed
 
 
 # A simulated cluster's time
 
 
 async def test_time_is_paused_stepped_and_sped_up(audit: Path) -> None:
-    source = ScriptedSimulation()
-    async with open_console(source, audit) as steered:
+    backend = ScriptedSimulation()
+    async with open_console(backend, audit) as steered:
         await steered.press("p")
-        assert source.paused
+        assert backend.paused
         assert "SIMULATED paused" in steered.text
         await steered.press("full_stop")
-        assert source.steps == 1
+        assert backend.steps == 1
         await steered.press("p", "plus")
-        assert (source.paused, source.speed) == (False, 100)
+        assert (backend.paused, backend.speed) == (False, 100)
         await steered.press("minus", "minus")
-        assert source.speed == 30
+        assert backend.speed == 30
         await steered.command("speed 1000")
-        assert source.speed == 1000
+        assert backend.speed == 1000
         await steered.command("speed 1001")
         assert "speed '1001': allowed is a whole number from 1 to 1,000" in steered.text
 
 
-async def test_a_real_servers_time_cannot_be_steered(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_a_real_servers_time_cannot_be_steered(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("p")
         assert "only a simulated cluster" in steered.text

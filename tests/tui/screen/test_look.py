@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from textual.color import Color
 
-from tests.tui.scripted import NOON_S, ScriptedSimulation, ScriptedSource, a_job, a_vnode, changed, with_job
+from tests.tui.scripted import NOON_S, ScriptedBackend, ScriptedSimulation, a_job, a_vnode, changed, with_job
 from tests.tui.steering import Steered, open_console
 from tests.tui.written import a_pass, a_start, write_changes, write_journal
 from tui.actions import ACTIONS, VIEWS
@@ -23,8 +23,8 @@ ODD = "𝔉é🚀字"
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> ScriptedSource:
-    return ScriptedSource(folder=tmp_path / "pbsteer")
+def backend(tmp_path: Path) -> ScriptedBackend:
+    return ScriptedBackend(folder=tmp_path / "pbsteer")
 
 
 # Characters
@@ -36,14 +36,16 @@ def shown_to_the_terminal(steered: Steered) -> str:
 
 
 async def test_in_ascii_nothing_else_is_painted_in_any_view_and_dialog(
-    source: ScriptedSource, audit: Path, tmp_path: Path
+    backend: ScriptedBackend, audit: Path, tmp_path: Path
 ) -> None:
-    source.picture = with_job(source.picture, "20.hpc1", a_job(ODD, 1, name=ODD, project=ODD, comment=ODD))
-    source.set_vnode("v3", comment=ODD, state="down")
-    write_journal(source.folder, a_pass(30, starts=[a_start("13.hpc1", user=ODD)], notes=[ODD]))
+    backend.server_status = with_job(
+        backend.server_status, "20.hpc1", a_job(ODD, 1, name=ODD, project=ODD, comment=ODD)
+    )
+    backend.set_vnode("v3", comment=ODD, state="down")
+    write_journal(backend.folder, a_pass(30, starts=[a_start("13.hpc1", user=ODD)], notes=[ODD]))
     write_changes(audit, "done", "sending", command=ODD)
     seen = []
-    async with open_console(source, audit, (120, 30), ascii_only=True) as steered:
+    async with open_console(backend, audit, (120, 30), ascii_only=True) as steered:
 
         def check(what: str) -> None:
             text = shown_to_the_terminal(steered)
@@ -80,15 +82,15 @@ async def test_in_ascii_nothing_else_is_painted_in_any_view_and_dialog(
     assert len(seen) == len(VIEWS) + 11
 
 
-async def test_ascii_is_switched_and_kept(source: ScriptedSource, audit: Path, tmp_path: Path) -> None:
+async def test_ascii_is_switched_and_kept(backend: ScriptedBackend, audit: Path, tmp_path: Path) -> None:
     files = KeptFiles(KeptFile(tmp_path / "config" / "preferences.json"))
-    async with open_console(source, audit, (120, 30), files=files) as steered:
+    async with open_console(backend, audit, (120, 30), files=files) as steered:
         assert not shown_to_the_terminal(steered).isascii()
         await steered.command("ascii on")
         assert shown_to_the_terminal(steered).isascii()
         await steered.command("ascii perhaps")
         assert "ascii 'perhaps': there are on, off" in steered.text
-    async with open_console(source, audit, (120, 30), files=files) as steered:
+    async with open_console(backend, audit, (120, 30), files=files) as steered:
         assert shown_to_the_terminal(steered).isascii()
         await steered.command("ascii off")
         assert not shown_to_the_terminal(steered).isascii()
@@ -107,9 +109,9 @@ def colours_of(steered: Steered) -> set[str]:
 
 @pytest.mark.parametrize("theme", THEME_NAMES)
 async def test_every_theme_is_chosen_by_name_and_paints_its_own_colours(
-    source: ScriptedSource, audit: Path, theme: str
+    backend: ScriptedBackend, audit: Path, theme: str
 ) -> None:
-    async with open_console(source, audit, (120, 30)) as steered:
+    async with open_console(backend, audit, (120, 30)) as steered:
         await steered.command(f"theme {theme}")
         await steered.press("6")
         colours = colours_of(steered)
@@ -120,10 +122,10 @@ async def test_every_theme_is_chosen_by_name_and_paints_its_own_colours(
 
 
 async def test_without_colour_the_line_that_is_typed_still_has_a_cursor(
-    source: ScriptedSource, audit: Path, monkeypatch: pytest.MonkeyPatch
+    backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with open_console(source, audit, (120, 30)) as steered:
+    async with open_console(backend, audit, (120, 30)) as steered:
         await steered.command("theme light")
         assert colours_of(steered) == set(), "who wants no colour gets none, whatever the theme"
         await steered.press("colon", "x")
@@ -131,10 +133,10 @@ async def test_without_colour_the_line_that_is_typed_still_has_a_cursor(
         assert any(segment.style and segment.style.reverse for segment in strip)
 
 
-async def test_a_server_that_is_away_is_greyed_without_colour_too(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (120, 30)) as steered:
+async def test_a_server_that_is_away_is_greyed_without_colour_too(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (120, 30)) as steered:
         await steered.command("theme none")
-        source.failure = "cannot connect"
+        backend.failure = "cannot connect"
         steered.main.poller.ask()
         await steered.until_shown("AWAY")
         assert colours_of(steered) == set()
@@ -188,9 +190,9 @@ ESSENTIAL = {
 
 
 @pytest.mark.parametrize("view", ESSENTIAL)
-async def test_no_essential_column_is_cut_off_at_80x24(source: ScriptedSource, audit: Path, view: str) -> None:
+async def test_no_essential_column_is_cut_off_at_80x24(backend: ScriptedBackend, audit: Path, view: str) -> None:
     write_changes(audit, "done")
-    async with open_console(source, audit, (80, 24)) as steered:
+    async with open_console(backend, audit, (80, 24)) as steered:
         await steered.command(view)
         header = steered.screen_lines[2]
         for title in ESSENTIAL[view]:
@@ -198,17 +200,17 @@ async def test_no_essential_column_is_cut_off_at_80x24(source: ScriptedSource, a
         assert "…" not in header
 
 
-async def test_the_overview_tells_all_of_its_numbers_at_80x24(source: ScriptedSource, audit: Path) -> None:
-    source.set_vnode("v3", state="down,offline")
-    async with open_console(source, audit, (80, 24)) as steered:
+async def test_the_overview_tells_all_of_its_numbers_at_80x24(backend: ScriptedBackend, audit: Path) -> None:
+    backend.set_vnode("v3", state="down,offline")
+    async with open_console(backend, audit, (80, 24)) as steered:
         for text in ("12 / 16", "75%", "2 busy · 0 free · 1 down,offline", "R 2  Q 12  H 1"):
             assert text in steered.text
 
 
-async def test_a_wide_terminal_shows_more_columns_and_longer_cells(source: ScriptedSource, audit: Path) -> None:
+async def test_a_wide_terminal_shows_more_columns_and_longer_cells(backend: ScriptedBackend, audit: Path) -> None:
     name = "a_job_with_a_rather_long_name_of_forty_c"
-    source.set_job("13.hpc1", Job_Name=name)
-    async with open_console(source, audit, (300, 100)) as steered:
+    backend.set_job("13.hpc1", Job_Name=name)
+    async with open_console(backend, audit, (300, 100)) as steered:
         await steered.press("5")
         for title in ("group", "project", "waited", "submitted"):
             assert title in steered.screen_lines[2]
@@ -233,11 +235,11 @@ async def test_dialogs_survive_20x5_and_come_back(audit: Path, tmp_path: Path) -
 
 
 async def test_what_the_preferences_say_of_a_theme_that_is_not_there_is_passed_over(
-    source: ScriptedSource, audit: Path, tmp_path: Path
+    backend: ScriptedBackend, audit: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "preferences.json"
     path.write_text(json.dumps({"version": 1, "theme": "pink", "tables": {"jobs": {"columns": ["nothing"]}}}))
-    async with open_console(source, audit, (120, 30), files=KeptFiles(KeptFile(path))) as steered:
+    async with open_console(backend, audit, (120, 30), files=KeptFiles(KeptFile(path))) as steered:
         assert steered.console.theme == "pbsteer-dark"
         await steered.press("5")
         assert "nothing" in steered.screen_lines[2] or "user" in steered.screen_lines[2]
@@ -257,8 +259,8 @@ async def test_the_help_names_every_action_and_cuts_nothing_off(audit: Path, siz
         assert "…" not in text
 
 
-async def test_an_empty_table_says_why_it_is_empty(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (80, 24)) as steered:
+async def test_an_empty_table_says_why_it_is_empty(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (80, 24)) as steered:
         await steered.press("8")
         await steered.until_shown("no change is known yet of any administrator")
         await steered.press("5", "slash")
@@ -268,42 +270,42 @@ async def test_an_empty_table_says_why_it_is_empty(source: ScriptedSource, audit
         await steered.press("escape")
         await steered.until_shown("11 ")
         assert "no row passes" not in steered.text
-        source.picture = changed(source.picture, jobs={})
+        backend.server_status = changed(backend.server_status, jobs={})
         await steered.repoll()
         await steered.until_shown("no jobs: nothing runs and nothing waits")
 
 
-async def test_where_much_needs_attention_this_pass_stays_in_sight(source: ScriptedSource, audit: Path) -> None:
+async def test_where_much_needs_attention_this_pass_stays_in_sight(backend: ScriptedBackend, audit: Path) -> None:
     vnodes = {f"w{n}": a_vnode(8, 0, "down", last_state_change_time=str(int(NOON_S - n * 600))) for n in range(40)}
-    stopped = {f"q{n}": {**source.picture.queues["gpu"], "started": "False"} for n in range(3)}
-    source.picture = changed(
-        source.picture,
-        vnodes={**source.picture.vnodes, **vnodes},
-        queues={**source.picture.queues, **stopped},
+    stopped = {f"q{n}": {**backend.server_status.queues["gpu"], "started": "False"} for n in range(3)}
+    backend.server_status = changed(
+        backend.server_status,
+        vnodes={**backend.server_status.vnodes, **vnodes},
+        queues={**backend.server_status.queues, **stopped},
     )
-    async with open_console(source, audit, (80, 24)) as steered:
+    async with open_console(backend, audit, (80, 24)) as steered:
         await steered.until_shown("attention", "more, at the end", "this pass", "in use by", "changed")
         assert "alice 12 of 4 in workq" not in steered.text
         await steered.press("G")
         await steered.until_shown("alice 12 of 4 in workq")
 
 
-async def test_the_menu_tells_all_of_why_something_cannot_be_done(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (80, 24)) as steered:
+async def test_the_menu_tells_all_of_why_something_cannot_be_done(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (80, 24)) as steered:
         await steered.press("5", "a")
         await steered.until_shown("11 is running; requeue it first", "own checkpoint")
         await steered.press("end", "enter")
         await steered.until_shown("priority")
-    async with open_console(source, audit, (80, 7)) as steered:
+    async with open_console(backend, audit, (80, 7)) as steered:
         await steered.press("5", "a", "end")
         await steered.until_shown("▸ priority")
 
 
 async def test_a_narrow_screen_shows_jobs_by_name_and_a_wider_one_their_queue_too(
-    source: ScriptedSource, audit: Path
+    backend: ScriptedBackend, audit: Path
 ) -> None:
     for cells, shown in ((80, "job user state ncpus time name"), (90, "job user queue state ncpus time name")):
-        async with open_console(source, audit, (cells, 24)) as steered:
+        async with open_console(backend, audit, (cells, 24)) as steered:
             await steered.press("5")
             header = next(line for line in steered.screen_lines if "where, or why it waits" in line)
             assert header.split()[:-5] == shown.split()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 from tests.tui.steering import open_console
 
 WORDS = {
@@ -23,11 +23,11 @@ WORDS = {
 
 @pytest.mark.parametrize("mode", WORDS)
 async def test_each_mode_speaks_of_what_it_does(tmp_path: Path, mode: str) -> None:
-    source = ScriptedSource()
-    source.set_queue("workq", **{"resources_available.pbsteer_mode": mode})
-    source.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=12],[u:bob=8],[u:PBS_GENERIC=2]"})
+    backend = ScriptedBackend()
+    backend.set_queue("workq", **{"resources_available.pbsteer_mode": mode})
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=12],[u:bob=8],[u:PBS_GENERIC=2]"})
     this_pass, in_table, in_preview, note = WORDS[mode]
-    async with open_console(source, tmp_path / "audit.jsonl", (140, 40)) as steered:
+    async with open_console(backend, tmp_path / "audit.jsonl", (140, 40)) as steered:
         await steered.until_shown(this_pass)
         await steered.press("5")
         await steered.until_shown("backfills in the next" if mode == "drive" else "would backfill in the next")
@@ -36,7 +36,7 @@ async def test_each_mode_speaks_of_what_it_does(tmp_path: Path, mode: str) -> No
         assert mode == "drive" or "workq is in" in steered.text
         assert ("would be preempted" in steered.text) == (mode == "observe")
         await steered.press("escape")
-        source.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=4],[u:bob=8],[u:PBS_GENERIC=2]"})
+        backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=4],[u:bob=8],[u:PBS_GENERIC=2]"})
         await steered.repoll()
         await steered.until_shown(in_table)
         assert ("not carried out: starts as soon as" in steered.text) == (mode == "observe")

@@ -47,17 +47,17 @@ def a_day(tmp_path: Path, **options: bool) -> Console:
     spool = Path("spool")
     spool.mkdir()
     (spool / "12.hpc1.OU").write_text("step 1 of 3\nstep 2 of 3\n")
-    source = ScriptedSimulation(folder=tmp_path / "pbsteer", spool=spool)
+    backend = ScriptedSimulation(folder=tmp_path / "pbsteer", spool=spool)
     reading = HostReading(NOON_S - 20, 0.5, Amount(32768, 65536), Amount(900, 1000), Heat(61, 95))
-    source.set_vnode("v1", **{f"resources_available.{READING}": reading.show()})
-    source.set_vnode("v3", state="down", last_state_change_time=str(int(NOON_S - 1200)), comment="fan 2")
-    source.picture = with_job(source.picture, "16[3].hpc1", running("dave", 1, "v2"))
-    source.set_job("12.hpc1", Output_Path="v2:/home/alice/post.o12")
-    source.ended = {
+    backend.set_vnode("v1", **{f"resources_available.{READING}": reading.show()})
+    backend.set_vnode("v3", state="down", last_state_change_time=str(int(NOON_S - 1200)), comment="fan 2")
+    backend.server_status = with_job(backend.server_status, "16[3].hpc1", running("dave", 1, "v2"))
+    backend.set_job("12.hpc1", Output_Path="v2:/home/alice/post.o12")
+    backend.ended = {
         "9.hpc1": {**running("erin", 4, "v2"), "job_state": "F", "Exit_status": "1", "mtime": str(int(NOON_S - 600))}
     }
     write_journal(
-        source.folder,
+        backend.folder,
         a_pass(
             45,
             preempts=[a_preemption("12.hpc1", "13.hpc1", "preempted for 13.hpc1: alice held 12 of a quota of 4")],
@@ -66,18 +66,18 @@ def a_day(tmp_path: Path, **options: bool) -> Console:
         a_pass(15, starts=[a_start("12.hpc1", "v2")], started=["12.hpc1"], notes=["queue gpu has no scheduler"]),
     )
     write_changes(tmp_path / "audit.jsonl", "done", "refused", "sending")
-    return a_console(source, tmp_path / "audit.jsonl", [], **options)
+    return a_console(backend, tmp_path / "audit.jsonl", [], **options)
 
 
 async def settle(console: Console, pilot: Pilot[None], keys: str) -> None:
     """Until the plan is made, the keys are pressed, and what they looked up is there."""
-    while console.main.world is None or console.main.world.decision is None:
+    while console.main.cluster is None or console.main.cluster.decision is None:
         await pilot.pause(0.01)
     names = {"\r": "enter"}
     for key in keys:
-        world = console.main.world
+        cluster = console.main.cluster
         await pilot.press(names.get(key, key))
-        while key == "F" and (console.main.world is world or console.main.world.finished is None):
+        while key == "F" and (console.main.cluster is cluster or console.main.cluster.finished is None):
             await pilot.pause(0.01)
     await console.workers.wait_for_complete()
     await pilot.pause()

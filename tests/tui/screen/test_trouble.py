@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
-from tests.tui.scripted import HOSTILE_NAMES, ScriptedSource, a_job, a_picture, changed, many_jobs, running
+from tests.tui.scripted import HOSTILE_NAMES, ScriptedBackend, a_job, a_server_status, changed, many_jobs, running
 from tests.tui.steering import open_console
 from tui.actions import VIEWS
 from tui.text.lines import safe
 
 
 async def test_a_server_that_goes_away_keeps_its_last_picture_and_comes_back(
-    source: ScriptedSource, audit: Path
+    backend: ScriptedBackend, audit: Path
 ) -> None:
-    async with open_console(source, audit) as steered:
+    async with open_console(backend, audit) as steered:
         await steered.press("5")
-        source.failure = "cannot connect to hpc1"
+        backend.failure = "cannot connect to hpc1"
         steered.main.poller.ask()
         await steered.until_shown("AWAY, seen 0 s ago", "cannot connect to hpc1; trying again in")
         assert "first in line" in steered.text
@@ -26,36 +26,36 @@ async def test_a_server_that_goes_away_keeps_its_last_picture_and_comes_back(
         steered.elapsed_s += 61
         steered.main.tick()
         await steered.until_shown("AWAY, seen 61 s ago")
-        source.failure = ""
+        backend.failure = ""
         steered.main.poller.ask()
         await steered.until_shown("the server answers again")
         assert not steered.main.query_one("#view-jobs").has_class("stale")
 
 
 async def test_a_server_that_is_away_from_the_start_is_waited_for(audit: Path) -> None:
-    source = ScriptedSource(failure="cannot connect to hpc1")
-    async with open_console(source, audit) as steered:
+    backend = ScriptedBackend(failure="cannot connect to hpc1")
+    async with open_console(backend, audit) as steered:
         await steered.until_shown("AWAY", "cannot connect to hpc1")
         for keys in (*map(str, range(1, 8)), "enter", "e", "s", "slash", "space", "y", "z", "r"):
             await steered.press(keys)
             await steered.press("escape")
-        source.failure = ""
+        backend.failure = ""
         await steered.press("1")
         await steered.until_shown("12 / 16")
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 async def test_a_hostile_name_is_shown_as_it_is_wherever_names_are_shown(audit: Path, name: str) -> None:
-    picture = a_picture()
+    server_status = a_server_status()
     jobs = {
         "11.hpc1": running(name, 8, "v1", name=name, queue=name, comment=name),
         "12.hpc1": a_job("bob", 4, name=name, project=name),
     }
-    queues = {**picture.queues, name: picture.queues["workq"]}
-    vnodes = {**picture.vnodes, name: {**picture.vnodes["v1"], "state": name, "jobs": name}}
-    source = ScriptedSource(changed(picture, jobs=jobs, queues=queues, vnodes=vnodes))
+    queues = {**server_status.queues, name: server_status.queues["workq"]}
+    vnodes = {**server_status.vnodes, name: {**server_status.vnodes["v1"], "state": name, "jobs": name}}
+    backend = ScriptedBackend(changed(server_status, jobs=jobs, queues=queues, vnodes=vnodes))
     shown = safe(name)[:6]
-    async with open_console(source, audit, (160, 40)) as steered:
+    async with open_console(backend, audit, (160, 40)) as steered:
         for view in VIEWS:
             await steered.command(view)
             assert "\x1b" not in steered.text
@@ -68,8 +68,8 @@ async def test_a_hostile_name_is_shown_as_it_is_wherever_names_are_shown(audit: 
         assert steered.console.is_running
 
 
-async def test_it_survives_a_terminal_of_any_size(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_it_survives_a_terminal_of_any_size(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         for view in range(1, len(VIEWS) + 1):
             await steered.press(str(view))
             for size in ((20, 5), (1, 1), (300, 100), (80, 24)):
@@ -84,9 +84,11 @@ async def test_it_survives_a_terminal_of_any_size(source: ScriptedSource, audit:
         await steered.until_shown("12 / 16")
 
 
-async def test_no_color_leaves_no_colour(source: ScriptedSource, audit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_leaves_no_colour(
+    backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with open_console(source, audit, (120, 30)) as steered:
+    async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("3")
         widths = steered.console.screen._compositor.render_strips()
         styles = [
@@ -102,10 +104,10 @@ async def test_no_color_leaves_no_colour(source: ScriptedSource, audit: Path, mo
 
 
 async def test_what_is_repainted_row_by_row_equals_what_is_painted_anew(audit: Path) -> None:
-    source = ScriptedSource(many_jobs(200))
-    async with open_console(source, audit, (140, 30)) as steered:
+    backend = ScriptedBackend(many_jobs(200))
+    async with open_console(backend, audit, (140, 30)) as steered:
         await steered.press("5")
-        jobs = dict(source.picture.jobs)
+        jobs = dict(backend.server_status.jobs)
         for job_id in list(jobs)[3:12]:
             jobs[job_id] = {
                 **jobs[job_id],
@@ -113,7 +115,7 @@ async def test_what_is_repainted_row_by_row_equals_what_is_painted_anew(audit: P
                 "Job_Name": "字" * 5,
                 "schedselect": "1:ncpus=7",
             }
-        source.picture = changed(source.picture, jobs=jobs)
+        backend.server_status = changed(backend.server_status, jobs=jobs)
         await steered.repoll()
         row_by_row = steered.text
         steered.console.refresh(repaint=True)
@@ -126,9 +128,9 @@ async def test_what_is_repainted_row_by_row_equals_what_is_painted_anew(audit: P
 
 @pytest.mark.parametrize(("typed", "shown"), [("/user:bob", "filter user:bob"), (":view queues", "queues · ")])
 async def test_what_is_typed_ahead_of_a_prompt_is_typed_into_it(
-    source: ScriptedSource, audit: Path, typed: str, shown: str
+    backend: ScriptedBackend, audit: Path, typed: str, shown: str
 ) -> None:
-    async with open_console(source, audit) as steered:
+    async with open_console(backend, audit) as steered:
         await steered.press("5")
         # All at once, as a slow line delivers what was typed meanwhile.
         names = {"/": "slash", ":": "colon", " ": "space", "\r": "enter"}
@@ -139,7 +141,7 @@ async def test_what_is_typed_ahead_of_a_prompt_is_typed_into_it(
 
 
 async def test_very_many_rows_are_sorted_beside_the_screen_and_a_later_wish_wins(audit: Path) -> None:
-    async with open_console(ScriptedSource(many_jobs(6000)), audit, (120, 24)) as steered:
+    async with open_console(ScriptedBackend(many_jobs(6000)), audit, (120, 24)) as steered:
         await steered.command("jobs")
         await steered.command("sort cores")
         await steered.until_shown("sort: cores, most first")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSource, a_job, a_picture, a_vnode, changed, many_jobs, running
+from tests.tui.scripted import ScriptedBackend, a_job, a_server_status, a_vnode, changed, many_jobs, running
 from tests.tui.steering import Steered, open_console
 
 NAMES = [f"pbst-11625-mom{number}" for number in (1, 2, 3)]
@@ -15,15 +15,17 @@ ARRAY = "123456789012[].hpc1"
 
 
 @pytest.fixture
-def source() -> ScriptedSource:
-    picture = a_picture()
-    queue = {**picture.queues["workq"], "max_run_res_soft.ncpus": f"[u:{USER}=4]"}
+def backend() -> ScriptedBackend:
+    server_status = a_server_status()
+    queue = {**server_status.queues["workq"], "max_run_res_soft.ncpus": f"[u:{USER}=4]"}
     jobs = {
         ARRAY: a_job(USER, 4, queue=QUEUE, project=PROJECT, array="True", array_indices_remaining="0-9"),
         "1234568.hpc1": running(USER, 2, NAMES[0], queue=QUEUE, project=PROJECT),
     }
     vnodes = {name: a_vnode(1_000_000, 123_456) for name in NAMES}
-    return ScriptedSource(changed(picture, vnodes=vnodes, queues={QUEUE: queue, "interactive_ln2": {}}, jobs=jobs))
+    return ScriptedBackend(
+        changed(server_status, vnodes=vnodes, queues={QUEUE: queue, "interactive_ln2": {}}, jobs=jobs)
+    )
 
 
 def beginnings(steered: Steered, cells: int, *lines: int) -> list[str]:
@@ -42,24 +44,26 @@ def beginnings(steered: Steered, cells: int, *lines: int) -> list[str]:
     ],
 )
 async def test_names_are_whole_on_a_usual_screen(
-    source: ScriptedSource, audit: Path, key: str, texts: list[str]
+    backend: ScriptedBackend, audit: Path, key: str, texts: list[str]
 ) -> None:
-    async with open_console(source, audit, (120, 36)) as steered:
+    async with open_console(backend, audit, (120, 36)) as steered:
         await steered.press(key)
         await steered.until_shown(*texts)
 
 
-async def test_a_wide_screen_shows_groups_and_projects_whole(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (200, 36)) as steered:
+async def test_a_wide_screen_shows_groups_and_projects_whole(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (200, 36)) as steered:
         await steered.press("5")
         await steered.until_shown(PROJECT)
 
 
-async def test_on_a_narrow_screen_vnodes_stay_apart_in_table_and_grid(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (40, 12)) as steered:
+async def test_on_a_narrow_screen_vnodes_stay_apart_in_table_and_grid(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (40, 12)) as steered:
         await steered.press("3")
         await steered.until_shown("om1", "om2", "om3")
-        source.picture = changed(source.picture, vnodes={f"pbst-11625-mom{n}": a_vnode(8) for n in range(100)})
+        backend.server_status = changed(
+            backend.server_status, vnodes={f"pbst-11625-mom{n}": a_vnode(8) for n in range(100)}
+        )
         await steered.repoll()
         await steered.press("4")
         rows = steered.main.views["grid"].body.line_count()
@@ -67,20 +71,22 @@ async def test_on_a_narrow_screen_vnodes_stay_apart_in_table_and_grid(source: Sc
         assert len(set(beginnings(steered, 13, *range(2, 2 + rows)))) == rows
 
 
-async def test_columns_grow_but_never_shrink_from_poll_to_poll(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (110, 36)) as steered:
+async def test_columns_grow_but_never_shrink_from_poll_to_poll(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (110, 36)) as steered:
         await steered.press("3")
 
         def state_at() -> int:
             return steered.screen_lines[2].index("state")
 
         before = state_at()
-        source.picture = changed(source.picture, vnodes={**source.picture.vnodes, "x" * 30: a_vnode(8)})
+        backend.server_status = changed(
+            backend.server_status, vnodes={**backend.server_status.vnodes, "x" * 30: a_vnode(8)}
+        )
         await steered.repoll()
         grown = state_at()
         assert grown > before
         assert "x" * 30 in steered.text
-        source.picture = changed(source.picture, vnodes={name: a_vnode(8) for name in NAMES})
+        backend.server_status = changed(backend.server_status, vnodes={name: a_vnode(8) for name in NAMES})
         await steered.repoll()
         assert state_at() == grown
         await steered.press("5", "3")
@@ -88,8 +94,8 @@ async def test_columns_grow_but_never_shrink_from_poll_to_poll(source: ScriptedS
 
 
 async def test_only_rows_on_the_screen_are_measured(audit: Path) -> None:
-    source = ScriptedSource(many_jobs(3000))
-    async with open_console(source, audit, (110, 20)) as steered:
+    backend = ScriptedBackend(many_jobs(3000))
+    async with open_console(backend, audit, (110, 20)) as steered:
         await steered.press("5")
         await steered.until_shown("user1")
         table = steered.main.views["jobs"].body

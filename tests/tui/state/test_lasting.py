@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, a_job, a_picture, changed, many_jobs, running, with_job
-from tui.state.cluster_view import World, see
+from tests.tui.scripted import NOON_S, a_job, a_server_status, changed, many_jobs, running, with_job
+from tui.state.cluster_view import ClusterView, see
 from tui.state.lasting import LASTS_S, still_holds
 
 
@@ -22,27 +22,32 @@ def seconds_of_work() -> float:
 _COUNT = itertools.count()
 
 
-def a_world(picture: Picture, settings: Settings | None = None, ledger: Ledger | None = None) -> World:
-    return see(picture, settings or Settings(), ledger or Ledger(), 0.1)
+def a_cluster(
+    server_status: ServerStatus, settings: Settings | None = None, ledger: Ledger | None = None
+) -> ClusterView:
+    return see(server_status, settings or Settings(), ledger or Ledger(), 0.1)
 
 
-def later(picture: Picture, seconds: float) -> Picture:
-    return replace(picture, time_s=picture.time_s + seconds)
+def later(server_status: ServerStatus, seconds: float) -> ServerStatus:
+    return replace(server_status, time_s=server_status.time_s + seconds)
 
 
 def test_nothing_is_decided_anew_where_only_the_time_went_on() -> None:
-    first = a_world(a_picture()).decided(seconds_of_work)
-    second = a_world(later(a_picture(), 5)).decided(seconds_of_work, before=first)
+    first = a_cluster(a_server_status()).decided(seconds_of_work)
+    second = a_cluster(later(a_server_status(), 5)).decided(seconds_of_work, before=first)
     assert second.decision is first.decision
     assert second.now_s == first.now_s + 5
-    assert a_world(later(a_picture(), LASTS_S)).decided(seconds_of_work, before=second).decision is not first.decision
+    assert (
+        a_cluster(later(a_server_status(), LASTS_S)).decided(seconds_of_work, before=second).decision
+        is not first.decision
+    )
 
 
-PICTURE = a_picture()
+PICTURE = a_server_status()
 
 
 @pytest.mark.parametrize(
-    "picture",
+    "server_status",
     [
         with_job(PICTURE, "99.hpc1", a_job("dave", 1)),
         changed(PICTURE, jobs={job: texts for job, texts in PICTURE.jobs.items() if job != "13.hpc1"}),
@@ -55,35 +60,35 @@ PICTURE = a_picture()
         changed(PICTURE, time_s=NOON_S - 1),
     ],
 )
-def test_whatever_changed_is_decided_on(picture: Picture) -> None:
-    first = a_world(PICTURE).decided(seconds_of_work)
-    assert a_world(picture).decided(seconds_of_work, before=first).decision is not first.decision
+def test_whatever_changed_is_decided_on(server_status: ServerStatus) -> None:
+    first = a_cluster(PICTURE).decided(seconds_of_work)
+    assert a_cluster(server_status).decided(seconds_of_work, before=first).decision is not first.decision
 
 
 def test_other_settings_and_another_ledger_are_decided_on() -> None:
-    first = a_world(PICTURE).decided(seconds_of_work)
+    first = a_cluster(PICTURE).decided(seconds_of_work)
     settings = Settings.from_data({"quota": {"exempt_s": 1}}, "here")
     ledger = Ledger(preemptions={"11.hpc1": 1})
     assert first.decision is not None
-    assert still_holds(first.decision, first, a_world(PICTURE))
-    assert not still_holds(first.decision, first, a_world(PICTURE, settings))
-    assert not still_holds(first.decision, first, a_world(PICTURE, ledger=ledger))
+    assert still_holds(first.decision, first, a_cluster(PICTURE))
+    assert not still_holds(first.decision, first, a_cluster(PICTURE, settings))
+    assert not still_holds(first.decision, first, a_cluster(PICTURE, ledger=ledger))
 
 
 def test_the_end_of_a_run_is_decided_on() -> None:
-    picture = with_job(PICTURE, "98.hpc1", {**running("dave", 1, "v1"), "stime": str(int(NOON_S - 7200 + 20))})
-    first = a_world(picture).decided(seconds_of_work)
+    server_status = with_job(PICTURE, "98.hpc1", {**running("dave", 1, "v1"), "stime": str(int(NOON_S - 7200 + 20))})
+    first = a_cluster(server_status).decided(seconds_of_work)
     assert first.decision is not None
-    assert still_holds(first.decision, first, a_world(later(picture, 19)))
-    assert not still_holds(first.decision, first, a_world(later(picture, 20)))
+    assert still_holds(first.decision, first, a_cluster(later(server_status, 19)))
+    assert not still_holds(first.decision, first, a_cluster(later(server_status, 20)))
 
 
-@pytest.mark.parametrize("picture", [PICTURE, many_jobs(300)])
+@pytest.mark.parametrize("server_status", [PICTURE, many_jobs(300)])
 @pytest.mark.parametrize("seconds", [1, 15, 59])
-def test_what_is_kept_is_what_would_be_decided(picture: Picture, seconds: float) -> None:
-    first = a_world(picture).decided(seconds_of_work)
-    kept = a_world(later(picture, seconds)).decided(seconds_of_work, before=first)
-    anew = a_world(later(picture, seconds)).decided(seconds_of_work)
+def test_what_is_kept_is_what_would_be_decided(server_status: ServerStatus, seconds: float) -> None:
+    first = a_cluster(server_status).decided(seconds_of_work)
+    kept = a_cluster(later(server_status, seconds)).decided(seconds_of_work, before=first)
+    anew = a_cluster(later(server_status, seconds)).decided(seconds_of_work)
     assert kept.decision is not None
     assert anew.decision is not None
     assert kept.decision is first.decision

@@ -8,29 +8,33 @@ import pytest
 
 from hooks.pbs.resources import PAUSED_ATTRIBUTE
 from policy import Ledger, Settings
-from tests.tui.scripted import a_job, a_picture, changed, with_job
+from tests.tui.scripted import a_job, a_server_status, changed, with_job
 from tui.backends.journal import Pass, Passes
 from tui.pages.attention import in_short
 from tui.pages.explanation import explain_lines, explanation_data
-from tui.state.cluster_view import World, see
+from tui.state.cluster_view import ClusterView, see
 from tui.text.lines import plain
 
 STARTS, WAITS = "17.hpc1", "14.hpc1"
 
 
-def world_of(*, mode: str = "drive", reason: str = "", scheduling: str = "False", **last: Any) -> World:
+def cluster_of(*, mode: str = "drive", reason: str = "", scheduling: str = "False", **last: Any) -> ClusterView:
     """carol's job of one core fits now; ``last`` is what the last pass wrote down."""
-    picture = with_job(a_picture(), STARTS, a_job("carol", 1, **{"Resource_List.walltime": "00:01:00"}))
-    queue = {**picture.queues["workq"], "resources_available.pbsteer_mode": mode, "max_run_res_soft.ncpus": ""}
-    server = {**picture.server, "scheduling": scheduling, PAUSED_ATTRIBUTE: reason}
-    jobs = {STARTS: picture.jobs[STARTS], WAITS: picture.jobs[WAITS], "12.hpc1": picture.jobs["12.hpc1"]}
-    picture = changed(picture, queues={"workq": queue}, server=server, jobs=jobs)
-    passes = Passes((Pass(picture.time_s, last),)) if last else Passes()
-    return see(picture, Settings(), Ledger(), 0.1, passes=passes).decided(lambda: 0.0)
+    server_status = with_job(a_server_status(), STARTS, a_job("carol", 1, **{"Resource_List.walltime": "00:01:00"}))
+    queue = {**server_status.queues["workq"], "resources_available.pbsteer_mode": mode, "max_run_res_soft.ncpus": ""}
+    server = {**server_status.server, "scheduling": scheduling, PAUSED_ATTRIBUTE: reason}
+    jobs = {
+        STARTS: server_status.jobs[STARTS],
+        WAITS: server_status.jobs[WAITS],
+        "12.hpc1": server_status.jobs["12.hpc1"],
+    }
+    server_status = changed(server_status, queues={"workq": queue}, server=server, jobs=jobs)
+    passes = Passes((Pass(server_status.time_s, last),)) if last else Passes()
+    return see(server_status, Settings(), Ledger(), 0.1, passes=passes).decided(lambda: 0.0)
 
 
-def told_of(world: World, job_id: str) -> str:
-    return " ".join(" ".join(plain(line) for line in explain_lines(world, job_id, 400)).split())
+def told_of(cluster: ClusterView, job_id: str) -> str:
+    return " ".join(" ".join(plain(line) for line in explain_lines(cluster, job_id, 400)).split())
 
 
 DRIVEN: dict[str, Any] = {"modes": {"workq": "drive"}, "acted": ["workq"]}
@@ -47,39 +51,39 @@ STOPPED: dict[str, Any] = {
 
 
 def test_what_is_driven_starts() -> None:
-    world = world_of(**DRIVEN)
-    assert "starts 17 in this pass" in told_of(world, STARTS)
-    assert explanation_data(world, STARTS)["state"] == "starting"
-    assert in_short(world).startswith("starts 1")
+    cluster = cluster_of(**DRIVEN)
+    assert "starts 17 in this pass" in told_of(cluster, STARTS)
+    assert explanation_data(cluster, STARTS)["state"] == "starting"
+    assert in_short(cluster).startswith("starts 1")
 
 
 @pytest.mark.parametrize(
-    ("world", "why"),
+    ("cluster", "why"),
     [
-        (world_of(reason="water in row 4", **DRIVEN), "pbsteer is paused (water in row 4)"),
-        (world_of(reason="water in row 4", mode="observe"), "pbsteer is paused (water in row 4)"),
-        (world_of(**STOPPED), "pbsteer is paused by set server scheduling = False"),
-        (world_of(mode="observe"), "workq is in observe: nothing of this is carried out"),
-        (world_of(mode="advise"), "workq is in advise: PBS's scheduler starts jobs, pbsteer only preempts"),
-        (world_of(**UNDRIVEN), "the last pass did not drive workq: fair share is on"),
+        (cluster_of(reason="water in row 4", **DRIVEN), "pbsteer is paused (water in row 4)"),
+        (cluster_of(reason="water in row 4", mode="observe"), "pbsteer is paused (water in row 4)"),
+        (cluster_of(**STOPPED), "pbsteer is paused by set server scheduling = False"),
+        (cluster_of(mode="observe"), "workq is in observe: nothing of this is carried out"),
+        (cluster_of(mode="advise"), "workq is in advise: PBS's scheduler starts jobs, pbsteer only preempts"),
+        (cluster_of(**UNDRIVEN), "the last pass did not drive workq: fair share is on"),
     ],
 )
-def test_what_would_start_waits_for_what_leaves_it_undone(world: World, why: str) -> None:
-    told, data = told_of(world, STARTS), explanation_data(world, STARTS)
+def test_what_would_start_waits_for_what_leaves_it_undone(cluster: ClusterView, why: str) -> None:
+    told, data = told_of(cluster, STARTS), explanation_data(cluster, STARTS)
     assert "in this pass" not in told
     assert "would start 17 on v2" in told
     assert f"waits for would start now, but {why}" in told
     assert (data["state"], data["reason"]["code"]) == ("waiting", "left-undone")
     assert data["reason"]["sentence"] == f"would start now, but {why}"
-    assert "would start 1" in in_short(world)
+    assert "would start 1" in in_short(cluster)
 
 
 def test_a_job_that_waits_for_something_else_is_told_of_the_pause_too() -> None:
     paused = "pbsteer is paused (water in row 4)"
-    assert told_of(world_of(reason="water in row 4"), WAITS).endswith(f"but {paused}")
-    assert in_short(world_of(reason="water in row 4")).startswith(f"{paused} · would start 1")
+    assert told_of(cluster_of(reason="water in row 4"), WAITS).endswith(f"but {paused}")
+    assert in_short(cluster_of(reason="water in row 4")).startswith(f"{paused} · would start 1")
 
 
 def test_a_pause_by_scheduling_is_over_with_it_and_known_from_a_pass_alone() -> None:
-    for world in (world_of(), world_of(scheduling="True", **{**STOPPED, "acted": ["workq"]})):
-        assert "starts 17 in this pass" in told_of(world, STARTS)
+    for cluster in (cluster_of(), cluster_of(scheduling="True", **{**STOPPED, "acted": ["workq"]})):
+        assert "starts 17 in this pass" in told_of(cluster, STARTS)

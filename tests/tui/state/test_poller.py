@@ -6,17 +6,17 @@ import queue
 import threading
 import time
 
-from hooks.pbs.status import Picture
-from tests.tui.scripted import ScriptedSource, changed
+from hooks.pbs.status import ServerStatus
+from tests.tui.scripted import ScriptedBackend, changed
 from tui.state.poller import PATIENCE, News, Polled, Poller, PollFailed
 
 
 class Watched:
     """A poller whose news can be waited for."""
 
-    def __init__(self, source: ScriptedSource, interval_s: float) -> None:
+    def __init__(self, backend: ScriptedBackend, interval_s: float) -> None:
         self.news: queue.Queue[News] = queue.Queue()
-        self.poller = Poller(source, self.news.put, interval_s, time.perf_counter)
+        self.poller = Poller(backend, self.news.put, interval_s, time.perf_counter)
         self.poller.start()
 
     def next(self) -> News:
@@ -28,54 +28,54 @@ class Watched:
 
 
 def test_the_first_picture_comes_at_once_and_then_with_its_plan() -> None:
-    watched = Watched(ScriptedSource(), 60)
+    watched = Watched(ScriptedBackend(), 60)
     first, second = watched.next(), watched.next()
     watched.stop()
     assert isinstance(first, Polled)
     assert isinstance(second, Polled)
-    assert (first.world.decision is None, second.world.decision is None) == (True, False)
+    assert (first.cluster.decision is None, second.cluster.decision is None) == (True, False)
 
 
 def test_asking_polls_now() -> None:
-    source = ScriptedSource()
-    watched = Watched(source, 60)
+    backend = ScriptedBackend()
+    watched = Watched(backend, 60)
     watched.next(), watched.next()
     watched.poller.ask()
     watched.next()
     watched.stop()
-    assert source.polls == 2
+    assert backend.polls == 2
 
 
 def test_a_failure_is_news_and_polling_goes_on() -> None:
-    source = ScriptedSource(failure="Connection refused")
-    watched = Watched(source, 0.01)
+    backend = ScriptedBackend(failure="Connection refused")
+    watched = Watched(backend, 0.01)
     failed = watched.next()
     assert isinstance(failed, PollFailed)
     assert failed.text == "Connection refused"
-    source.failure = ""
+    backend.failure = ""
     while not isinstance(watched.next(), Polled):
         pass
     watched.stop()
 
 
 def test_half_an_answer_is_news_too() -> None:
-    source = ScriptedSource()
-    source.picture = changed(source.picture, jobs={"1.s": None})
-    watched = Watched(source, 60)
+    backend = ScriptedBackend()
+    backend.server_status = changed(backend.server_status, jobs={"1.s": None})
+    watched = Watched(backend, 60)
     failed = watched.next()
     watched.stop()
     assert isinstance(failed, PollFailed)
     assert failed.text
 
 
-class Slow(ScriptedSource):
+class Slow(ScriptedBackend):
     """A server that takes its time, and notices when it is asked twice at once."""
 
     at_once = 0
     most_at_once = 0
     took_s = 0.05
 
-    def poll(self) -> Picture:
+    def poll(self) -> ServerStatus:
         Slow.at_once += 1
         Slow.most_at_once = max(Slow.most_at_once, Slow.at_once)
         time.sleep(self.took_s)
@@ -93,18 +93,18 @@ def test_polls_are_never_stacked_however_often_one_asks() -> None:
 
 
 def test_a_slow_server_is_left_in_peace_for_longer() -> None:
-    source = Slow()
-    watched = Watched(source, 0.0)
+    backend = Slow()
+    watched = Watched(backend, 0.0)
     watched.next(), watched.next()
     began_s = time.monotonic()
     watched.next()
     watched.stop()
-    assert time.monotonic() - began_s >= PATIENCE * source.took_s
+    assert time.monotonic() - began_s >= PATIENCE * backend.took_s
 
 
 def test_a_stopped_poller_says_nothing_more() -> None:
     said = threading.Event()
-    poller = Poller(ScriptedSource(), lambda _: said.set(), 60, time.perf_counter)
+    poller = Poller(ScriptedBackend(), lambda _: said.set(), 60, time.perf_counter)
     poller.stop()
     poller.start()
     poller.join(10)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 
 from policy import Ledger, Settings
-from tests.hooks.pictures import job, picture, queue, running, vnode
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 from tui.state.cluster_view import see
 from tui.tables.queue_columns import head_line
 
 
 def test_free_is_what_is_idle_where_the_head_may_run() -> None:
     """The idle cores of vnodes that belong to another queue are none of this head's."""
-    seen = picture(
+    seen = server_status(
         {"1.s": running(8, "v1"), "2.s": job(cores=4)},
         vnodes={"v1": vnode(8, 8), "v2": vnode(8, 0, queue="other")},
         queues={"workq": queue(), "other": queue()},
     )
-    world = see(seen, Settings(), Ledger(), 0.1).decided(itertools.count().__next__)
-    assert "".join(text for text, _ in head_line(world, "workq")) == "2 alice 4c: 0 free"
+    cluster = see(seen, Settings(), Ledger(), 0.1).decided(itertools.count().__next__)
+    assert "".join(text for text, _ in head_line(cluster, "workq")) == "2 alice 4c: 0 free"

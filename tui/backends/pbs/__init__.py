@@ -1,1 +1,1 @@
-"""A real PBS server: its reader, its programs, and what they answer."""
+"""A real PBS server: the reader process, PBS's programs and their replies."""

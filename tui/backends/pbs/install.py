@@ -1,4 +1,4 @@
-"""Where this host's PBS is: what ``/etc/pbs.conf`` says, overridden by the environment as PBS's own tools do."""
+"""Finds this host's PBS: from ``/etc/pbs.conf``, overridden by the environment as in PBS's own tools."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ DEFAULT_CONF = "/etc/pbs.conf"
 
 @dataclass(frozen=True)
 class PbsPlace:
-    """An installed PBS: its programs below ``exec_path``, its state in ``home``, and the server that is asked.
-    ``home_server`` is the server whose state ``home`` would hold; empty where nothing says it."""
+    """An installed PBS: programs below ``exec_path``, state in ``home``, and the ``server`` to connect to.
+    ``home_server`` is the server whose state ``home`` would hold; empty if unknown."""
 
     exec_path: Path
     home: Path
@@ -21,12 +21,12 @@ class PbsPlace:
     home_server: str = ""
 
     def program(self, name: str) -> str:
-        """One of PBS's own programs, by its whole path."""
+        """The full path of one of PBS's programs."""
         return str(self.exec_path / "bin" / name)
 
 
 def find_pbs(environment: Mapping[str, str], server: str = "") -> PbsPlace | None:
-    """This host's PBS, for a server other than its own where one is named; None where none is installed."""
+    """This host's PBS, to be used with ``server`` if one is given, else with its own; None if none is installed."""
     settings = _read(Path(environment.get("PBS_CONF_FILE", DEFAULT_CONF)))
     configured = settings.get("PBS_SERVER", "")
     settings.update({key: environment[key] for key in ("PBS_EXEC", "PBS_HOME", "PBS_SERVER") if environment.get(key)})
@@ -34,7 +34,7 @@ def find_pbs(environment: Mapping[str, str], server: str = "") -> PbsPlace | Non
     if "PBS_EXEC" not in settings or not os.access(exec_path / "bin" / "qstat", os.X_OK):
         return None
     used = settings.get("PBS_SERVER", "")
-    # Where the environment names another home, the server that it names is that home's.
+    # If the environment sets PBS_HOME, the server in use (the environment's, if set) is that home's.
     home_server = used if environment.get("PBS_HOME") else configured
     return PbsPlace(exec_path, Path(settings.get("PBS_HOME", "/var/spool/pbs")), server or used, home_server)
 

@@ -1,7 +1,7 @@
-"""Running one of PBS's programs within a bound: argument list in, what it said out.
+"""Runs one of PBS's programs from an argument list within a time limit.
 
-Programs are started by :mod:`subprocess`, which forks without running Python in the child: the console has several
-threads, and a child that needed one of their locks would never get as far as the program.
+It uses :mod:`subprocess`, whose child runs no Python code after the fork: the console has several threads, and a child
+that needs a lock held by one of them would hang before it reaches the program.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tui.backends.base import SourceError
+from tui.backends.base import BackendError
 
 
 class Said(NamedTuple):
-    """What a program wrote, and its exit status."""
+    """A program's output, and its exit status."""
 
     status: int
     out: str
@@ -23,12 +23,12 @@ class Said(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What it said, errors first, in one line."""
+        """Its messages in one line: standard error, else standard output, else the exit status."""
         return " ".join((self.err.strip() or self.out.strip() or f"exit status {self.status}").split())
 
 
 def run(argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, str] | None = None) -> Said:
-    """Run a program to its end. Raises :class:`SourceError` where it cannot be started or outstays its time."""
+    """Run a program to its end. Raises :class:`BackendError` if it cannot be started or exceeds its time."""
     name = os.path.basename(argv[0])  # noqa: PTH119 - a name for messages, not a path to follow
     try:
         done = subprocess.run(
@@ -40,7 +40,7 @@ def run(argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, st
             env={**os.environ, **(more_environment or {})},
         )
     except subprocess.TimeoutExpired as error:
-        raise SourceError(f"{name} did not answer within {timeout_s:g} s") from error
+        raise BackendError(f"{name} did not answer within {timeout_s:g} s") from error
     except OSError as error:
-        raise SourceError(f"cannot run {argv[0]}: {error.strerror}") from error
+        raise BackendError(f"cannot run {argv[0]}: {error.strerror}") from error
     return Said(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))

@@ -1,7 +1,7 @@
-"""A picture from what ``qstat -f -F json``, ``pbsnodes -F json`` and ``qmgr -c "list .."`` print.
+"""The server status from the output of ``qstat -f -F json``, ``pbsnodes -F json`` and ``qmgr -c "list .."``.
 
-This is the slower way, for a console that cannot load PBS's own library. Nested resources become dotted names and
-dates become seconds, so that the picture reads the same as the reader's; a job that is not whole is left out.
+This is the slower way, for a console that cannot load PBS's library. Nested resources become dotted names and dates
+become seconds, as in the reader's server status. Subjobs that have not started are left out.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.pbs.status import NAME, Picture, shorten_text
+from hooks.pbs.status import NAME, ServerStatus, shorten_text
 from policy.model.request import DEFAULT_CONSUMABLES
-from tui.backends.base import SourceError
+from tui.backends.base import BackendError
 from tui.model.typed_attributes import is_subjob
 
 _MOMENTS = frozenset(
@@ -39,30 +39,30 @@ _ATTRIBUTE = re.compile(r"^\s+([\w.]+) = (.*)$")
 Texts = dict[str, str]
 
 BUILT_IN: Mapping[str, Texts] = {name: {"flag": "hn"} for name in sorted(DEFAULT_CONSUMABLES)}
-"""PBS's own consumables, which ``list resource`` leaves out."""
+"""PBS's built-in consumables, which ``list resource`` does not show."""
 
 
 def read_json(text: str, program: str) -> dict[str, Any]:
-    """What a PBS program printed as JSON; control characters in names are let through, other damage is an error."""
+    """A program's JSON output. Control characters and stray backslashes are accepted; other damage is an error."""
     try:
         data = json.loads(text, strict=False)
     except ValueError:
         try:
             data = json.loads(_mended(text), strict=False)
         except ValueError as error:
-            raise SourceError(f"{program} printed what is not JSON: {error}") from error
+            raise BackendError(f"{program} printed what is not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise SourceError(f"{program} printed JSON that is no object")
+        raise BackendError(f"{program} printed JSON that is no object")
     return data
 
 
 def _mended(text: str) -> str:
-    r"""PBS writes some names as they are: a backslash that begins no JSON escape becomes two."""
+    r"""PBS does not escape some names: a backslash that begins no JSON escape is doubled."""
     return re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text)
 
 
 def read_list(text: str) -> dict[str, Texts]:
-    """The objects that ``qmgr -c "list .."`` prints, by name; a line that goes on is joined to the one before."""
+    """The objects that ``qmgr -c "list .."`` prints, by name; continued lines are joined."""
     objects: dict[str, Texts] = {}
     current: Texts = {}
     last = ""
@@ -87,11 +87,11 @@ def picture_of(
     resources: Mapping[str, Texts],
     scheds: Mapping[str, Texts],
     time_s: float,
-) -> Picture:
-    """The picture of four JSON answers and two lists."""
+) -> ServerStatus:
+    """The server status from four JSON replies and two lists."""
     servers = objects(server, "Server")
     name = next(iter(servers), "")
-    return Picture(
+    return ServerStatus(
         time_s,
         {NAME: name, **servers.get(name, {})},
         objects(queues, "Queue"),
@@ -107,7 +107,7 @@ def picture_of(
 
 
 def objects(answer: Mapping[str, Any], key: str) -> dict[str, Texts]:
-    """The objects of one kind in a JSON answer, by name, their attributes as texts."""
+    """The objects of one kind in a JSON reply, by name, with attributes as texts."""
     found = answer.get(key, {})
     if not isinstance(found, dict):
         return {}
@@ -115,7 +115,7 @@ def objects(answer: Mapping[str, Any], key: str) -> dict[str, Texts]:
 
 
 def flat(attributes: Mapping[str, Any]) -> Texts:
-    """Attributes as texts, a resource by its dotted name."""
+    """Attributes as texts, resources under dotted names."""
     texts: Texts = {}
     for name, value in attributes.items():
         if isinstance(value, dict):

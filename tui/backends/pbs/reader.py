@@ -1,9 +1,9 @@
-"""The reader process: ``hooks/reader/serve.py`` under PBS's own Python, one line of JSON asked, some lines answered.
+"""The reader process: ``hooks/reader/serve.py`` under PBS's Python; a request is one line of JSON, a reply several.
 
-It is started on the first question, asked one question at a time, and started again where it died. A question has one
-time limit for everything: its whole answer, and all Pythons that are tried for it.
-Lines are worked in as they come, each of them a small piece of work, so that nothing else in the console waits long.
-Which Python can load pbs_ifl is found out by trying: PBS's own, the system's, and the console's.
+It is started at the first request, serves one request at a time, and is restarted if it died. One time limit covers a
+whole request: its reply and all Pythons tried for it. Lines are processed as they come, in small steps, so that other
+threads of the console do not wait. The Python that can load pbs_ifl is found by trying PBS's, the system's and the
+console's.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from pathlib import Path
 from typing import Any
 
 import hooks.reader.serve
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.reader.assembly import Assembly
-from tui.backends.base import SourceError
+from tui.backends.base import BackendError
 from tui.backends.pbs.install import PbsPlace
 
 TIMEOUT_S = 60.0
 _CHUNK = 1 << 16
 _NO_LIBRARY = "pbs_ifl below"
 _LAST = frozenset({"rest", "ended", "error"})
-"""What the last line of an answer has."""
+"""Keys that only the last line of a reply has."""
 
 
 class ReaderUnusableError(Exception):
-    """No Python on this host can load PBS's library; pictures have to come from PBS's programs."""
+    """No Python on this host can load PBS's library; the server status must come from PBS's programs."""
 
 
 class _EndedError(Exception):
-    """The process ended; before its first answer that means that this Python will not do."""
+    """The process ended; before its first reply this means that its Python cannot be used."""
 
 
 class _NoLibraryError(Exception):
@@ -45,7 +45,7 @@ class _NoLibraryError(Exception):
 
 
 class Reader:
-    """The reader of one installed PBS."""
+    """The reader process of one installed PBS."""
 
     def __init__(self, place: PbsPlace, timeout_s: float = TIMEOUT_S) -> None:
         self._place = place
@@ -56,32 +56,32 @@ class Reader:
         self._answered = False
         self._assembly = Assembly()
 
-    def picture(self) -> Picture:
-        """One picture. Raises :class:`SourceError`, or :class:`ReaderUnusableError` where no Python will do."""
+    def server_status(self) -> ServerStatus:
+        """The server status. Raises :class:`BackendError`, or :class:`ReaderUnusableError` if no Python can be used."""
         deadline_s = self._deadline_s()
         while True:
-            picture = self._picture_or_none(deadline_s)
-            if picture is not None:
-                return picture
+            server_status = self._server_status_or_none(deadline_s)
+            if server_status is not None:
+                return server_status
             self._pythons.pop(0)
 
     def _deadline_s(self) -> float:
         return time.monotonic() + self._timeout_s
 
-    def _picture_or_none(self, deadline_s: float) -> Picture | None:
-        """A picture; None where this Python will not do."""
+    def _server_status_or_none(self, deadline_s: float) -> ServerStatus | None:
+        """The server status; None if this Python cannot be used."""
         try:
-            return self._asked_picture(deadline_s)
+            return self._asked_server_status(deadline_s)
         except _NoLibraryError:
             self._end()
         except _EndedError as ended:
             if self._answered or self._closed:
-                raise SourceError(str(ended)) from ended
+                raise BackendError(str(ended)) from ended
         return None
 
-    def _asked_picture(self, deadline_s: float) -> Picture:
-        """A picture from the differences to the one before; a whole one after anything went wrong."""
-        picture = None
+    def _asked_server_status(self, deadline_s: float) -> ServerStatus:
+        """The server status from the differences to the last one; after any failure all of it is requested."""
+        server_status = None
         try:
             for part in self._ask({"want": "picture", "whole": self._assembly.is_empty}, deadline_s):
                 error = part.get("error")
@@ -89,42 +89,42 @@ class Reader:
                     raise _NoLibraryError
                 self._answered = True
                 if error is not None:
-                    raise SourceError(str(error))
-                picture = self._assembly.take(part)
+                    raise BackendError(str(error))
+                server_status = self._assembly.take(part)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
             self._end()
-            raise SourceError(f"the reader's answer cannot be used: {type(problem).__name__}: {problem}") from problem
+            raise BackendError(f"the reader's answer cannot be used: {type(problem).__name__}: {problem}") from problem
         finally:
-            if picture is None:
+            if server_status is None:
                 self._assembly.begin_anew()
-        if picture is None:
-            raise SourceError("the reader's answer cannot be used: it has no end")
-        return picture
+        if server_status is None:
+            raise BackendError("the reader's answer cannot be used: it has no end")
+        return server_status
 
     def ended(self, since_s: float) -> dict[str, dict[str, str]]:
-        """The jobs that ended since then. Raises :class:`SourceError`."""
+        """The jobs that ended since ``since_s`` (seconds since 1970). Raises :class:`BackendError`."""
         try:
             (answer,) = self._ask({"want": "ended", "since_s": since_s}, self._deadline_s())
         except (_EndedError, ReaderUnusableError) as ended:
-            raise SourceError(str(ended) or "no reader") from ended
+            raise BackendError(str(ended) or "no reader") from ended
         found = answer.get("ended")
         if not isinstance(found, dict):
-            raise SourceError(str(answer.get("error", "the reader's answer cannot be used")))
+            raise BackendError(str(answer.get("error", "the reader's answer cannot be used")))
         return found
 
     def close(self) -> None:
-        """End the process; a question under way ends with :class:`SourceError`."""
+        """End the process; a request under way ends with :class:`BackendError`."""
         self._closed = True
         self._end()
 
     def _ask(self, question: Mapping[str, object], deadline_s: float) -> Iterator[dict[str, Any]]:
-        """The lines of the answer, as they come."""
+        """The lines of the reply, as they come."""
         if self._closed:
-            raise SourceError("the reader was ended")
+            raise BackendError("the reader was ended")
         process = self._running()
         assert process.stdin is not None  # noqa: S101 - opened with a pipe
         try:
-            # One that has ended may have left an answer that says why.
+            # A process that has ended may have left a reply that says why.
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(question).encode("ascii") + b"\n")
                 process.stdin.flush()
@@ -138,10 +138,10 @@ class Reader:
             raise _EndedError(f"the reader ended: {error.strerror}") from error
         except (ValueError, TypeError) as error:
             self._end()
-            raise SourceError(f"the reader answered what is not JSON: {error}") from error
+            raise BackendError(f"the reader answered what is not JSON: {error}") from error
 
     def _lines(self, process: subprocess.Popen[bytes], deadline_s: float) -> Iterator[bytes]:
-        """The lines that come, until the deadline; a line in many pieces is joined once, at its end."""
+        """The reply's lines until the deadline. The pieces of a long line are joined once, at its end."""
         assert process.stdout is not None  # noqa: S101 - opened with a pipe
         descriptor = process.stdout.fileno()
         pieces: list[bytes] = []
@@ -150,7 +150,7 @@ class Reader:
             ready, _, _ = select.select([descriptor], [], [], max(0.0, left_s))
             if not ready or left_s < 0:
                 self._end()
-                raise SourceError(f"the server did not answer within {self._timeout_s:g} s")
+                raise BackendError(f"the server did not answer within {self._timeout_s:g} s")
             part = os.read(descriptor, _CHUNK)
             if not part:
                 self._end()

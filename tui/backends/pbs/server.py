@@ -1,7 +1,7 @@
-"""A real PBS server: pictures from the reader process, or from qstat where that cannot be, and changes through qmgr.
+"""A real PBS server: status from the reader process, or else from qstat and the like; changes by PBS's programs.
 
-Everything runs as the console's own user, from argument lists, within time limits; what PBS says is handed on. The
-hooks' ledger and settings are taken from what they published in PBS_HOME, if this user may read it.
+All programs run as the console's user, from argument lists, within time limits; PBS's messages are passed on. The
+ledger is read from what the hooks published in PBS_HOME, if this user may read it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.store.state_dir import LAST_PASS, State, state_folder
 from policy import Ledger, Settings
 from policy.model.ledger import LedgerError
 from tui.audit.server_names import goes_by, is_same, names_of
-from tui.backends.base import Reply, SourceError
+from tui.backends.base import BackendError, Reply
 from tui.backends.journal import JournalReader
 from tui.backends.pbs.install import PbsPlace
 from tui.backends.pbs.programs import Said, run
@@ -30,12 +30,12 @@ READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 30.0
 _NAMES_TIMEOUT_S = 10.0
 PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
-"""Those that changes are made with."""
+"""The programs that make changes."""
 
 
 class _Ask(NamedTuple):
-    """How one object is read: the program, its options before the name, the key of the objects in its JSON (empty: the
-    answer is qmgr's list), and words of a refusal that mean that there is no such object."""
+    """How one object is read: the program, its options before the name, the key of the objects in its JSON (empty: it
+    prints a list like qmgr's), and the messages that mean that there is no such object."""
 
     program: str
     options: tuple[str, ...]
@@ -52,7 +52,7 @@ _ASK = {
 }
 
 
-class RealSource:
+class PbsBackend:
     """The server of an installed PBS."""
 
     simulated = False
@@ -60,7 +60,7 @@ class RealSource:
 
     def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
         self.complaint = complaint
-        """What is wrong with the settings that would have been taken; a sentence, or empty."""
+        """What is wrong with the settings that should have been used; a sentence, or empty."""
         self._place = place
         self._settings = settings
         self._environment = {"PBS_SERVER": place.server} if place.server else {}
@@ -72,14 +72,13 @@ class RealSource:
 
     @property
     def name(self) -> str:
-        """The server's name as PBS's configuration says it."""
+        """The configured name of the server."""
         return self._place.server or "PBS"
 
     def names(self) -> tuple[str, ...]:
-        """What the server calls itself, its host, and the name by which it was asked for; the last alone as long as it
-        does not answer."""
+        """The server's own name, its host's, and the configured one; only the last until the server replies."""
         if not self._names:
-            with contextlib.suppress(SourceError):
+            with contextlib.suppress(BackendError):
                 told = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + _NAMES_TIMEOUT_S)
                 name, attributes = next(iter(objects(told, "Server").items()), ("", {}))
                 if name:
@@ -87,11 +86,11 @@ class RealSource:
         return self._names or (self.name,)
 
     def shared_audit(self) -> Path | None:
-        """In PBS_HOME, which is that of this host's own server, whichever one is asked."""
+        """The file in PBS_HOME, which belongs to this host's own server; None if another server is used."""
         return self.journal.changes if self._is_own() else None
 
     def _is_own(self) -> bool:
-        """Whether the server is the one whose state is in this host's PBS_HOME; asked for once it has answered."""
+        """Whether this host's PBS_HOME is that of the server; a no is final only once the server has replied."""
         if self._own is None:
             own, asked = self._place.home_server, self._place.server
             is_own = not own or is_same(own, asked)
@@ -102,16 +101,16 @@ class RealSource:
         return self._own
 
     def _find_other(self) -> str:
-        """Why the passes on this host are not those of the server; empty where they are."""
+        """Why the passes in this host's PBS_HOME are of another server; empty if they are of this one."""
         if self._is_own():
             return ""
         return f"the passes on this host are those of {self._place.home_server}: {self.name} has its own on its host"
 
-    def poll(self) -> Picture:
-        """One picture; from the reader as long as that can be used at all."""
+    def poll(self) -> ServerStatus:
+        """The server status; from the reader as long as that can be used at all."""
         if self._reader is not None:
             try:
-                return self._reader.picture()
+                return self._reader.server_status()
             except ReaderUnusableError:
                 self._reader.close()
                 self._reader = None
@@ -119,7 +118,7 @@ class RealSource:
 
     @property
     def way(self) -> str:
-        """How pictures are read: ``reader`` or ``qstat``."""
+        """How the server status is read: ``reader`` or ``qstat``."""
         return "reader" if self._reader is not None else "qstat"
 
     def settings(self) -> Settings:
@@ -127,14 +126,14 @@ class RealSource:
         return self._settings
 
     def ledger(self) -> Ledger:
-        """The published ledger; an empty one where this user may not read it, or it is of another version."""
+        """The published ledger; an empty one if it cannot be read or has another version."""
         try:
             return Ledger.from_data(State(state_folder(str(self._place.home))).read_published(LAST_PASS)["ledger"])
         except (KeyError, LedgerError):
             return Ledger()
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
-        """The jobs that ended in the last seconds; from the whole history where the reader cannot be used."""
+        """The jobs that ended in the last ``window_s`` seconds; without the reader, from the whole history."""
         since_s = time.time() - window_s
         if self._reader is not None:
             return self._reader.ended(since_s)
@@ -146,13 +145,13 @@ class RealSource:
         }
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """One object, by PBS's own programs; None where it is not there, or for a job, where it has ended."""
+        """One object, by PBS's programs; None if it is not there, also for a ``job`` that has ended."""
         ask = _ASK[kind]
         said = run([self._place.program(ask.program), *ask.options, name], READ_TIMEOUT_S, self._environment)
         if said.status != 0:
             if any(word in said.words for word in ask.unknown):
                 return None
-            raise SourceError(f"{ask.program}: {said.words}")
+            raise BackendError(f"{ask.program}: {said.words}")
         if not ask.under:
             return read_list(said.out).get(name)
         found = read_json(said.out, ask.program).get(ask.under, {})
@@ -160,10 +159,10 @@ class RealSource:
         return flat(texts) if texts is not None else None
 
     def run(self, argv: Sequence[str]) -> Reply:
-        """Run one of PBS's programs; a refusal is an answer, not an error."""
+        """Run one of PBS's programs; a refusal is a reply, not an error."""
         program, *arguments = argv
         if program not in PROGRAMS:
-            raise SourceError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
+            raise BackendError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
         said = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
         return Reply(said.status == 0, said.words if said.status else said.out.strip())
 
@@ -172,8 +171,8 @@ class RealSource:
         if self._reader is not None:
             self._reader.close()
 
-    def _ask_programs(self) -> Picture:
-        """One picture by several programs, which have the time of one question together."""
+    def _ask_programs(self) -> ServerStatus:
+        """The server status by several programs, which share one time limit."""
         by_s = time.monotonic() + READ_TIMEOUT_S
         server = self._json("qstat", "-B", "-f", "-F", "json", by_s=by_s)
         return picture_of(
@@ -189,12 +188,12 @@ class RealSource:
     def _said(self, program: str, *arguments: str, by_s: float | None = None) -> Said:
         left_s = READ_TIMEOUT_S if by_s is None else by_s - time.monotonic()
         if left_s <= 0:
-            raise SourceError(
+            raise BackendError(
                 f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
             )
         said = run([self._place.program(program), *arguments], left_s, self._environment)
         if said.status != 0 and not said.out.strip():
-            raise SourceError(f"{program}: {said.words}")
+            raise BackendError(f"{program}: {said.words}")
         return said
 
     def _json(self, program: str, *arguments: str, by_s: float | None = None) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""What each action does on the screen."""
+"""What each action does on the screen: one class per group of actions."""

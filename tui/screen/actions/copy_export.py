@@ -1,35 +1,35 @@
-"""Taking along what is on the screen: names and rows into the clipboard, tables into files."""
+"""Copying and exporting: names and rows into the clipboard, tables into files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tui.actions import CommandError
-from tui.screen.actions.screen_api import Desk
+from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.tables import TableView
 from tui.tables.export import as_row, as_text, kind_of, write_new
 from tui.text.lines import safe
 
 _FORCE = "!"
 _MOST_ROWS = 1000
-"""How many rows go into a clipboard: terminals take no more than some 70 kB of it."""
+"""Most rows copied at once: terminals accept some 70 kB of clipboard text."""
 
 
 class Taking:
-    """The actions of the group ``find`` that take something along."""
+    """The actions of the group ``find`` that copy or export."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
 
     def copy(self) -> None:
         """Copy the marked names, or the one under the cursor."""
-        view = self._desk.view
+        view = self._screen.view
         marked = view.marked_names if isinstance(view, TableView) else ()
         self._copy(" ".join(map(safe, marked or (view.cursor_name or "",))))
 
     def copy_row(self) -> None:
         """Copy the marked rows, or the one under the cursor, as they are shown."""
-        view = self._desk.view
+        view = self._screen.view
         if not isinstance(view, TableView) or view.table.cursor is None:
             raise CommandError("copy-row: works in a table")
         keys = [key for key in view.table.keys if key in view.table.marked] or [view.table.cursor]
@@ -38,13 +38,13 @@ class Taking:
         self._copy("\n".join(as_row(view.columns_shown, key) for key in keys))
 
     def _copy(self, text: str) -> None:
-        self._desk.app.copy_to_clipboard(text)
+        self._screen.app.copy_to_clipboard(text)
         lines = text.splitlines() or [""]
-        self._desk.say(f"copied {lines[0]}" + (f" and {len(lines) - 1:,} rows more" if len(lines) > 1 else ""))
+        self._screen.say(f"copied {lines[0]}" + (f" and {len(lines) - 1:,} rows more" if len(lines) > 1 else ""))
 
     def export(self, argument: str) -> None:
         """Write all rows of the table, as they are filtered and ordered, into a file."""
-        view, world = self._desk.view, self._desk.known_world()
+        view, cluster = self._screen.view, self._screen.known_cluster()
         if not isinstance(view, TableView):
             raise CommandError("export: works in a table")
         overwrite = argument.endswith(_FORCE)
@@ -53,11 +53,11 @@ class Taking:
             raise CommandError("export: into which file? :export FILE.csv or FILE.json, with ! to overwrite it")
         path = Path(name).expanduser()
         kind, columns, keys = kind_of(path), view.columns_shown, list(view.table.keys)
-        source = view.source(world)
+        origin = view.origin(cluster)
 
         def work() -> str:
-            write_new(path, as_text(kind, columns, keys, source), overwrite=overwrite)
+            write_new(path, as_text(kind, columns, keys, origin), overwrite=overwrite)
             return f"{len(keys):,} rows are in {path}"
 
-        self._desk.say(f"writing {len(keys):,} rows to {path}")
-        self._desk.lookups.take_out(work)
+        self._screen.say(f"writing {len(keys):,} rows to {path}")
+        self._screen.lookups.take_out(work)

@@ -1,6 +1,7 @@
-"""Doing an action by its name: where a key, a typed line and another action arrive alike.
+"""Runs an action by its name: the one way in for keys, typed commands and other actions.
 
-An action that is not available says why; what it complains of is a sentence on the message line, never a crash.
+An action that is not available shows the reason; errors of an action become a sentence on the message line, never a
+crash.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tui.screen.actions.methods import methods_of
 from tui.screen.actions.navigate import Going
 from tui.screen.actions.operate import Acting
 from tui.screen.actions.quota import Changing
-from tui.screen.actions.screen_api import Desk
+from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.actions.simulation import Steering
 from tui.screen.views.base import MOVES
 from tui.tables.filters import FilterError
@@ -27,45 +28,45 @@ _GROUPS = (Going, Jumping, Finding, Taking, Looking, Changing, Acting, Steering,
 
 
 class ByName:
-    """The actions of one desk."""
+    """The actions of one screen, by name."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._methods = methods_of([group(desk) for group in _GROUPS])
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
+        self._methods = methods_of([group(screen_api) for group in _GROUPS])
 
     def do(self, name: str, argument: str = "") -> None:
-        """Do an action, or say why it is not available."""
+        """Run an action, or show why it is not available."""
         action = BY_NAME[name]
         why_not = action.unavailable(self._situation())
         if why_not:
-            self._desk.say(f"{action.name}: {why_not}", "warn")
+            self._screen.say(f"{action.name}: {why_not}", "warn")
             return
         self.attempt(lambda: self._do(action, argument))
 
     def attempt(self, work: Callable[[], object]) -> None:
-        """Do something, or say what it complains of."""
+        """Call ``work``; show its error, if it raises one, on the message line."""
         try:
             work()
         except (CommandError, FilterError, ChangeError, ValueError) as error:
-            self._desk.say(str(error), "bad")
+            self._screen.say(str(error), "bad")
 
     def _situation(self) -> Situation:
-        desk = self._desk
+        screen_api = self._screen
         return Situation(
-            desk.view.view_name,
-            desk.is_unlocked(),
-            desk.simulation is not None,
-            desk.world is not None,
-            desk.view.cursor_name is not None,
-            desk.changes.can_undo,
+            screen_api.view.view_name,
+            screen_api.is_unlocked(),
+            screen_api.simulation is not None,
+            screen_api.cluster is not None,
+            screen_api.view.cursor_name is not None,
+            screen_api.changes.can_undo,
         )
 
     def _do(self, action: Action, argument: str) -> None:
         name = action.name
         if name in MOVES:
-            self._desk.view.move(name)
+            self._screen.view.move(name)
         elif name.startswith("view-"):
-            self._desk.go(name.removeprefix("view-"))
+            self._screen.go(name.removeprefix("view-"))
         else:
             method = self._methods[name]
             method(argument) if action.argument else method()

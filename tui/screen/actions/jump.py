@@ -1,4 +1,4 @@
-"""Jumping: from what the cursor is on, or what is marked, to its jobs, its vnodes or its quotas."""
+"""Jumps from the marked rows, or the row under the cursor, to their jobs, vnodes or quotas."""
 
 from __future__ import annotations
 
@@ -7,57 +7,57 @@ from collections.abc import Iterable
 from policy.model.limits import GENERIC
 from tui.actions import CommandError
 from tui.model.typed_attributes import array_of, is_array, is_subjob, short_id, user_of
-from tui.screen.actions.screen_api import Desk
+from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.navigation import Place
 from tui.screen.views.quotas import QuotasView
 from tui.tables.filters import quoted
 
 _MOST = 100
-"""How many names one jump takes along: a filter that somebody may still want to read."""
+"""Most names in one jump: the filter made of them has to stay readable."""
 _FIELDS = {"u": "user", "g": "group", "p": "project"}
 
 
 class Jumping:
-    """The actions of the group ``go`` that lead along what belongs together."""
+    """The actions of the group ``go`` that jump to related objects."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
 
     def to_jobs(self) -> None:
-        """The jobs of a queue, a vnode or a user; from a job, those of its user."""
-        view, chosen = self._desk.view, self._desk.view.chosen
+        """Jump to the jobs of a queue, a vnode or a user; from a job, to those of its user."""
+        view, chosen = self._screen.view, self._screen.view.chosen
         if isinstance(view, QuotasView):
-            self._desk.jump("jobs", self._of_entity(view))
+            self._screen.jump("jobs", self._of_entity(view))
         elif view.kind == "job":
-            self._desk.jump("jobs", _one_of("user", self._users(chosen)))
+            self._screen.jump("jobs", _one_of("user", self._users(chosen)))
         elif view.kind in ("queue", "vnode") and chosen:
-            self._desk.jump("jobs", _one_of(view.kind, chosen))
+            self._screen.jump("jobs", _one_of(view.kind, chosen))
         else:
             raise CommandError("to-jobs: works on a job, a vnode, a queue or a quota")
 
     def to_vnodes(self) -> None:
-        """The vnodes that a job, a user's jobs or a queue's jobs run on."""
-        view, chosen = self._desk.view, self._desk.view.chosen
+        """Jump to the vnodes that a job, a user's jobs or a queue's jobs run on."""
+        view, chosen = self._screen.view, self._screen.view.chosen
         if isinstance(view, QuotasView):
-            self._desk.jump("vnodes", self._of_entity(view))
+            self._screen.jump("vnodes", self._of_entity(view))
         elif view.kind == "job" and chosen:
-            jobs = self._desk.known_world()
+            jobs = self._screen.known_cluster()
             if not any((jobs.job(job_id) or {}).get("exec_vnode") or is_array(job_id) for job_id in chosen):
                 raise CommandError("to-vnodes: none of these jobs runs, so they have no vnodes")
-            self._desk.jump("vnodes", _one_of("job", map(short_id, chosen)))
+            self._screen.jump("vnodes", _one_of("job", map(short_id, chosen)))
         elif view.kind == "queue" and chosen:
-            self._desk.jump("vnodes", _one_of("queue", chosen))
+            self._screen.jump("vnodes", _one_of("queue", chosen))
         else:
             raise CommandError("to-vnodes: works on a job, a queue or a quota")
 
     def to_quotas(self) -> None:
-        """The quotas of a queue; from a job, those of its queue, with the cursor on its user."""
-        view, chosen = self._desk.view, self._desk.view.chosen
+        """Jump to the quotas of a queue; from a job, to those of its queue, with the cursor on its user."""
+        view, chosen = self._screen.view, self._screen.view.chosen
         if view.kind == "queue" and chosen:
-            self._desk.visit(Place("quotas", subject=chosen[0]))
+            self._screen.visit(Place("quotas", subject=chosen[0]))
         elif view.kind == "job" and chosen:
-            job = self._desk.known_world().job(chosen[0]) or {}
-            self._desk.visit(Place("quotas", subject=job.get("queue", ""), cursor=("u", user_of(job))))
+            job = self._screen.known_cluster().job(chosen[0]) or {}
+            self._screen.visit(Place("quotas", subject=job.get("queue", ""), cursor=("u", user_of(job))))
         else:
             raise CommandError("to-quotas: works on a job or a queue")
 
@@ -68,13 +68,13 @@ class Jumping:
         return _one_of(_FIELDS[cursor[0]], (cursor[1],))
 
     def _users(self, jobs: Iterable[str]) -> list[str]:
-        world = self._desk.known_world()
-        named = (array_of(job_id) if is_subjob(job_id) and world.job(job_id) is None else job_id for job_id in jobs)
-        return list(dict.fromkeys(user_of(world.job(job_id) or {}) for job_id in named))
+        cluster = self._screen.known_cluster()
+        named = (array_of(job_id) if is_subjob(job_id) and cluster.job(job_id) is None else job_id for job_id in jobs)
+        return list(dict.fromkeys(user_of(cluster.job(job_id) or {}) for job_id in named))
 
 
 def _one_of(field: str, names: Iterable[str]) -> str:
-    """The filter that wants exactly one of these. Raises :class:`CommandError` for more than anybody reads."""
+    """A filter that matches exactly these names. Raises :class:`CommandError` for more than ``_MOST``."""
     wanted = list(dict.fromkeys(names))
     if len(wanted) > _MOST:
         raise CommandError(f"{len(wanted):,} {field}s are too many for one jump, which takes {_MOST} at most")

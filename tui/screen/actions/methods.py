@@ -1,4 +1,4 @@
-"""Which method does which action: the one that is named like it, of whichever group has it; verbs share one."""
+"""Finds the method for each action: the one of the same name in any group; verbs share one method."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tui.screen.views.base import MOVES
 
 
 def methods_of(groups: Sequence[object]) -> Mapping[str, Callable[..., Any]]:
-    """The methods by action, for all actions but moves and the views' own. Raises LookupError where one has none.
+    """The methods by action, except for moves and the ``view-`` actions. Raises LookupError where not exactly one is
+    found.
 
-    A verb on jobs, vnodes or queues is done by the one group that does verbs.
+    A verb on jobs, vnodes or queues is done by :class:`Acting`.
     """
     methods: dict[str, Callable[..., Any]] = {}
     for action in ACTIONS:

@@ -1,6 +1,6 @@
-"""Acting on jobs, vnodes and queues: the verbs, on what is marked, else under the cursor, else named on the line.
+"""Operations on jobs, vnodes and queues, applied to the names on the line, else the marked rows, else the cursor's row.
 
-Targets are names, taken down before a dialog opens: what a refresh or a sort moves on the screen is never hit instead.
+Targets are names, fixed before the dialog opens: rows moved by a refresh or a sort cannot become targets.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tui.actions import CommandError
 from tui.model.typed_attributes import short_id
 from tui.operations.change import ChangeError
 from tui.operations.verbs import VERBS, Order, Verb, full_names
-from tui.screen.actions.screen_api import Desk
+from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.menu import ActMenu, Item
 from tui.screen.dialogs.operation import Question
 from tui.screen.views.quotas import QuotasView
@@ -20,19 +20,19 @@ from tui.screen.views.quotas import QuotasView
 class Acting:
     """The actions of the group ``act``."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
 
     def do(self, verb: Verb, argument: str) -> None:
-        """One of the verbs, with what was typed after it."""
+        """Start a verb; ``argument`` is what was typed after its name."""
         value, typed = verb.read(argument.split())
         if typed:
-            verb.demand_value(self._desk.known_world(), value)
-        names = full_names(self._desk.known_world(), verb.kind, typed) if typed else self._chosen(verb)
+            verb.demand_value(self._screen.known_cluster(), value)
+        names = full_names(self._screen.known_cluster(), verb.kind, typed) if typed else self._chosen(verb)
         self._ask(verb, names, value)
 
     def _chosen(self, verb: Verb) -> tuple[str, ...]:
-        view = self._desk.view
+        view = self._screen.view
         if view.kind != verb.kind:
             raise CommandError(
                 f"{verb.name}: which {verb.kind}? :{verb.name} {verb.usage}, or on a row of {verb.kind}s"
@@ -40,27 +40,27 @@ class Acting:
         return view.chosen
 
     def _ask(self, verb: Verb, names: tuple[str, ...], value: str) -> None:
-        desk = self._desk
-        world = desk.known_world()
+        screen_api = self._screen
+        cluster = screen_api.known_cluster()
         told = f"{len(names):,} {verb.kind}s" if len(names) != 1 else _told(verb.kind, names[0])
         question = Question(
             f"{verb.name} {told}",
-            lambda text: verb.deed(desk.known_world(), Order(names, text, desk.changes.user)),
+            lambda text: verb.operation(screen_api.known_cluster(), Order(names, text, screen_api.changes.user)),
             verb.value,
-            tuple(verb.choices(world)),
+            tuple(verb.choices(cluster)),
             value,
             verb.label,
         )
-        desk.changes.ask(question, desk.known_world)
+        screen_api.changes.ask(question, screen_api.known_cluster)
 
     def act(self) -> None:
-        """The menu of what can be done with the marked rows, or the one under the cursor."""
-        desk, view = self._desk, self._desk.view
+        """Open the menu of verbs for the marked rows, or the row under the cursor."""
+        screen_api, view = self._screen, self._screen.view
         if isinstance(view, QuotasView) and view.table.cursor is not None:
             kind, name = view.table.cursor
             argument = f"{view.queue} {kind}:{name}"
             items = [
-                Item(action, what, "", partial(desk.act_by_name, action, argument))
+                Item(action, what, "", partial(screen_api.act_by_name, action, argument))
                 for action, what in (("quota", "change this quota"), ("user-priority", "change this priority"))
             ]
             title = f"{name} in {view.queue}"
@@ -70,20 +70,20 @@ class Acting:
             title = f"{len(names):,} {view.kind}s" if len(names) > 1 else _told(view.kind, names[0])
         else:
             raise CommandError("act: works on a job, a vnode, a queue or a quota; there is none under the cursor")
-        desk.choose(ActMenu(title, items))
+        screen_api.choose(ActMenu(title, items))
 
     def _item(self, verb: Verb, names: tuple[str, ...]) -> Item:
         why_not = ""
         if not verb.value or verb.given:
             try:
-                verb.deed(self._desk.known_world(), Order(names, verb.given, self._desk.changes.user))
+                verb.operation(self._screen.known_cluster(), Order(names, verb.given, self._screen.changes.user))
             except ChangeError as error:
                 why_not = str(error)
         return Item(verb.name, verb.help, why_not, partial(self._ask, verb, names, verb.given))
 
     def halt(self) -> None:
-        """Stop the deed that is under way after the command that is being sent."""
-        self._desk.say(self._desk.changes.halt())
+        """Stop the operation under way after the command that is being sent."""
+        self._screen.say(self._screen.changes.halt())
 
 
 def _told(kind: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Changing: the lock, quotas and priorities with their preview, and undo."""
+"""Changes: the lock, quotas and priorities with their preview, pausing pbsteer, and undo."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from hooks.pbs.resources import PRIORITY
 from policy.model.limits import EntityKey
 from tui.actions import CommandError
 from tui.model.typed_attributes import limit_entry
-from tui.operations.operation import Deed
+from tui.operations.operation import Operation
 from tui.operations.quota_ops import change_of, check_entity, check_scope, parse_quota, show_quota
 from tui.operations.server_ops import REASON, pause, resume
-from tui.screen.actions.screen_api import Desk
+from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation import Question
 from tui.screen.views.quotas import QuotasView
 from tui.state.quota_scope import scope_of
@@ -21,20 +21,20 @@ _KINDS = ("u", "g", "p", "o")
 class Changing:
     """The actions of the group ``change``."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
 
     def unlock(self) -> None:
         """Unlock for a while, or lock again."""
-        if self._desk.turn_lock():
-            self._desk.say(f"unlocked for five minutes: changes now reach {self._desk.source.name}", "warn")
+        if self._screen.turn_lock():
+            self._screen.say(f"unlocked for five minutes: changes now reach {self._screen.backend.name}", "warn")
         else:
-            self._desk.say("read-only again")
-        self._desk.tick()
+            self._screen.say("read-only again")
+        self._screen.tick()
 
     def edit(self) -> None:
         """Change the quota under the cursor."""
-        view = self._desk.view
+        view = self._screen.view
         if isinstance(view, QuotasView) and view.table.cursor is not None:
             self._ask(view.queue, view.table.cursor, "", "")
 
@@ -44,7 +44,7 @@ class Changing:
 
     def user_priority(self, argument: str) -> None:
         """Change a priority by queue, entity and number, or the one under the cursor."""
-        view = self._desk.view
+        view = self._screen.view
         if not argument and isinstance(view, QuotasView) and view.table.cursor is not None:
             self._ask(view.queue, view.table.cursor, "", PRIORITY)
         else:
@@ -52,47 +52,51 @@ class Changing:
             self._ask(*_read(usage, argument), PRIORITY)
 
     def _ask(self, queue: str, entity: EntityKey, given: str, resource: str) -> None:
-        desk = self._desk
-        world = desk.known_world()
+        screen_api = self._screen
+        cluster = screen_api.known_cluster()
         what = "priority" if resource else "quota"
-        scope = scope_of(world, check_scope(world, queue))
-        now = limit_entry(scope.attributes(world.picture), resource or scope.resource, entity)
+        scope = scope_of(cluster, check_scope(cluster, queue))
+        now = limit_entry(scope.attributes(cluster.server_status), resource or scope.resource, entity)
 
-        def prepare(text: str) -> Deed:
-            return change_of(desk.known_world(), queue, entity, parse_quota(text, what), resource)
+        def prepare(text: str) -> Operation:
+            return change_of(screen_api.known_cluster(), queue, entity, parse_quota(text, what), resource)
 
         head = f"{show_name(entity)} in {queue} · {what} now {show_quota(now)}"
         label = what if resource else scope.resource
         question = Question(head, prepare, "a number, or none", (), given, label)
-        desk.changes.ask(question, desk.known_world)
+        screen_api.changes.ask(question, screen_api.known_cluster)
 
     def pause_pbsteer(self, argument: str) -> None:
-        """Have the passes start and preempt nothing, for the reason on the line or the one typed into the dialog."""
-        desk = self._desk
+        """Pause the passes of pbsteer (they start and preempt no job); the reason is ``argument`` or typed into the
+        dialog.
+        """
+        screen_api = self._screen
         question = Question(
             "pause pbsteer",
-            lambda text: pause(desk.known_world(), text.strip()),
+            lambda text: pause(screen_api.known_cluster(), text.strip()),
             "a reason",
             (),
             argument.strip() or REASON,
             "reason",
         )
-        desk.changes.ask(question, desk.known_world)
+        screen_api.changes.ask(question, screen_api.known_cluster)
 
     def resume_pbsteer(self) -> None:
-        """End a pause by name."""
-        desk = self._desk
-        desk.changes.ask(Question("resume pbsteer", lambda _: resume(desk.known_world())), desk.known_world)
+        """End a pause."""
+        screen_api = self._screen
+        screen_api.changes.ask(
+            Question("resume pbsteer", lambda _: resume(screen_api.known_cluster())), screen_api.known_cluster
+        )
 
     def undo(self) -> None:
-        """Take the last change back."""
-        said = self._desk.changes.undo()
+        """Undo the last change."""
+        said = self._screen.changes.undo()
         if said:
-            self._desk.say(said, "warn")
+            self._screen.say(said, "warn")
 
 
 def _read(usage: str, argument: str) -> tuple[str, EntityKey, str]:
-    """Queue, entity and number of a command line, the number empty where none was typed."""
+    """Queue, entity and number of a command line; the number is empty where none was typed."""
     words = argument.split()
     if len(words) not in (2, 3):
         raise CommandError(usage)

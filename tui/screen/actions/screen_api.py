@@ -1,6 +1,7 @@
-"""What an action may use: the world and the view on the screen, the message line, the prompt, the lock, the source.
+"""What actions may use of the screen: the cluster view, the shown view, the message line, the prompt, the lock, the
+backend.
 
-The one screen is the desk; actions know it by this much only, so that each group of them is a file of its own.
+:class:`MainScreen` implements it. Actions depend on this protocol only, so each group of them is a file of its own.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.backends.base import SimulatedSource, Source
+from tui.backends.base import Backend, SteeredBackend
 from tui.screen.views.navigation import Place, Places
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.poller import Poller
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from tui.screen.workers.user_files import Keeping
 
 
-class Desk(Protocol):
-    """The screen, as actions see it."""
+class ScreenApi(Protocol):
+    """The screen, as actions use it."""
 
-    source: Source
-    simulation: SimulatedSource | None
+    backend: Backend
+    simulation: SteeredBackend | None
     poller: Poller
     changes: Changes
     lookups: Lookups
@@ -43,48 +44,48 @@ class Desk(Protocol):
         """The application."""
 
     @property
-    def world(self) -> World | None:
-        """The world as it was seen last; None before the first answer."""
+    def cluster(self) -> ClusterView | None:
+        """The latest cluster view; None before the first poll has succeeded."""
 
     @property
     def view(self) -> View:
         """The view that is shown."""
 
-    def known_world(self) -> World:
-        """The world; raises ``CommandError`` before the first answer."""
+    def known_cluster(self) -> ClusterView:
+        """The latest cluster view; raises ``CommandError`` before the first poll has succeeded."""
 
     def act_by_name(self, name: str, argument: str) -> None:
-        """Do another action, as if it had been typed."""
+        """Run another action, as if it had been typed."""
 
     def go(self, name: str) -> None:
-        """Go to a view as it was left."""
+        """Go to a view in the state in which it was left."""
 
     def visit(self, place: Place) -> None:
-        """Go to a place, and remember the one that is left."""
+        """Go to a place; the place that is left is remembered."""
 
     def jump(self, name: str, text: str) -> None:
-        """Go to a view filtered by what was found elsewhere."""
+        """Go to a view with a filter that comes from another view."""
 
     def show(self, place: Place) -> None:
-        """Show a place that is already on the way."""
+        """Show a place without adding it to the places visited."""
 
     def say(self, text: str, role: str = "") -> None:
-        """Put a sentence on the message line."""
+        """Show a sentence on the message line."""
 
     def tick(self) -> None:
-        """Write the header anew."""
+        """Update the header."""
 
     def choose_column(self, *, choosing: bool) -> None:
-        """Number the columns of the table and take the next key as one of them, or stop that."""
+        """Number the table's columns and take the next key as the column to sort by, or stop doing so."""
 
     def choose(self, menu: ActMenu) -> None:
-        """Let one of a menu's items be chosen, and open it."""
+        """Open a menu; the chosen item is then opened."""
 
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
-        """Let a line be typed."""
+        """Open the prompt; ``text`` is already in it."""
 
     def is_unlocked(self) -> bool:
-        """Whether changes may be made just now."""
+        """Whether changes are allowed now."""
 
     def turn_lock(self) -> bool:
-        """Unlock for a while, or lock again; gives whether it is unlocked now."""
+        """Unlock for a while, or lock again; returns whether it is unlocked now."""

@@ -1,4 +1,4 @@
-"""Steering a simulated cluster: pause, one pass further, speed, another trace."""
+"""Actions on a simulated cluster: pause, step by one pass, speed, load another trace."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ import re
 from pathlib import Path
 
 from tui.actions import FASTEST, SLOWEST, SPEEDS, CommandError
-from tui.backends.base import SimulatedSource
-from tui.screen.actions.screen_api import Desk
+from tui.backends.base import SteeredBackend
+from tui.screen.actions.screen_api import ScreenApi
 
 _SIZE = re.compile(r"[0-9]+[xX][0-9]+")
 
 
 class Steering:
-    """The actions of the group ``simulated``; on a real server none of them is available."""
+    """The actions of the group ``simulated``; none is available on a real server."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
 
     @property
-    def _simulation(self) -> SimulatedSource:
-        if self._desk.simulation is None:
+    def _simulation(self) -> SteeredBackend:
+        if self._screen.simulation is None:
             raise CommandError("this server is real: its time cannot be steered")
-        return self._desk.simulation
+        return self._screen.simulation
 
     def pause(self) -> None:
-        """Stop its time, or let it go on."""
+        """Stop the simulated time, or resume it."""
         simulation = self._simulation
         if simulation.paused:
             simulation.resume()
         else:
             simulation.pause()
-        self._desk.say(f"the simulated cluster {'stands still' if simulation.paused else 'goes on'}")
+        self._screen.say(f"the simulated cluster {'stands still' if simulation.paused else 'goes on'}")
         self._look()
 
     def step(self) -> None:
-        """One pass further, and then pause."""
+        """Advance by one pass, then pause."""
         self._simulation.step()
-        self._desk.say("one pass further")
+        self._screen.say("one pass further")
         self._look()
 
     def faster(self) -> None:
@@ -57,20 +57,20 @@ class Steering:
         self._set_speed(int(argument))
 
     def load(self, argument: str) -> None:
-        """Begin again with the jobs of a trace."""
+        """Start again with the jobs of a trace."""
         path, _, size = argument.rpartition(" ")
         if not path or not _SIZE.fullmatch(size):
             path, size = argument, ""
         if not path:
             raise CommandError("load: FILE, a trace in the Standard Workload Format, plain or gzipped")
-        self._desk.say(f"reading {path}")
-        self._desk.lookups.load(self._simulation, Path(path).expanduser(), size)
+        self._screen.say(f"reading {path}")
+        self._screen.lookups.load(self._simulation, Path(path).expanduser(), size)
 
     def _set_speed(self, speed: int) -> None:
         self._simulation.set_speed(speed)
-        self._desk.say(f"speed ×{speed:,}: {speed:,} simulated seconds each second")
-        self._desk.tick()
+        self._screen.say(f"speed ×{speed:,}: {speed:,} simulated seconds each second")
+        self._screen.tick()
 
     def _look(self) -> None:
-        self._desk.poller.ask()
-        self._desk.tick()
+        self._screen.poller.ask()
+        self._screen.tick()

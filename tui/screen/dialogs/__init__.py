@@ -1,1 +1,1 @@
-"""What opens above a view."""
+"""The dialogs that open above a view."""

@@ -1,4 +1,4 @@
-"""The dialog about a table's columns: which are shown, and in which order; nothing changes until enter."""
+"""The dialog for a table's columns: which are shown, and in which order. Nothing changes before enter."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _OTHER_LINES = 4
 
 
 class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
-    """The columns that are offered, those that are shown first. Its result are the names that are to be shown, none
-    for the usual ones, or None where it was left."""
+    """Lists the offered columns, the shown ones first. The result is the names to show, empty for the usual columns, or
+    None if the dialog was left.
+    """
 
     DEFAULT_CSS = """
     ColumnsDialog > Vertical { width: 72; }
@@ -47,21 +48,21 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         return len(self._names)
 
     def compose(self) -> ComposeResult:
-        """The lines."""
+        """Head, columns, keys."""
         with Vertical():
             yield self._head
             yield self.paper
             yield self._foot
 
     def on_mount(self) -> None:
-        """Fill the lines."""
+        """Fill head, columns and keys."""
         self._head.show([((f"columns of {self._view}", "title"),)])
         keys = (("space", "show"), ("J K", "order"), ("d", "the usual"), ("enter", "take"), ("esc", "leave"))
         self._foot.show([tuple(span for key, does in keys for span in ((key, "key"), (f" {does}   ", "")))])
         self.tell()
 
     def on_resize(self) -> None:
-        """As many lines as there is room for."""
+        """The height depends on the size of the terminal."""
         self.tell()
 
     def tell(self) -> None:
@@ -76,12 +77,12 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         self.paper.show_index(self.at)
 
     def action_turn(self) -> None:
-        """Show the column, or no longer."""
+        """Show or hide the column under the cursor."""
         self._shown ^= {self._names[self.at]}
         self.tell()
 
     def action_carry(self, steps: int) -> None:
-        """Carry the column up or down."""
+        """Move the column under the cursor by ``steps`` places."""
         to = self.at + steps
         if 0 <= to < len(self._names):
             self._names.insert(to, self._names.pop(self.at))
@@ -89,11 +90,11 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
             self.tell()
 
     def action_take(self) -> None:
-        """Take these columns; without any, the usual ones."""
+        """Accept the chosen columns; without any, the usual ones."""
         self.dismiss(tuple(name for name in self._names if name in self._shown))
 
     def action_take_usual(self) -> None:
-        """Take the usual columns."""
+        """Accept the usual columns."""
         self.dismiss(())
 
     def action_leave(self) -> None:

@@ -1,4 +1,4 @@
-"""The help: every action with its keys, made from the registry of actions."""
+"""The help: every action with its keys, generated from the registry of actions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST = 20
 
 
 def help_lines(simulated: bool, cells: int) -> list[Line]:
-    """All lines of the help, none longer than so many cells; a long explanation goes on below itself."""
+    """The lines of the help, at most ``cells`` wide; a long explanation continues below itself."""
     room = max(_LEAST, cells - _KEYS - _COMMAND)
     lines: list[Line] = []
     for group, actions in help_text(simulated):
@@ -47,7 +47,7 @@ def help_lines(simulated: bool, cells: int) -> list[Line]:
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help, above everything; any of its keys leaves it."""
+    """The help, above all views; escape, ``?``, ``q`` and enter close it."""
 
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
@@ -76,7 +76,7 @@ class HelpScreen(ModalScreen[None]):
         yield self.paper
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """The lines depend on the width."""
         self.paper.show(help_lines(self._simulated, min(self.app.size.width, _WIDEST) - _FRAME))
 
     def action_move(self, move: str) -> None:

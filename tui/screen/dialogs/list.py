@@ -1,4 +1,4 @@
-"""A dialog that is a list: a frame in the middle of the screen with lines, one of which the cursor is on."""
+"""Base of dialogs that are a list: a frame with entries, one of which has the cursor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class ListDialog(ModalScreen[Result]):
-    """``at`` is the entry that the cursor is on. A subclass says how many there are and shows them."""
+    """``at`` is the index of the entry under the cursor. A subclass gives the number of entries and shows them."""
 
     DEFAULT_CSS = """
     ListDialog { align: center middle; }
@@ -46,10 +46,10 @@ class ListDialog(ModalScreen[Result]):
         raise NotImplementedError
 
     def tell(self) -> None:
-        """Show the entries as they are now."""
+        """Show the entries in their present state."""
         raise NotImplementedError
 
     def action_go(self, move: str) -> None:
-        """Another entry."""
+        """Move the cursor to another entry."""
         self.at = max(0, min(self.at + lines_of(move, self.paper.page), self.count - 1))
         self.tell()

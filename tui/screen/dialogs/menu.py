@@ -1,6 +1,6 @@
-"""The menu of what can be done with what is marked or under the cursor; choosing opens that action's dialog.
+"""The menu of operations for the marked rows or the row under the cursor; choosing one opens its dialog.
 
-Nothing in it does anything by itself, so that no key harms; what cannot be done just now says why.
+The menu itself changes nothing. An operation that is not possible now shows the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WIDEST, _FRAME_CELLS, _FRAME_LINES = 100, 4, 2
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the menu: its name, what it does, why it cannot be done (empty: it can), and what opens it."""
+    """One line of the menu: its name, its help, why it is not possible (empty where it is), and what opens it."""
 
     name: str
     help: str
@@ -31,7 +31,7 @@ class Item:
 
 
 class ActMenu(ListDialog["Item | None"]):
-    """A title and the items; up and down choose, enter opens, escape leaves."""
+    """A title and the items. Up and down choose, enter opens, escape leaves."""
 
     DEFAULT_CSS = """
     ActMenu > Vertical { width: 100; }
@@ -47,7 +47,7 @@ class ActMenu(ListDialog["Item | None"]):
 
     @property
     def count(self) -> int:
-        """How many things can be done."""
+        """How many items there are."""
         return len(self._items)
 
     def compose(self) -> ComposeResult:
@@ -60,7 +60,7 @@ class ActMenu(ListDialog["Item | None"]):
         self.tell()
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """The lines depend on the width."""
         self.tell()
 
     def tell(self) -> None:
@@ -82,5 +82,5 @@ class ActMenu(ListDialog["Item | None"]):
         self.paper.show_index(here)
 
     def action_choose(self) -> None:
-        """This item."""
+        """Accept the item under the cursor."""
         self.dismiss(self._items[self.at])

@@ -1,7 +1,7 @@
-"""The dialog about a deed: a value where one is needed, the exact commands, what they would do, then a yes.
+"""The dialog for one operation: a value where one is needed, the exact commands, their effects, then a confirmation.
 
-Nothing here changes anything: previews are asked for through a callback that runs elsewhere, and the dialog's result is
-the deed that somebody decided to do, or nothing. What it is done to was taken down before the dialog opened.
+The dialog itself changes nothing. It requests previews through a callback that runs in a thread; its result is the
+operation to do, or None. Targets are fixed before the dialog opens.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui.operations.change import ChangeError
-from tui.operations.operation import Deed
+from tui.operations.operation import Operation
 from tui.operations.operation_lines import deed_lines
 from tui.operations.safeguards import is_confirmed
 from tui.screen.widgets.lines import Paper
@@ -26,19 +26,19 @@ from tui.text.lines import Line, plain, safe, width, wrap
 _WIDEST = 100
 _FRAME_CELLS = 6
 _OTHER_LINES = 5
-"""What the dialog needs beside the lines about the deed: border, head, field, keys."""
+"""Lines of the dialog besides those about the operation: border, head, field, keys."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a dialog is about. ``prepare`` makes the deed of what was typed and raises :class:`ChangeError`.
+    """What a dialog is about. ``prepare`` makes the operation from the typed text and raises :class:`ChangeError`.
 
-    ``wanted`` says what value is to be typed, empty where none is; ``choices`` are the values there are, where they
-    can be listed; ``given`` is looked at right away; ``label`` stands beside the field.
+    ``wanted`` describes the value to type, empty where none is needed; ``choices`` are the possible values where they
+    can be listed; ``given`` is a value that is prepared at once; ``label`` stands beside the field.
     """
 
     head: str
-    prepare: Callable[[str], Deed]
+    prepare: Callable[[str], Operation]
     wanted: str = ""
     choices: tuple[str, ...] = ()
     given: str = ""
@@ -47,28 +47,29 @@ class Question:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a deed is decided here: who foresees it, what has to be typed for it, why it cannot be done just now,
-    and what unlocks."""
+    """How an operation is decided: ``foresee`` starts its preview, ``asked_for`` gives the text that has to be typed to
+    confirm it (empty: none), ``why_not`` says why nothing can be done now (empty where it can), ``unlock`` unlocks.
+    """
 
-    foresee: Callable[[Deed], None]
-    asked_for: Callable[[Deed], str]
+    foresee: Callable[[Operation], None]
+    asked_for: Callable[[Operation], str]
     why_not: Callable[[], str]
     unlock: Callable[[], None]
 
 
-class DeedDialog(ModalScreen["Deed | None"]):
-    """One question's dialog. It is typing a value, ready (``a``, ``e``, ``esc``), or confirming what was asked for."""
+class OperationDialog(ModalScreen["Operation | None"]):
+    """The dialog of one question. Its state is typing (a value), ready (``a``, ``e``, ``esc``) or confirming."""
 
     DEFAULT_CSS = """
-    DeedDialog { align: center middle; }
-    DeedDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
+    OperationDialog { align: center middle; }
+    OperationDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
                             border: round $warning; background: $surface; }
-    DeedDialog Horizontal { height: 1; }
-    DeedDialog Horizontal.hidden { display: none; }
-    DeedDialog Input { width: 1fr; max-width: 40; height: 1; border: none; padding: 0; background: $boost; }
-    DeedDialog Paper { height: auto; background: $surface; }
-    DeedDialog .head { height: 1; }
-    DeedDialog .foot { height: 1; }
+    OperationDialog Horizontal { height: 1; }
+    OperationDialog Horizontal.hidden { display: none; }
+    OperationDialog Input { width: 1fr; max-width: 40; height: 1; border: none; padding: 0; background: $boost; }
+    OperationDialog Paper { height: auto; background: $surface; }
+    OperationDialog .head { height: 1; }
+    OperationDialog .foot { height: 1; }
     """
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,7 +90,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self._value = question.given
         self._asked = ""
         self._shown: list[Line] = []
-        self.deed: Deed | None = None
+        self.operation: Operation | None = None
         self.head, self.told, self.foot = Paper(classes="head"), Paper(classes="told"), Paper(classes="foot")
         self.label, self.entry = Paper(), Horizontal()
         for paper in (self.head, self.label, self.told, self.foot):
@@ -97,7 +98,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self.field = Input(compact=True, select_on_focus=True)
 
     def compose(self) -> ComposeResult:
-        """What it is about, the field and what it is for, what would happen, the keys."""
+        """Head, the field with its label, the commands and effects, the keys."""
         with Vertical():
             yield self.head
             with self.entry:
@@ -107,7 +108,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
             yield self.foot
 
     def on_mount(self) -> None:
-        """Start with what was given, or with the field."""
+        """Prepare the given value, or open the field."""
         self.head.show([((safe(self._question.head), "title"),)])
         self._say([])
         if self._question.given or not self._question.wanted:
@@ -116,36 +117,36 @@ class DeedDialog(ModalScreen["Deed | None"]):
             self.action_edit()
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """The lines depend on the width."""
         self._say(self._shown)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter: look at what the value would do, or confirm."""
+        """Enter: prepare the typed value, or confirm."""
         event.stop()
         if self._state == "confirming":
             self._confirm(event.value)
         else:
             self._look(event.value)
 
-    # The value, and what it would do.
+    # The value and its effects.
 
     def _look(self, text: str) -> None:
         self._value = text
         try:
-            self.deed = self._question.prepare(text.strip())
+            self.operation = self._question.prepare(text.strip())
         except ChangeError as error:
-            self.deed = None
+            self.operation = None
             self._say([((safe(str(error)), "bad"),)])
             self.action_edit()
             return
         self._be_ready()
-        self._say([*deed_lines(self.deed), (("working out what it would do", "dim"),)])
-        self._rules.foresee(self.deed)
+        self._say([*deed_lines(self.operation), (("working out what it would do", "dim"),)])
+        self._rules.foresee(self.operation)
 
-    def show_effects(self, deed: Deed, effects: list[Line]) -> None:
-        """Show what the deed would do; ignored where another value was typed meanwhile."""
-        if deed is self.deed:
-            self._say([*deed_lines(deed), *effects])
+    def show_effects(self, operation: Operation, effects: list[Line]) -> None:
+        """Show the effects of an operation; ignored if another value was typed since."""
+        if operation is self.operation:
+            self._say([*deed_lines(operation), *effects])
 
     def _say(self, lines: list[Line]) -> None:
         self._shown = lines
@@ -162,10 +163,10 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self.told.show(wrapped)
         self.tell_keys()
 
-    # What the keys do.
+    # The keys.
 
     def tell_keys(self) -> None:
-        """Say which keys do what now."""
+        """Show the keys that work in the present state."""
         leave: Line = (("esc", "key"), (" leave", ""))
         if self._state == "confirming":
             self.foot.show(
@@ -183,26 +184,26 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self.foot.show([(*apply, *edit, *leave)])
 
     def action_edit(self) -> None:
-        """Type another value."""
+        """Open the field for another value."""
         if not self._question.wanted:
             return
-        self.deed = None
+        self.operation = None
         self._state = "typing"
         self._open_field(self._value, self._question.wanted, self._question.label)
 
     def action_apply(self) -> None:
-        """Do what is shown, or ask for what has to be typed before."""
-        if self.deed is None or self._state != "ready":
+        """Accept the operation shown, or open the field for its confirmation."""
+        if self.operation is None or self._state != "ready":
             return
         if self._rules.why_not():
             self.tell_keys()
             return
-        self._asked = self._rules.asked_for(self.deed)
+        self._asked = self._rules.asked_for(self.operation)
         if not self._asked:
-            self.dismiss(self.deed)
+            self.dismiss(self.operation)
             return
         self._state = "confirming"
-        # No hint in the field: it would look as if it had been typed already.
+        # No placeholder in the field: it would look as if it had been typed already.
         self._open_field("", "", "confirm")
 
     def action_unlock(self) -> None:
@@ -215,7 +216,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
             self._be_ready()
             self.tell_keys()
         elif is_confirmed(self._asked, text):
-            self.dismiss(self.deed)
+            self.dismiss(self.operation)
         else:
             self.field.value = ""
             self.foot.show(
@@ -229,7 +230,7 @@ class DeedDialog(ModalScreen["Deed | None"]):
             )
 
     def action_go(self, steps: int) -> None:
-        """Another of the choices, while one is typed; else scroll."""
+        """While a value is typed, go to another of the choices; otherwise scroll."""
         choices = self._question.choices
         if self._state == "typing" and choices:
             at = choices.index(self.field.value) + steps if self.field.value in choices else min(0, steps)
@@ -258,6 +259,6 @@ class DeedDialog(ModalScreen["Deed | None"]):
         self._label_field(label)
         self.field.placeholder = wanted
         self.field.value = value
-        # At once: keys that were typed ahead belong to the field.
+        # Immediately: keys that were typed ahead belong to the field.
         self.set_focus(self.field)
         self.tell_keys()

@@ -1,1 +1,1 @@
-"""Themes, and what terminals need beyond Textual."""
+"""Themes, and fixes for Textual and terminals."""

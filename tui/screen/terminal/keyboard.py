@@ -1,6 +1,6 @@
-"""What comes from the keyboard and is no UTF-8 (another encoding, noise on the line) is a strange key, not the end.
+"""Bytes from the keyboard that are not UTF-8 (another encoding, noise on the line) become an unknown key.
 
-Textual reads the terminal with a strict decoder, and stops where it meets such a byte.
+Textual decodes the terminal's input strictly, and stops at such a byte.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from textual.drivers import linux_driver
 
 
 def take_any_bytes() -> None:
-    """For the whole process: bytes that are no UTF-8 count as replacement characters."""
+    """For the whole process: bytes that are not UTF-8 become replacement characters."""
     vars(linux_driver)["getincrementaldecoder"] = _forgiving
 
 

@@ -1,7 +1,7 @@
-"""Writing less to the terminal: of a changed part of a widget only its own cells, not all to the widget's left.
+"""Writes less to the terminal: of a changed part of a widget only its own cells.
 
 Textual writes a changed part from the widget's first column on. Where a clock stands at the right end of a line, or one
-number of a row has changed, that is most of what is written at all.
+number of a row has changed, that is most of the output.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from textual._compositor import ChopsUpdate
 
 
 class NarrowUpdate(ChopsUpdate):
-    """The same update, cut at both ends of each part."""
+    """The same update, with each part cut to the changed cells."""
 
     def render_segments(self, console: Console) -> str:
-        """What is written to the terminal."""
+        """The text for the terminal."""
         written: list[str] = []
         for y, first, last in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items()):
@@ -29,7 +29,7 @@ class NarrowUpdate(ChopsUpdate):
 
 
 def narrowed(renderable: RenderableType | None) -> RenderableType | None:
-    """What is to be displayed, frugally where it is a part of the screen."""
+    """The renderable; a partial update of the screen becomes a :class:`NarrowUpdate`."""
     if isinstance(renderable, ChopsUpdate):
         return NarrowUpdate(renderable.chops, renderable.spans, renderable.chop_ends)
     return renderable

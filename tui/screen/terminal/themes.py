@@ -1,4 +1,4 @@
-"""The colours of the console. They repeat what words and glyphs say, so each of them can be had without.
+"""The colours of the console. They repeat what words and glyphs say, so each can be done without.
 
 ``dark`` and ``light`` keep blue, orange and bluish green apart for all common kinds of colour blindness;
 ``colour-blind`` is the palette of Okabe and Ito itself ("Color universal design", 2008), ``contrast`` black and white
@@ -43,17 +43,17 @@ def _theme(name: str) -> Theme:
     colours = dict(zip(_PARTS, _PALETTES[name].split()))
     variables = {"text-muted": _MUTED[name]}
     if name == NONE:
-        # Without colours only the video attribute tells where the cursor is.
+        # Without colours only the video attribute shows where the cursor is.
         variables = {**BUILTIN_THEMES["ansi-dark"].variables, **variables, "input-cursor-text-style": "reverse"}
     return Theme(name=_PREFIX + name, dark=name != "light", ansi=name == NONE, variables=variables, **colours)  # type: ignore[arg-type]
 
 
 THEMES: Mapping[str, Theme] = {name: _theme(name) for name in _PALETTES}
-"""The themes by the name that a user chooses them by."""
+"""The themes by the names that users choose them by."""
 
 
 class Ascii(LineFilter):
-    """What is on its way to the terminal in ASCII alone, each character as wide as it was."""
+    """Replaces characters on their way to the terminal by ASCII ones of the same width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Replace what is not ASCII."""
@@ -61,7 +61,7 @@ class Ascii(LineFilter):
 
 
 class Look:
-    """How one console looks: its theme, without colour where the environment wants none, and its characters."""
+    """The look of one console: its theme (``none`` where the environment sets NO_COLOR) and its characters."""
 
     def __init__(self, app: App[None], *, without_colour: bool) -> None:
         self._app = app
@@ -70,17 +70,17 @@ class Look:
 
     @property
     def filters(self) -> list[LineFilter]:
-        """What every line passes on its way to the terminal, after Textual's own."""
+        """The filters that every line passes on its way to the terminal, after Textual's own."""
         return [each for each in (self._no_colour, self._ascii) if each.enabled]
 
     def choose(self, name: str) -> None:
-        """Show a theme; where the environment wants no colour, it is always the one that has none."""
+        """Show a theme; with NO_COLOR it is always ``none``."""
         name = NONE if self.without_colour else name
         self._no_colour.enabled = name == NONE
         self._app.theme = THEMES[name].name
 
     def draw_in_ascii(self, ascii_only: bool) -> None:
-        """Draw with ASCII characters alone, or with all that there are."""
+        """Draw with ASCII characters only, or with all characters."""
         self._ascii.enabled = ascii_only
         if not self._app.is_running:
             return

@@ -1,9 +1,9 @@
-"""Keys that were typed ahead, one after another: each acts on what the one before it has opened, closed or focused.
+"""Handles keys that were typed ahead one after another, so that each acts on what the previous one opened or focused.
 
-Over a slow line, keys come many at once. Textual sends each at once to whatever has the focus at that moment, while the
-dialog that an earlier one opens is still being made, or the one that it leaves is still there; those keys are lost, or
-do something else than they were meant for. Here a key waits until all that the one before it set off is done. A key
-that moved no focus and was handed to nobody does not make the next one wait, so holding a key down costs nothing.
+Over a slow line many keys arrive at once. Textual sends each to the widget focused at that moment, while the dialog
+opened by an earlier key is still being built, or the one it closed is still there; such keys are lost or do something
+else. Here a key waits until everything started by the previous key is done. A key that moved no focus and was forwarded
+to no widget does not delay the next one, so holding a key down costs nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from textual.events import Event
 from textual.message_pump import MessagePump
 
 PATIENCE_S = 5.0
-"""What does not come to rest for so long does not keep a user from typing."""
+"""Longest wait of a key, in seconds, for the work started by the previous one."""
 _ROUNDS = 50
 
 
 class TypedAhead:
-    """The keys of one application; ``act`` is the application's own way with a key."""
+    """The keys of one application; ``act`` is the application's own handler of a key."""
 
     def __init__(self, app: App[Any], act: Callable[[Event], Awaitable[None]]) -> None:
         self._app, self._act = app, act
@@ -31,7 +31,7 @@ class TypedAhead:
         self._settling: asyncio.Task[None] | None = None
 
     async def take(self, event: Event) -> None:
-        """Act on a key now or when its turn comes. Called by the application for each key, in their order."""
+        """Handle a key, now or after those before it. The application calls this for each key in their order."""
         self._waiting.append(event)
         await self._go_on()
 
@@ -44,7 +44,7 @@ class TypedAhead:
 
     @property
     def _taker(self) -> MessagePump:
-        """Who gets the next key."""
+        """The widget or screen that gets the next key."""
         return self._app.focused or self._app.screen
 
     async def _settle(self) -> None:
@@ -57,7 +57,7 @@ class TypedAhead:
             self._app.call_later(self._go_on)
 
     async def _rest(self) -> None:
-        """Until who takes keys, and all around it up to the application, have nothing left to do."""
+        """Wait until the widget that takes keys, and its parents up to the application, have no work left."""
         for _ in range(_ROUNDS):
             taker = self._taker
             pumps = _upwards(taker)
@@ -68,7 +68,7 @@ class TypedAhead:
 
 
 def _upwards(pump: MessagePump) -> list[MessagePump]:
-    """It, and those around it: messages go this way."""
+    """A message pump and its parents: messages go this way."""
     found = [pump]
     while (parent := found[-1]._parent) is not None:
         found.append(parent)
@@ -76,7 +76,7 @@ def _upwards(pump: MessagePump) -> list[MessagePump]:
 
 
 async def _turn(pump: MessagePump) -> None:
-    """Until it has worked through the messages that it has now; one that is closing has nothing left to say."""
+    """Wait until the pump has handled its present messages; one that is closing is not waited for."""
     done = asyncio.Event()
     if pump.call_later(done.set):
         await done.wait()

@@ -1,1 +1,1 @@
-"""The views, and the way back and forth between them."""
+"""The views, and the places visited."""

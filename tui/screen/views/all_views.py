@@ -1,4 +1,4 @@
-"""The views that there are, each made once for a screen."""
+"""All views, each made once for a screen."""
 
 from __future__ import annotations
 

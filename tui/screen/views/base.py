@@ -1,4 +1,4 @@
-"""What every view is: a title line over a body, shown a world, and moved in by the same few actions."""
+"""Base of all views: a title line over a body that shows a cluster view and is moved in by the same actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.audit.trail import Record
 from tui.backends.idle_history import IdleHistory
 from tui.screen.views.navigation import Place
 from tui.screen.widgets.lines import LineView, Paper
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import Line, spread
 
 MOVES = ("up", "down", "left", "right", "first", "last", "page-up", "page-down", "half-up", "half-down")
@@ -18,7 +18,7 @@ FAR = 10**9
 
 
 def lines_of(move: str, page: int) -> int:
-    """How many lines a move goes down, up where negative, if a page has so many."""
+    """How many lines a move goes down, negative for up, with ``page`` lines to a page."""
     half = page // 2 or 1
     lines = {"up": -1, "down": 1, "page-up": -page, "page-down": page, "half-up": -half, "half-down": half}
     return {**lines, "first": -FAR, "last": FAR}.get(move, 0)
@@ -26,17 +26,18 @@ def lines_of(move: str, page: int) -> int:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the views are shown: the world, idle cores over the day, and the changes made by this user."""
+    """What views show: the cluster view, idle cores over the day, and the audit records."""
 
-    world: World
+    cluster: ClusterView
     history: IdleHistory = field(default_factory=IdleHistory)
     trail: tuple[Record, ...] = ()
     trail_problem: str = ""
 
 
 class View(Vertical):
-    """A view. ``cursor_name`` is what its cursor is on, as a name to copy; ``into`` what enter leads to. ``kind`` is
-    what its rows are for who acts on them: job, vnode or queue, empty where they are none of these."""
+    """A view. ``view_name`` is its name; ``kind`` the kind of its rows for operations: job, vnode or queue, empty for
+    others.
+    """
 
     DEFAULT_CSS = """
     View { width: 1fr; height: 1fr; }
@@ -54,51 +55,51 @@ class View(Vertical):
 
     @property
     def body(self) -> LineView:
-        """The widget that moves."""
+        """The widget that scrolls."""
         raise NotImplementedError
 
     def show(self, shown: Shown) -> None:
-        """Show this world."""
+        """Show this state."""
         self.shown = shown
         self.repaint()
 
     def repaint(self) -> None:
-        """Show the world again, for another width or another question."""
+        """Show the state again, for another width or other choices."""
         raise NotImplementedError
 
     def title(self, left: Line, right: str = "") -> None:
-        """Set the title line."""
+        """Set the title line; ``right`` stands at its right end."""
         cells = max(1, self.size.width - 1)
         self.title_line.show([spread(((" ", ""), *left), ((right, "dim"),), cells)])
 
     def move(self, name: str) -> None:
-        """One of :data:`MOVES`: scroll, where there is no cursor."""
+        """Scroll by one of :data:`MOVES`; views with a cursor move the cursor."""
         self.body.scroll_lines(lines_of(name, self.body.page))
 
     @property
     def place(self) -> Place:
-        """Where one is here, to come back to."""
+        """The present place in this view, to come back to."""
         return Place(self.view_name)
 
     def resume(self, place: Place) -> None:
-        """Be at a place of this view, from the next time on that the view is shown."""
+        """Take the state of a place of this view; it is shown the next time that the view is shown."""
 
     @property
     def cursor_name(self) -> str | None:
-        """What the cursor is on; None where there is no cursor, or nothing under it."""
+        """The name of the row under the cursor; None without a cursor or a row."""
         return None
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """What an action is done to here: PBS's names of what is marked, else of what the cursor is on."""
+        """PBS's names of the targets of an operation: the marked rows, else the row under the cursor."""
         return () if self.cursor_name is None else (self.cursor_name,)
 
     @property
     def words(self) -> dict[str, list[str]]:
-        """What completes a command line here, by kind."""
+        """Completions for a command line in this view, by kind."""
         return {}
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """The lines depend on the width."""
         if self.shown is not None:
             self.repaint()

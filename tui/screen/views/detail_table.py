@@ -1,6 +1,6 @@
-"""A table whose row under the cursor is told at length below it, since what matters most seldom fits into a row.
+"""A table with the details of the row under the cursor below it, since what matters most seldom fits into a row.
 
-Where the view has few lines, all of them are the table's.
+In a view with few lines the table takes all of them.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from textual.app import ComposeResult
 
 from tui.screen.views.tables import Key, TableView
 from tui.screen.widgets.lines import Paper
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.text.lines import Line, plain, wrap
 
 _MARGIN = " "
 _TOLD_LINES = 2
 _ROOMY = 12
-"""From how many lines on a view tells what the cursor is on."""
+"""Lines that a view needs to show the details."""
 
 
 class TellingTable(TableView[Key]):
-    """A table view with two lines below the table about what the cursor is on."""
+    """A table view with two lines of details below the table."""
 
     DEFAULT_CSS = """
     TellingTable > .told { height: 2; }
@@ -29,26 +29,26 @@ class TellingTable(TableView[Key]):
         super().__init__()
         self.told = Paper(classes="told")
 
-    def tell(self, world: World, key: Key) -> Line:
-        """What there is to say about a row, in one line of any length."""
+    def tell(self, cluster: ClusterView, key: Key) -> Line:
+        """The details of a row, in one line of any length."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """The table, and the lines about the cursor."""
+        """The table, and the details."""
         yield from super().compose()
         yield self.told
 
     def on_resize(self) -> None:
-        """Tell only where there is room."""
+        """Show the details only where there is room."""
         self.told.display = self.size.height >= _ROOMY
 
     def retitle(self) -> None:
-        """Whatever moves the cursor changes the title, and what is told."""
+        """Update the title and the details; called whenever the cursor moves."""
         super().retitle()
         if self.shown is None:
             return
         cursor = self.table.cursor
-        text = plain(self.tell(self.shown.world, cursor)) if cursor is not None else ""
+        text = plain(self.tell(self.shown.cluster, cursor)) if cursor is not None else ""
         lines = wrap(text, max(1, self.size.width - 2 * len(_MARGIN)))
         told = lines[:_TOLD_LINES]
         if len(lines) > _TOLD_LINES:

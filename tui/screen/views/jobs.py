@@ -1,4 +1,4 @@
-"""The jobs view: every job and array, where it runs or why it waits; arrays unfold, jobs that ended can be shown."""
+"""The jobs view: every job and array, where it runs or why it waits. Arrays unfold; ended jobs can be included."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tui.model.typed_attributes import array_of
 from tui.screen.views.detail_table import TellingTable
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.filters import Value
@@ -26,9 +26,9 @@ class JobsView(TellingTable[str]):
         super().__init__()
         self.unfolded: set[str] = set()
 
-    def keys(self, world: World) -> Sequence[str]:
-        """Ids: what runs, what waits, what is held, what has ended; the running subjobs below an array that is open."""
-        ids = world.job_ids
+    def keys(self, cluster: ClusterView) -> Sequence[str]:
+        """Ids: running, waiting, held, ended; below an unfolded array its running subjobs."""
+        ids = cluster.job_ids
         if self.unfolded:
             self.unfolded &= set(ids)
         if not self.unfolded:
@@ -37,37 +37,37 @@ class JobsView(TellingTable[str]):
         return [
             each
             for job_id in ids
-            for each in ([job_id, *world.subjob_ids.get(job_id, ())] if job_id in opened else [job_id])
+            for each in ([job_id, *cluster.subjob_ids.get(job_id, ())] if job_id in opened else [job_id])
         ]
 
     def unfold(self, job_id: str) -> int:
-        """Show the running subjobs of an array, or no longer; gives how many run. A subjob stands for its array."""
+        """Show or hide the running subjobs of an array; returns how many run. A subjob's id means its array."""
         array = array_of(job_id)
         self.unfolded ^= {array}
         if array in self.table.keys:
             self.table.move_to(list(self.table.keys).index(array))
         self.repaint()
-        return len(self.shown.world.subjob_ids.get(array, ())) if self.shown is not None else 0
+        return len(self.shown.cluster.subjob_ids.get(array, ())) if self.shown is not None else 0
 
-    def heading(self, world: World) -> str:
-        """The name, and what is to be known of jobs that have ended."""
-        if world.finished is None:
+    def heading(self, cluster: ClusterView) -> str:
+        """The name, with the number of ended jobs, or why they are not known."""
+        if cluster.finished is None:
             return self.view_name
-        problem = world.finished.problem
-        return f"jobs, ended: {problem}" if problem else f"jobs, {len(world.finished.jobs):,} of them ended"
+        problem = cluster.finished.problem
+        return f"jobs, ended: {problem}" if problem else f"jobs, {len(cluster.finished.jobs):,} of them ended"
 
-    def columns(self, world: World) -> list[Column[str]]:
+    def columns(self, cluster: ClusterView) -> list[Column[str]]:
         """The jobs' columns."""
-        return job_columns(world)
+        return job_columns(cluster)
 
-    def tell(self, world: World, key: str) -> Line:
-        """Where it runs and until when, or the whole of why it waits."""
-        return told_of(world, key)
+    def tell(self, cluster: ClusterView, key: str) -> Line:
+        """Where the job runs and until when, or the full reason why it waits."""
+        return told_of(cluster, key)
 
-    def attributes(self, world: World) -> AttributesOf[str]:
+    def attributes(self, cluster: ClusterView) -> AttributesOf[str]:
         """PBS's attributes of a job."""
-        return world.job
+        return cluster.job
 
-    def more_fields(self, world: World) -> Mapping[str, Callable[[str], Value]]:
-        """PBS's own names beside the columns'."""
-        return job_fields_also(world)
+    def more_fields(self, cluster: ClusterView) -> Mapping[str, Callable[[str], Value]]:
+        """Fields of the filter beyond the columns, by PBS's own names."""
+        return job_fields_also(cluster)

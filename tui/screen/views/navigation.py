@@ -1,7 +1,7 @@
-"""Where one has been in the console: a line of places with a way back and a way forth, as a browser has it.
+"""The places visited in the console, with back and forward as in a browser.
 
-A place is a view with what was looked at there. A jump leads from what the cursor is on to a view filtered by it; going
-back from it gives that view the filter again that it had before.
+A place is a view with its subject, filter and cursor. A jump leads to a view with a filter made from the cursor's row;
+going back from it restores that view's filter from before the jump.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ MOST = 100
 
 @dataclass(frozen=True)
 class Place:
-    """A view; ``subject`` is the job or the queue that it is about, ``cursor`` the key that its cursor is on.
-    ``jumped`` says that a jump led here, to ``filter``; ``before`` is the view's filter before that."""
+    """A view; ``subject`` is the job or queue that it is about, ``cursor`` the key under its cursor. ``jumped``: a jump
+    led here, with ``filter``; ``before`` is the view's filter before the jump.
+    """
 
     view: str
     subject: str = ""
@@ -27,24 +28,26 @@ class Place:
 
 @dataclass
 class Places:
-    """The places so far, and which of them is here."""
+    """The places visited in their order; ``at`` is the index of the present one."""
 
     line: list[Place] = field(default_factory=lambda: [Place("overview")])
     at: int = 0
 
     @property
     def here(self) -> Place:
-        """The place as it was come to."""
+        """The present place, as it was entered."""
         return self.line[self.at]
 
     def go(self, left: Place, to: Place) -> None:
-        """Go on from here, which is left like that; what lay ahead is forgotten."""
+        """Go on to a place from the present one, which is left in the state ``left``; places further ahead are
+        dropped.
+        """
         self._leave(left)
         self.line = [*self.line[: self.at + 1], to][-MOST:]
         self.at = len(self.line) - 1
 
     def step(self, left: Place, steps: int) -> Place | None:
-        """The place so many steps ahead, back where negative; None where the line ends before."""
+        """The place ``steps`` ahead, back where negative; None where there is none."""
         to = self.at + steps
         if not 0 <= to < len(self.line):
             return None
@@ -55,6 +58,6 @@ class Places:
     def _leave(self, left: Place) -> None:
         here = self.here
         if here.jumped:
-            # What was typed into the filter since is no part of the jump.
+            # A filter that was typed since the jump is not part of the jump.
             left = replace(left, filter=here.filter, jumped=True, before=here.before)
         self.line[self.at] = left

@@ -1,4 +1,4 @@
-"""The views that are pages of lines: the overview, the plan of this pass and of those before, and one job."""
+"""The views that are pages of lines: the overview, the plan of this pass and of earlier ones, and one job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.text.lines import Line, safe, wrapped
 
 
 class PageView(View):
-    """Lines made from the world."""
+    """A page of lines made from the cluster view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,18 +53,18 @@ class PageView(View):
 
 
 class OverviewView(PageView):
-    """Is it well, and what needs somebody?"""
+    """The overview: the state of the cluster, and what needs an administrator."""
 
     view_name = "overview"
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
         """The overview."""
         height = max(1, self.size.height - 1)
-        return overview_lines(shown.world, shown.history, cells, shown.trail, height)
+        return overview_lines(shown.cluster, shown.history, cells, shown.trail, height)
 
 
 class PlanView(PageView):
-    """What this pass would do, and what the last ones did; left and right go back and forth in time."""
+    """What this pass would do, and what earlier passes did; left and right go to the pass before and after."""
 
     view_name = "plan"
 
@@ -73,25 +73,25 @@ class PlanView(PageView):
         self._time_s: float | None = None
 
     def move(self, name: str) -> None:
-        """Left is the pass before, right the one after; the newest is what would be decided now."""
+        """Left is the pass before, right the one after; the last page is what would be decided now."""
         if name not in ("left", "right"):
             super().move(name)
             return
-        entries = self.shown.world.passes.entries if self.shown is not None else ()
+        entries = self.shown.cluster.passes.entries if self.shown is not None else ()
         index = self._index(entries) + (-1 if name == "left" else 1)
         self._time_s = entries[max(0, index)].time_s if entries and index < len(entries) else None
         self.body.scroll_lines(-FAR)
         self.repaint()
 
     def _index(self, entries: Sequence[Pass]) -> int:
-        """Which pass is shown: the first that is not before the time chosen, or one past the last for now."""
+        """The index of the pass shown: the first not before the chosen time; the number of passes for now."""
         if self._time_s is None:
             return len(entries)
         return bisect_left([entry.time_s for entry in entries], self._time_s)
 
     def heading(self) -> str:
-        """Which pass, and how to come to the others."""
-        entries = self.shown.world.passes.entries if self.shown is not None else ()
+        """Which pass is shown, and the keys for the others."""
+        entries = self.shown.cluster.passes.entries if self.shown is not None else ()
         back = len(entries) - self._index(entries)
         if back > 0:
             return f"plan · {back:,} of {len(entries):,} passes back, ← before → after"
@@ -99,15 +99,15 @@ class PlanView(PageView):
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
         """The plan, or a pass of the journal."""
-        entries = shown.world.passes.entries
+        entries = shown.cluster.passes.entries
         index = self._index(entries)
         if index < len(entries):
-            return wrapped(pass_lines(entries[index], shown.world.now_s), cells)
-        return wrapped(plan_lines(shown.world), cells)
+            return wrapped(pass_lines(entries[index], shown.cluster.now_s), cells)
+        return wrapped(plan_lines(shown.cluster), cells)
 
 
 class JobView(PageView):
-    """One job: why does it wait?"""
+    """The page of one job: where it runs, or why it waits."""
 
     view_name = "job"
     kind = "job"
@@ -129,7 +129,7 @@ class JobView(PageView):
             self.body.scroll_lines(-FAR)
 
     def tell(self, detail: JobDetail) -> None:
-        """What was looked up; of another job it is of no use any more."""
+        """Take the result of a lookup; ignored if it is of another job."""
         if detail.job_id == self.job_id:
             self._detail = detail
             self.repaint()
@@ -140,7 +140,7 @@ class JobView(PageView):
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
         """The job."""
-        return job_lines(shown.world, self.job_id, cells, self._detail)
+        return job_lines(shown.cluster, self.job_id, cells, self._detail)
 
     @property
     def cursor_name(self) -> str | None:

@@ -1,11 +1,11 @@
-"""The queues view: every execution queue, what runs and waits in it, its mode, its head and its reservation."""
+"""The queues view: every execution queue with its running and waiting jobs, mode, head and reservation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tui.screen.views.tables import TableView
-from tui.state.cluster_view import World, execution_queues
+from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.queue_columns import queue_columns
@@ -18,14 +18,14 @@ class QueuesView(TableView[str]):
     nothing = "the server has no execution queues"
     kind = "queue"
 
-    def keys(self, world: World) -> Sequence[str]:
-        """The execution queues, those with most jobs first."""
-        return execution_queues(world)
+    def keys(self, cluster: ClusterView) -> Sequence[str]:
+        """The execution queues, those with the most jobs first."""
+        return execution_queues(cluster)
 
-    def columns(self, world: World) -> list[Column[str]]:
+    def columns(self, cluster: ClusterView) -> list[Column[str]]:
         """The queues' columns."""
-        return queue_columns(world)
+        return queue_columns(cluster)
 
-    def attributes(self, world: World) -> AttributesOf[str]:
+    def attributes(self, cluster: ClusterView) -> AttributesOf[str]:
         """PBS's attributes of a queue."""
-        return world.picture.queues.get
+        return cluster.server_status.queues.get

@@ -1,4 +1,4 @@
-"""The quotas view: who uses what beside their quota in one queue; left and right go to the other queues."""
+"""The quotas view: use and quota of each entry in one queue; left and right go to the other queues."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 from policy.model.limits import EntityKey
 from tui.screen.views.navigation import Place
 from tui.screen.views.tables import TableView
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope import quota_scopes, scope_of
 from tui.tables.columns import Column
-from tui.tables.export import Source
+from tui.tables.export import Origin
 from tui.tables.quota_columns import QuotaRow, name_cells, quota_columns, quota_rows
 
 
@@ -27,22 +27,24 @@ class QuotasView(TableView[EntityKey]):
         self._rows: dict[EntityKey, QuotaRow] = {}
         self._name_cells = 0
 
-    def keys(self, world: World) -> Sequence[EntityKey]:
-        """The entities, most over quota first."""
-        queues = quota_scopes(world)
+    def keys(self, cluster: ClusterView) -> Sequence[EntityKey]:
+        """The entries, most over quota first."""
+        queues = quota_scopes(cluster)
         if self.queue not in queues:
             self.queue = queues[0] if queues else ""
-        self._rows = quota_rows(world, self.queue)
+        self._rows = quota_rows(cluster, self.queue)
         return list(self._rows)
 
-    def columns(self, world: World) -> list[Column[EntityKey]]:
-        """The columns, bars as long as there is room; beside names that go and come they stay as they are."""
+    def columns(self, cluster: ClusterView) -> list[Column[EntityKey]]:
+        """The columns, with bars as long as there is room for. The names' column never becomes narrower for one queue,
+        so that the others stay in place.
+        """
         self._name_cells = max(self._name_cells, name_cells(self._rows))
         return quota_columns(self._rows, self.size.width, self._name_cells)
 
-    def heading(self, world: World) -> str:
+    def heading(self, cluster: ClusterView) -> str:
         """The queue and the resource."""
-        scope = scope_of(world, self.queue)
+        scope = scope_of(cluster, self.queue)
         return f"quotas · {scope.place} · {scope.resource}"
 
     def move(self, name: str) -> None:
@@ -50,17 +52,17 @@ class QuotasView(TableView[EntityKey]):
         if name not in ("left", "right"):
             super().move(name)
         elif self.shown is not None:
-            queues = quota_scopes(self.shown.world)
+            queues = quota_scopes(self.shown.cluster)
             if self.queue in queues:
                 self.choose(queues[(queues.index(self.queue) + (1 if name == "right" else -1)) % len(queues)])
 
     @property
     def place(self) -> Place:
-        """The queue as well."""
+        """The place, with the queue as its subject."""
         return replace(super().place, subject=self.queue)
 
     def resume(self, place: Place) -> None:
-        """Take the queue as well."""
+        """Take the state of a place, with its queue."""
         super().resume(place)
         self.queue = place.subject or self.queue
         self._name_cells = 0
@@ -76,9 +78,9 @@ class QuotasView(TableView[EntityKey]):
         """The user's or group's name."""
         return key[1]
 
-    def source(self, world: World) -> Source:
-        """The table is of one queue."""
-        return super().source(world)._replace(table=f"quotas {self.queue}")
+    def origin(self, cluster: ClusterView) -> Origin:
+        """The source of the rows, with the queue in the table's name."""
+        return super().origin(cluster)._replace(table=f"quotas {self.queue}")
 
     def _sorted_by(self) -> str:
         return super()._sorted_by() or "sort: over quota, most first   "

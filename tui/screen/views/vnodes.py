@@ -1,4 +1,4 @@
-"""The vnodes view as a table, and as a grid of how full they are."""
+"""The vnodes view as a table, and as a grid that shows how full each vnode is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.screen.views.base import View, lines_of
 from tui.screen.views.tables import TableView
 from tui.screen.widgets.grid import GridView
 from tui.screen.widgets.lines import LineView, Paper
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.filters import Value
@@ -23,11 +23,11 @@ from tui.tables.vnode_ranks import MODES, Ranks, rank
 from tui.text.lines import Line, wrapped
 
 _AROUND = 5
-"""The cells of the grid's title that are neither its heading nor its legend."""
+"""Cells of the grid's title besides its heading and its legend."""
 _ROOMY = 18
-"""From how many lines on more of them are about the cursor."""
+"""Lines that a view needs to show the longer details."""
 _TOLD, _TOLD_AT_LENGTH = 3, 5
-"""How many lines are about the cursor."""
+"""How many lines of details there are."""
 
 
 class VnodesView(TableView[str]):
@@ -37,25 +37,25 @@ class VnodesView(TableView[str]):
     nothing = "the server has no vnodes"
     kind = "vnode"
 
-    def keys(self, world: World) -> Sequence[str]:
-        """Names, numbers in them in order."""
-        return world.vnode_names
+    def keys(self, cluster: ClusterView) -> Sequence[str]:
+        """Names; numbers in them are in numeric order."""
+        return cluster.vnode_names
 
-    def columns(self, world: World) -> list[Column[str]]:
+    def columns(self, cluster: ClusterView) -> list[Column[str]]:
         """The vnodes' columns."""
-        return vnode_columns(world)
+        return vnode_columns(cluster)
 
-    def more_fields(self, world: World) -> Mapping[str, Callable[[str], Value]]:
-        """What is known of the jobs there."""
-        return vnode_fields_also(world)
+    def more_fields(self, cluster: ClusterView) -> Mapping[str, Callable[[str], Value]]:
+        """Fields of the filter about the jobs on a vnode."""
+        return vnode_fields_also(cluster)
 
-    def attributes(self, world: World) -> AttributesOf[str]:
+    def attributes(self, cluster: ClusterView) -> AttributesOf[str]:
         """PBS's attributes of a vnode."""
-        return world.picture.vnodes.get
+        return cluster.server_status.vnodes.get
 
 
 class OccupancyView(View):
-    """The grid, with what is under the cursor told below it, and its rank for the mode that was chosen."""
+    """The grid, with details of the cell under the cursor below it, and its rank in the chosen mode."""
 
     view_name = "grid"
     kind = "vnode"
@@ -74,7 +74,7 @@ class OccupancyView(View):
         self._ranks: Ranks | None = None
 
     def compose(self) -> ComposeResult:
-        """Title, grid, and the line about the cursor."""
+        """Title, grid, and the details."""
         yield self.title_line
         yield self.grid_view
         yield self.told
@@ -85,41 +85,42 @@ class OccupancyView(View):
         return self.grid_view
 
     def on_resize(self) -> None:
-        """Tell at length where there is room."""
+        """Show the longer details where there is room."""
         self.set_class(self.size.height >= _ROOMY, "roomy")
 
     def repaint(self) -> None:
-        """Show the grid and what the cursor is on."""
+        """Show the grid and the details."""
         if self.shown is None:
             return
-        world = self.shown.world
-        self._who = who = occupants(world) if self.by_user else None
+        cluster = self.shown.cluster
+        self._who = who = occupants(cluster) if self.by_user else None
         self.grid_view.room = self._room()
-        self.grid_view.show(world, who)
-        self._ranks = rank(world, self.mode)
-        heading = f"grid · {len(world.picture.vnodes):,} vnodes"
+        self.grid_view.show(cluster, who)
+        self._ranks = rank(cluster, self.mode)
+        heading = f"grid · {len(cluster.server_status.vnodes):,} vnodes"
         meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, who)
         self.title(((heading, "title"), (f" · {meant}", "")))
         self.tell()
 
     def _room(self) -> Size:
-        """What the grid gets of the room that all views share. A key may come before the screen has given it: it acts
-        on the cell that is about to be shown."""
+        """The grid's part of the room that all views share. It is used before the grid has a size of its own, for a key
+        that arrives that early.
+        """
         whole = self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
         about = _TOLD_AT_LENGTH if whole.height >= _ROOMY else _TOLD
         return Size(whole.width, max(1, whole.height - 1 - about))
 
     def tell(self) -> None:
-        """Say what the cursor is on."""
+        """Show the details of the cell under the cursor."""
         cell = self.grid_view.cell
         if self.shown is not None and cell is not None:
             who = self._who.told(cell.vnodes) if self._who is not None else ""
-            more = who or told_more(self.shown.world, cell, self._ranks)
-            lines: list[Line] = [((f" {told(self.shown.world, cell)}", "bold"),), ((f" {more}", ""),)]
+            more = who or told_more(self.shown.cluster, cell, self._ranks)
+            lines: list[Line] = [((f" {told(self.shown.cluster, cell)}", "bold"),), ((f" {more}", ""),)]
             self.told.show(wrapped(lines, self.size.width))
 
     def turn_users(self) -> bool:
-        """Show who has most of each vnode, or again how full it is; gives which."""
+        """Switch between the user with most of each vnode and how full each is; returns True for users."""
         self.by_user = not self.by_user
         self.repaint()
         return self.by_user
@@ -130,7 +131,7 @@ class OccupancyView(View):
         self.repaint()
 
     def on_grid_view_moved(self) -> None:
-        """The cursor is elsewhere."""
+        """The cursor has moved."""
         self.tell()
 
     def move(self, name: str) -> None:

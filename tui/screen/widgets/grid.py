@@ -1,4 +1,4 @@
-"""The occupancy grid on the screen: rows of cells with the name of the first vnode in front, and a cursor."""
+"""The occupancy grid: rows of cells with the name of the first vnode in front, and a cursor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from tui.screen.widgets.lines import LineView
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.tables.occupancy_grid import Cell, Grid, lay_out, row_labels
 from tui.tables.occupants import Occupants
 from tui.text.lines import Line
@@ -20,30 +20,30 @@ class GridView(LineView):
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(name=name, id=id, classes=classes)
-        self._world: World | None = None
+        self._cluster: ClusterView | None = None
         self._who: Occupants | None = None
         self.grid = Grid((), 1, 1)
         self._labels: list[str] = []
         self._index = 0
         self.room = Size(0, 0)
-        """What it will be laid out for once it has been on the screen: until then it has no size of its own."""
+        """The size to lay out for before the widget is on the screen and has a size of its own."""
 
     @property
     def cell(self) -> Cell | None:
-        """The cell that the cursor is on."""
+        """The cell under the cursor; None in an empty grid."""
         return self.grid.cells[self._index] if self._index < len(self.grid.cells) else None
 
-    def show(self, world: World, who: Occupants | None) -> None:
-        """Show this world's vnodes, by users where these are given."""
-        self._world, self._who = world, who
+    def show(self, cluster: ClusterView, who: Occupants | None) -> None:
+        """Show the vnodes of this cluster view, by users if ``who`` is given."""
+        self._cluster, self._who = cluster, who
         self.update()
 
     def update(self) -> None:
-        """Lay out for the room there is, then repaint what changed; the cursor stays on its vnode."""
+        """Lay out for the size, then repaint what changed; the cursor stays on its vnode."""
         size = self.size if self.size.width else self.room
-        if self._world is not None and size.width:
+        if self._cluster is not None and size.width:
             here = self.cell
-            self.grid = lay_out(self._world, size.width, size.height, self._who)
+            self.grid = lay_out(self._cluster, size.width, size.height, self._who)
             self._labels = row_labels(self.grid)
             if here is not None:
                 first = here.vnodes[0]
@@ -51,12 +51,12 @@ class GridView(LineView):
         super().update()
 
     def update_all(self) -> None:
-        """Lay out and repaint."""
+        """Lay out and repaint everything."""
         self.update()
         super().update_all()
 
     def move(self, rows: int, columns: int) -> None:
-        """Move the cursor, as far as there are cells."""
+        """Move the cursor within the cells."""
         if self.grid.cells:
             index = self._index + rows * self.grid.columns + columns
             self._index = max(0, min(index, len(self.grid.cells) - 1))

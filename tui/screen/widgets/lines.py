@@ -1,8 +1,8 @@
-"""Lines on the screen that repaint only where they changed: the base of every view.
+"""Lines that repaint only where they changed: the base of every widget of a view.
 
-A subclass says how many lines there are and gives one when it is painted; what is on the screen is remembered, and
-:meth:`LineView.update` asks the terminal to repaint only the visible lines that now read differently. Nothing here
-knows markup: a line is text with roles, and a role becomes a style through the widget's component classes.
+A subclass gives the number of lines and each line when it is painted. The painted lines are remembered, and
+:meth:`LineView.update` repaints only the visible ones that differ now. There is no markup: a line is text with roles,
+and a role becomes a style through the widget's component classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual.events import Resize
 
 _NEAR = 16
-"""Cells between two changes that cost less to write again than to step over, with the colours on both sides."""
+"""Longest gap in cells between two changes that are written together: skipping it would cost more, with its colours."""
 
 ROLES = ("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor")
 
@@ -44,7 +44,7 @@ class LineView(ScrollView, can_focus=True):
     LineView > .role-cursor { text-style: reverse; }
     """
     pinned = 0
-    """How many lines at the top stay where they are when the rest scrolls."""
+    """How many lines at the top do not scroll."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(name=name, id=id, classes=classes)
@@ -56,11 +56,11 @@ class LineView(ScrollView, can_focus=True):
         raise NotImplementedError
 
     def line_at(self, index: int, cells: int) -> Line:
-        """Line ``index`` for a width; pinned lines have the indices below zero, the last one -1."""
+        """Line ``index`` for a width; pinned lines have negative indices, the last one -1."""
         raise NotImplementedError
 
     def update(self) -> None:
-        """Repaint the visible lines that now read differently from what is on the screen."""
+        """Repaint the visible lines that differ from the painted ones."""
         self._fit()
         cells = self.size.width
         for y in range(self.size.height):
@@ -76,7 +76,7 @@ class LineView(ScrollView, can_focus=True):
         self.refresh()
 
     def show_index(self, index: int) -> None:
-        """Scroll as little as needed for a line to be visible."""
+        """Scroll as little as needed to make a line visible."""
         room = max(1, self.size.height - self.pinned)
         top = self.scroll_offset.y
         if index < top:
@@ -85,12 +85,12 @@ class LineView(ScrollView, can_focus=True):
             self.scroll_to(y=index - room + 1, animate=False, force=True, immediate=True)
 
     def scroll_lines(self, lines: int) -> None:
-        """Scroll by so many lines, up where negative."""
+        """Scroll down by ``lines``, up where negative."""
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False, force=True, immediate=True)
 
     @property
     def page(self) -> int:
-        """How many lines a page is."""
+        """How many lines a page has."""
         return max(1, self.size.height - self.pinned - 1)
 
     def render_line(self, y: int) -> Strip:
@@ -132,7 +132,7 @@ class LineView(ScrollView, can_focus=True):
 
 
 def _changed_parts(old: Line, new: Line, y: int, cells: int) -> list[Region]:
-    """The cells that differ, those near one another together; the whole line where not each character is one wide."""
+    """The regions that differ, near ones merged; the whole line where some character is not one cell wide."""
     before = [(character, role) for text, role in old for character in text]
     after = [(character, role) for text, role in new for character in text]
     if len(before) != cells or len(after) != cells:
@@ -148,7 +148,7 @@ def _changed_parts(old: Line, new: Line, y: int, cells: int) -> list[Region]:
 
 
 class Paper(LineView):
-    """Lines that were made beforehand: overview, one job, the plan, help."""
+    """Lines that are made beforehand: overview, one job, the plan, help."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(name=name, id=id, classes=classes)

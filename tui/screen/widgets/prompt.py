@@ -1,7 +1,7 @@
-"""The one line for typing: ``:`` commands with completion, ``/`` filters; escape leaves it, enter hands it on.
+"""The line for typing: ``:`` commands with completion, ``/`` filters. Escape leaves it, enter submits.
 
-What could follow is shown behind the cursor and beside the field; a line that cannot be understood is marked where it
-goes wrong, and enter does not take it.
+Possible continuations are shown behind the cursor and beside the field. The part that cannot be parsed is marked, and
+enter does not accept such a line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_SHOWN = 8
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a line, and from where to where."""
+    """What is wrong with a line, and the range of characters concerned."""
 
     text: str
     start: int
@@ -33,8 +33,9 @@ class Complaint(NamedTuple):
 
 
 class Typing(NamedTuple):
-    """What is typed for: ``complete`` gives the lines that a beginning could become, ``watch`` sees each beginning and
-    says what is wrong with it, ``enter`` takes the whole line, ``before`` has the lines typed earlier."""
+    """What a prompt is for: ``complete`` gives the completions of a text, ``watch`` is called on each change and
+    returns what is wrong with the text, ``enter`` takes the submitted line, ``before`` has the lines typed earlier.
+    """
 
     complete: Callable[[str], list[str]]
     enter: Callable[[str], None]
@@ -43,7 +44,7 @@ class Typing(NamedTuple):
 
 
 class _Wrong(Highlighter):
-    """Marks the part of the line that cannot be understood; underlined, since not every screen has colours."""
+    """Marks the part of the line that cannot be parsed; underlined, since not every screen has colours."""
 
     def __init__(self) -> None:
         self.start = self.end = 0
@@ -55,14 +56,14 @@ class _Wrong(Highlighter):
 
 
 class _Following(Suggester):
-    """The first line that could follow, behind the cursor."""
+    """Suggests the first completion, behind the cursor."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
         self.complete: Callable[[str], list[str]] = lambda _: []
 
     async def get_suggestion(self, value: str) -> str | None:
-        """The first candidate that goes on from what was typed."""
+        """The first completion that begins with what was typed."""
         return next((line for line in self.complete(value) if line.startswith(value) and line != value), None)
 
 
@@ -83,7 +84,7 @@ class PromptInput(Input):
         """Tab was pressed."""
 
     class Recalled(Message):
-        """An earlier line was asked for (``steps`` below zero), or a later one."""
+        """An earlier line was requested (``steps`` below zero), or a later one."""
 
         def __init__(self, steps: int) -> None:
             super().__init__()
@@ -98,16 +99,16 @@ class PromptInput(Input):
         self.post_message(self.Asked())
 
     def action_earlier(self) -> None:
-        """The line before."""
+        """Recall the line before."""
         self.post_message(self.Recalled(-1))
 
     def action_later(self) -> None:
-        """The line after."""
+        """Recall the line after."""
         self.post_message(self.Recalled(1))
 
 
 class Prompt(Horizontal):
-    """A prefix (``:`` or ``/``), a field, and the completions that are possible or what is to be said of the line."""
+    """A prefix (``:`` or ``/``), a field, and beside it the completions, the number of rows, or what is wrong."""
 
     DEFAULT_CSS = """
     Prompt { height: 1; display: none; }
@@ -119,17 +120,17 @@ class Prompt(Horizontal):
     """
 
     class Entered(Message):
-        """A line was typed to its end. ``text`` is without the prefix."""
+        """A line was submitted. ``text`` is without the prefix."""
 
         def __init__(self, prefix: str, text: str) -> None:
             super().__init__()
             self.prefix, self.text = prefix, text
 
     class Closed(Message):
-        """The prompt was left."""
+        """The prompt was closed."""
 
     class Wrong(Message):
-        """Enter was pressed on a line that cannot be understood."""
+        """Enter was pressed on a line that cannot be parsed."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -164,7 +165,7 @@ class Prompt(Horizontal):
         return self.has_class("open")
 
     def open(self, prefix: str, text: str, typing: Typing) -> None:
-        """Start typing after a prefix."""
+        """Open the prompt; ``text`` is already in the field."""
         self.prefix, self.typing = prefix, typing
         self._following.complete = typing.complete
         self._recalled, self._typed = 0, text
@@ -173,22 +174,22 @@ class Prompt(Horizontal):
         self._beside.show([])
         self.field.can_focus = True
         self._put(text)
-        # At once: keys that were typed ahead belong to the field.
+        # Immediately: keys that were typed ahead belong to the field.
         self.screen.set_focus(self.field)
 
     def close(self) -> None:
-        """Stop typing."""
+        """Close the prompt."""
         self.remove_class("open")
         self.field.can_focus = False
         self.post_message(self.Closed())
 
     def tell(self, text: str, of: str) -> None:
-        """Say something of the line, as long as it is still the one that is typed."""
+        """Show ``text`` beside the field if the line is still ``of``."""
         if self.is_open and self.field.value == of and not self._wrong.end:
             self._beside.show([((safe(text), "bold"), *self._candidates(of, before="   "))])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter: hand the line on, if it can be understood."""
+        """Enter: submit the line, if it can be parsed."""
         event.stop()
         text = event.value.strip()
         complaint = self._watch(event.value) if text else None
@@ -199,7 +200,7 @@ class Prompt(Horizontal):
         self.post_message(self.Entered(self.prefix, text))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what could follow, or what is wrong."""
+        """Show the completions, or what is wrong."""
         event.stop()
         if not self.is_open:
             return
@@ -215,12 +216,12 @@ class Prompt(Horizontal):
         return complaint
 
     def on_prompt_input_left(self, event: PromptInput.Left) -> None:
-        """Escape."""
+        """Escape: close."""
         event.stop()
         self.close()
 
     def on_prompt_input_asked(self, event: PromptInput.Asked) -> None:
-        """Tab: take what all candidates share, or the only one."""
+        """Tab: insert what all completions share, or the only one."""
         event.stop()
         found = self.typing.complete(self.field.value)
         if found:
@@ -228,7 +229,7 @@ class Prompt(Horizontal):
             self._put(shared if len(shared) > len(self.field.value) else self.field.value)
 
     def on_prompt_input_recalled(self, event: PromptInput.Recalled) -> None:
-        """Up and down: the lines typed before that begin with what is typed now."""
+        """Up and down: recall earlier lines that begin with the typed text."""
         event.stop()
         lines = [line for line in self.typing.before if line.startswith(self._typed)]
         recalled = max(-len(lines), min(0, self._recalled + event.steps))

@@ -1,7 +1,7 @@
-"""A virtual table: any number of keys, and columns that are asked only for the rows on the screen.
+"""A virtual table: any number of keys; columns are computed only for the rows on the screen.
 
-The cursor and the marks belong to keys, not to row numbers, so a refresh, a sort or a filter never changes what an
-action would hit; a key that is gone takes its mark along and leaves the cursor at its place in the list.
+The cursor and the marks belong to keys, not to row numbers, so a refresh, a sort or a filter never changes the targets
+of an action. A key that is gone loses its mark; the cursor then stays at its row number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Key = TypeVar("Key", bound=Hashable)
 _MARK_CELLS = 2
 _MOST_ROWS = 1000
 COLUMN_KEYS = "1234567890abcdefghijklmnopqrtuvwxyz"
-"""The keys that choose a column to sort by; ``s`` is not among them, since it takes the sort away."""
+"""The keys that choose a column to sort by; not ``s``, which removes the sort."""
 
 
 class Table(LineView, Generic[Key]):
@@ -48,9 +48,9 @@ class Table(LineView, Generic[Key]):
         self._widths: Widths[Key] = Widths()
         self._rows: dict[Key, Line] = {}
         self.nothing = ""
-        """What is said where there are no rows."""
+        """The text of a table without rows."""
         self.skipped = 0
-        """How many columns after the first are left out at the left."""
+        """How many columns after the first are scrolled out at the left."""
 
     @property
     def cursor(self) -> Key | None:
@@ -59,11 +59,11 @@ class Table(LineView, Generic[Key]):
 
     @property
     def index(self) -> int:
-        """Where the cursor is, from 0."""
+        """The row under the cursor, from 0."""
         return self._index
 
     def show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
-        """Show these keys, with the cursor on the key it was on."""
+        """Show these keys; the cursor stays on its key."""
         self.keys, self.columns, self.sort = keys, columns, sort
         self.skipped = max(0, min(self.skipped, len(columns) - 2))
         self._widths.look_again()
@@ -75,7 +75,7 @@ class Table(LineView, Generic[Key]):
         self.show_index(self._index)
 
     def move(self, steps: int) -> None:
-        """Move the cursor down so many rows, up where negative, as far as there are rows."""
+        """Move the cursor down by ``steps`` rows, up where negative."""
         self.move_to(self._index + steps)
 
     def move_to(self, index: int) -> None:
@@ -89,18 +89,18 @@ class Table(LineView, Generic[Key]):
         self.post_message(self.Moved())
 
     def look_for(self, key: Key | None) -> None:
-        """Have the cursor on this key when keys are shown next, if it is among them."""
+        """Put the cursor on this key when keys are shown next, if it is among them."""
         if key is not None:
             self._cursor = key
 
     def toggle_mark(self) -> None:
-        """Mark the cursor's key, or take its mark away, and go on to the next."""
+        """Mark or unmark the key under the cursor, and go to the next row."""
         if self._cursor is not None:
             self.marked ^= {self._cursor}
             self.move(1)
 
     def shift(self, steps: int) -> None:
-        """Leave out so many columns more after the first, so that those to the right have room."""
+        """Scroll the columns after the first by ``steps``."""
         self.skipped = max(0, min(self.skipped + steps, len(self.columns) - 2))
         self.update()
 
@@ -111,26 +111,26 @@ class Table(LineView, Generic[Key]):
         return [column.name for column in self.columns if column.name not in shown]
 
     def number_columns(self, numbered: bool) -> None:
-        """Show the key of each column in the header, for choosing one to sort by."""
+        """Show or hide the key of each column in the header, for choosing one to sort by."""
         self.numbered = numbered
         self.update()
 
     def forget_widths(self) -> None:
-        """Another view of the rows begins: columns may become narrower."""
+        """Allow columns to become narrower; called when other rows are about to be shown."""
         self._widths.forget()
 
     def update(self) -> None:
-        """Give columns the room that the rows on the screen need, then repaint what changed."""
+        """Fit the columns to the rows on the screen, then repaint what changed."""
         self._place_again(self.size.width - _MARK_CELLS)
         super().update()
 
     def update_all(self) -> None:
-        """The same, and repaint everything."""
+        """Fit the columns and repaint everything."""
         self._place_again(self.size.width - _MARK_CELLS)
         super().update_all()
 
     def line_count(self) -> int:
-        """How many rows there are, or the one line that says that there are none."""
+        """How many rows there are; 1 for the text of an empty table."""
         return len(self.keys) or bool(self.nothing)
 
     def line_at(self, index: int, cells: int) -> Line:
@@ -145,14 +145,14 @@ class Table(LineView, Generic[Key]):
         line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
         if index == self._index:
             line = ((f"{mark}▸", "mark"), *line[1:])
-            # A bar turned light for dark would read as its own opposite.
+            # A bar in reverse video would read as its opposite.
             return tuple(
                 (text, role if BAR_GLYPHS.issuperset(text) else f"{role} cursor".strip()) for text, role in line
             )
         return line
 
     def _row(self, placed: list[Placed[Key]], key: Key) -> Line:
-        """The key's cells; of what was painted lately they are kept until something else is shown."""
+        """The cells of a row; the painted ones are cached until keys or columns change."""
         found = self._rows.get(key)
         if found is None:
             if len(self._rows) >= _MOST_ROWS:
@@ -170,7 +170,7 @@ class Table(LineView, Generic[Key]):
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
 
     def column_of_key(self, key: str) -> str | None:
-        """The name of a column by the key that the header shows."""
+        """The name of the column that has this key in the header."""
         placed = self._place(self.size.width - _MARK_CELLS)
         return next((found.column.name for shown, found in zip(COLUMN_KEYS, placed) if shown == key), None)
 

@@ -1,7 +1,7 @@
-"""What the screen has done in threads: one job's page looked up, rows counted, the audit file read, files written.
+"""Lookups in threads: one job's page, counts of rows, the audit file, loading a trace, writing exports.
 
-Each answer is a message. A question that is asked again while it is being answered is answered once more afterwards;
-none is asked twice at a time.
+Each result arrives as a message. A new lookup marks the one before it of the same kind as cancelled, which only
+:meth:`Lookups.count` heeds; exports run side by side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.worker import get_current_worker
 
 from tui.audit.trail import find_problem, read_trail
-from tui.backends.base import SimulatedSource, Source, SourceError
+from tui.backends.base import Backend, BackendError, SteeredBackend
 from tui.pages.job_detail import detail_of
 from tui.screen.workers.messages import Counted, JobFound, Loaded, TakenOut, TrailRead
 from tui.tables.export import ExportError
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
 
 
 class Lookups:
-    """The questions of one screen on one source."""
+    """The lookups of one screen on one backend."""
 
-    def __init__(self, screen: Screen[None], source: Source, audit_path: Path) -> None:
-        self._screen, self._source, self._audit_path = screen, source, audit_path
+    def __init__(self, screen: Screen[None], backend: Backend, audit_path: Path) -> None:
+        self._screen, self._backend, self._audit_path = screen, backend, audit_path
 
     def job(self, job_id: str) -> None:
-        """All of one job: comes back as :class:`tui.screen.workers.messages.JobFound`."""
-        self._ask("job", lambda: self._screen.post_message(JobFound(detail_of(self._source, job_id))))
+        """Look up one job; posts :class:`tui.screen.workers.messages.JobFound`."""
+        self._ask("job", lambda: self._screen.post_message(JobFound(detail_of(self._backend, job_id))))
 
     def trail(self) -> None:
-        """The audit, own and shared: comes back as :class:`tui.screen.workers.messages.TrailRead`."""
+        """Read the audit, own and shared; posts :class:`tui.screen.workers.messages.TrailRead`."""
 
         def read() -> None:
             try:
-                shared = self._source.shared_audit()
-                found = read_trail(self._audit_path, shared, self._source.names())
+                shared = self._backend.shared_audit()
+                found = read_trail(self._audit_path, shared, self._backend.names())
                 self._screen.post_message(TrailRead(tuple(found), find_problem(shared)))
             except OSError as error:
                 self._screen.post_message(TrailRead((), f"{self._audit_path}: {error.strerror}"))
 
         self._ask("trail", read)
 
-    def load(self, simulation: SimulatedSource, path: Path, size: str) -> None:
-        """A trace for the simulated cluster: comes back as :class:`tui.screen.workers.messages.Loaded`."""
+    def load(self, simulation: SteeredBackend, path: Path, size: str) -> None:
+        """Load a trace into the simulated cluster; posts :class:`tui.screen.workers.messages.Loaded`."""
 
         def load() -> None:
             try:
                 simulation.load(path, size)
-            except SourceError as error:
+            except BackendError as error:
                 self._screen.post_message(Loaded(path, str(error)))
             else:
                 self._screen.post_message(Loaded(path, ""))
@@ -59,8 +59,9 @@ class Lookups:
         self._ask("load", load)
 
     def count(self, count: Callable[[Callable[[], bool]], int | None], text: str) -> None:
-        """The rows that the filter ``text`` would show: comes back as :class:`tui.screen.workers.messages.Counted`.
-        ``count`` is told when nobody waits for it any more, and then gives None."""
+        """Count the rows that the filter ``text`` would show; posts :class:`tui.screen.workers.messages.Counted`.
+        ``count`` gets a function that says whether the lookup was cancelled, and then returns None.
+        """
 
         def work() -> None:
             worker = get_current_worker()
@@ -71,8 +72,7 @@ class Lookups:
         self._ask("count", work)
 
     def take_out(self, work: Callable[[], str]) -> None:
-        """Something that is written out: comes back as :class:`tui.screen.workers.messages.TakenOut`; one does not stop
-        another."""
+        """Write an export; posts :class:`tui.screen.workers.messages.TakenOut`. Exports do not cancel one another."""
 
         def write() -> None:
             try:

@@ -1,4 +1,4 @@
-"""What threads tell the screen: each is a message that a worker posts and only the screen acts on."""
+"""The messages that worker threads post to the screen."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from textual.message import Message
 
 from tui.audit.trail import Record
 from tui.operations.change import Outcome
-from tui.operations.operation import Deed
+from tui.operations.operation import Operation
 from tui.pages.job_page import JobDetail
 from tui.state.poller import News
 from tui.text.lines import Line
 
 
 class FromPoller(Message):
-    """A poll went well or failed."""
+    """A poll succeeded or failed."""
 
     def __init__(self, news: News) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class FromPoller(Message):
 
 
 class JobFound(Message):
-    """One job was looked up."""
+    """The lookup of one job has ended."""
 
     def __init__(self, detail: JobDetail) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class JobFound(Message):
 
 
 class TrailRead(Message):
-    """The audit file was read, or why it cannot be."""
+    """The audit file was read, or ``problem`` says why it cannot be."""
 
     def __init__(self, records: tuple[Record, ...], problem: str) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Loaded(Message):
 
 
 class Counted(Message):
-    """The filter ``text`` would show so many rows."""
+    """How many rows the filter ``text`` would show."""
 
     def __init__(self, text: str, rows: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Counted(Message):
 
 
 class TakenOut(Message):
-    """Something was written out, or ``text`` says why it was not."""
+    """An export was written, or ``text`` says why it was not."""
 
     def __init__(self, text: str, *, ok: bool) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class TakenOut(Message):
 
 
 class NotKept(Message):
-    """Something that was to last could not be written; ``problem`` says why."""
+    """Preferences or typed lines could not be written; ``problem`` says why."""
 
     def __init__(self, problem: str) -> None:
         super().__init__()
@@ -72,24 +72,24 @@ class NotKept(Message):
 
 
 class Foreseen(Message):
-    """What a deed would do, as lines."""
+    """The effects of an operation, as lines."""
 
-    def __init__(self, deed: Deed, lines: list[Line]) -> None:
+    def __init__(self, operation: Operation, lines: list[Line]) -> None:
         super().__init__()
-        self.deed, self.lines = deed, lines
+        self.operation, self.lines = operation, lines
 
 
 class Made(Message):
-    """A deed was done, whole or in part; ``undone`` where it took back an earlier one."""
+    """An operation has ended, done in whole or in part; ``undone``: it was the undo of an earlier one."""
 
-    def __init__(self, deed: Deed, outcomes: Sequence[Outcome], *, undone: bool) -> None:
+    def __init__(self, operation: Operation, outcomes: Sequence[Outcome], *, undone: bool) -> None:
         super().__init__()
-        self.deed, self.outcomes, self.undone = deed, outcomes, undone
+        self.operation, self.outcomes, self.undone = operation, outcomes, undone
 
 
 class Making(Message):
-    """A deed of several changes is under way, so many of them made."""
+    """An operation of several changes is under way; ``made`` of them are done."""
 
-    def __init__(self, deed: Deed, made: int) -> None:
+    def __init__(self, operation: Operation, made: int) -> None:
         super().__init__()
-        self.deed, self.made = deed, made
+        self.operation, self.made = operation, made

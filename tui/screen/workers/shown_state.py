@@ -1,6 +1,6 @@
-"""What the console has seen so far: the last world and its age, idle cores over the day, the changes of this user.
+"""What the console has read so far: the latest cluster view and its age, idle cores over the day, the audit records.
 
-While the server is away, the last world stays what is shown, with the reason and its age.
+While the server is away, the latest cluster view stays shown, with the reason and its age.
 """
 
 from __future__ import annotations
@@ -10,56 +10,57 @@ from collections.abc import Callable
 from tui.audit.trail import Record
 from tui.backends.idle_history import IdleHistory
 from tui.screen.views.base import Shown
-from tui.state.cluster_view import World
+from tui.state.cluster_view import ClusterView
 from tui.state.poller import Polled, PollFailed
 
 
 class Seen:
-    """``world`` is None before the first answer; ``away`` says why the last poll failed, empty where it did not.
-    ``elapsed`` is a monotonic clock."""
+    """``cluster`` is None before the first successful poll; ``away`` says why the last poll failed, empty where it
+    succeeded. ``elapsed`` is a monotonic clock.
+    """
 
     def __init__(self, elapsed: Callable[[], float]) -> None:
         self._elapsed = elapsed
         self._seen_s = elapsed()
         self._history = IdleHistory()
         self._trail: tuple[tuple[Record, ...], str] = ((), "")
-        self.world: World | None = None
+        self.cluster: ClusterView | None = None
         self.away = ""
 
     @property
     def age_s(self) -> float:
-        """How long ago the world was seen, or, before there was one, since when it is waited for."""
+        """Seconds since the latest cluster view arrived or, before the first, since the start."""
         return self._elapsed() - self._seen_s
 
     @property
     def is_stale(self) -> bool:
-        """Whether what is shown is the last picture of a server that is away."""
-        return bool(self.away) and self.world is not None
+        """Whether the server is away, so that an old cluster view is shown."""
+        return bool(self.away) and self.cluster is not None
 
     @property
     def shown(self) -> Shown | None:
-        """What views show; None before there is anything."""
-        return None if self.world is None else Shown(self.world, self._history, *self._trail)
+        """What views show; None before the first cluster view."""
+        return None if self.cluster is None else Shown(self.cluster, self._history, *self._trail)
 
     def fail(self, news: PollFailed) -> None:
-        """The server did not answer."""
+        """A poll has failed."""
         self.away = news.text
 
     def see(self, news: Polled) -> bool:
-        """Another world; gives whether the server had been away before it."""
+        """Take a new cluster view; returns whether the server had been away before."""
         was_away, self.away = bool(self.away), ""
         self._seen_s = self._elapsed()
-        self.world = world = news.world
-        vnodes = world.tally.vnodes
-        self._history = self._history.sampled(world.now_s, vnodes.total - vnodes.used, vnodes.total)
-        self._history = self._history.with_passes(world.passes.idle, vnodes.total)
+        self.cluster = cluster = news.cluster
+        vnodes = cluster.counts.vnodes
+        self._history = self._history.sampled(cluster.now_s, vnodes.total - vnodes.used, vnodes.total)
+        self._history = self._history.with_passes(cluster.passes.idle, vnodes.total)
         return was_away
 
     def read_trail(self, records: tuple[Record, ...], problem: str) -> bool:
-        """What the audit file says; gives whether it is something new."""
+        """Take the audit records; returns whether they are new."""
         before, self._trail = self._trail, (records, problem)
         return before != self._trail
 
     def begin_history(self) -> None:
-        """Another workload begins: what was idle before tells nothing of it."""
+        """Another workload begins: the idle cores of the old one are dropped."""
         self._history = IdleHistory()

@@ -1,7 +1,7 @@
-"""What a console keeps for its user from session to session: preferences, and the lines typed before.
+"""What is kept for a user from one console to the next: preferences, and typed lines.
 
-The screen never waits for a disk: a change counts at once here and is written afterwards in a thread, one after
-another, to what the file says by then. What cannot be kept is told, and lasts as long as the console.
+The screen never waits for a disk: a change takes effect here at once; a thread then applies the changes one after
+another to the current content of the file. What cannot be written is reported, and lasts as long as the console.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeptFiles(NamedTuple):
 
 
 def kept_files(environment: Mapping[str, str]) -> KeptFiles:
-    """The user's files, whether they are there or not."""
+    """The user's files, whether they exist or not."""
     return KeptFiles(
         KeptFile(config_folder(environment) / preferences.FILE), KeptFile(state_folder(environment) / typed.FILE)
     )
@@ -37,7 +37,8 @@ def kept_files(environment: Mapping[str, str]) -> KeptFiles:
 
 class Keeping:
     """The preferences and typed lines of one console. ``problem`` says why a file could not be used, empty where both
-    could; ``complain`` is called from a thread with a sentence where something could not be written."""
+    could; ``complain`` is called from a thread with the reason why something could not be written.
+    """
 
     def __init__(self, files: KeptFiles, complain: Callable[[str], None]) -> None:
         self._files, self._complain = files, complain
@@ -56,13 +57,13 @@ class Keeping:
         self._write(lambda: file.change(lambda data: change(Preferences.from_data(data)).to_data(), problem_of))
 
     def remember(self, prefix: str, text: str) -> None:
-        """Remember a line that was typed."""
+        """Remember a typed line."""
         self.typed = self.typed.with_line(prefix, text)
         file = self._files.typed
         self._write(lambda: file.change(lambda data: Typed.from_data(data).with_line(prefix, text).to_data()))
 
     def close(self) -> None:
-        """Wait a little for what is still to be written."""
+        """Wait up to ``_GRACE_S`` seconds for pending writes."""
         if self._thread is not None:
             self._work.put(None)
             self._thread.join(_GRACE_S)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.status import LONGEST_TEXT, shorten_text
-from tui.backends.base import SourceError
+from tui.backends.base import BackendError
 from tui.backends.pbs import reader
 from tui.backends.pbs.install import PbsPlace
 from tui.backends.pbs.reader import Reader
@@ -34,15 +34,15 @@ def test_a_very_long_line_is_read_within_the_usual_time(tmp_path: Path, monkeypa
     )
     asked = a_reader(tmp_path, program, monkeypatch, reader.TIMEOUT_S)
     try:
-        assert len(asked.picture().jobs["1.s"]["comment"]) == LONG
+        assert len(asked.server_status().jobs["1.s"]["comment"]) == LONG
     finally:
         asked.close()
 
 
 def test_an_answer_that_never_ends_ends_with_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = a_reader(tmp_path, "while :; do echo '{\"jobs\": []}'; done", monkeypatch, 0.3)
-    with pytest.raises(SourceError, match=r"did not answer within 0\.3 s"):
-        asked.picture()
+    with pytest.raises(BackendError, match=r"did not answer within 0\.3 s"):
+        asked.server_status()
 
 
 def test_free_texts_are_cut_and_chunks_are_not() -> None:

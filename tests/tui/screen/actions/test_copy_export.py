@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSource, a_job, a_picture, changed, many_jobs
+from tests.tui.scripted import ScriptedBackend, a_job, a_server_status, changed, many_jobs
 from tests.tui.steering import open_console
 from tui.tables.columns import Column
 from tui.tables.export import as_csv
 
 
-async def test_marked_names_are_copied_in_the_order_of_the_screen(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_marked_names_are_copied_in_the_order_of_the_screen(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5", "j", "space", "k", "k", "space", "y")
         assert steered.console.clipboard == "11.hpc1 12.hpc1"
 
 
-async def test_rows_are_copied_with_tabs_between_their_cells(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_rows_are_copied_with_tabs_between_their_cells(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("5")
         await steered.command("columns id user cores")
         await steered.press("Y")
@@ -38,7 +38,7 @@ async def test_all_rows_go_into_a_file_as_filtered_ordered_and_with_the_columns_
     audit: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "two words.csv"
-    async with open_console(ScriptedSource(many_jobs(300)), audit, (100, 24)) as steered:
+    async with open_console(ScriptedBackend(many_jobs(300)), audit, (100, 24)) as steered:
         await steered.press("5")
         await steered.command("columns id user cores")
         await steered.command("filter user:=user7|user8")
@@ -54,9 +54,9 @@ async def test_all_rows_go_into_a_file_as_filtered_ordered_and_with_the_columns_
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-async def test_json_says_where_the_rows_are_from(source: ScriptedSource, audit: Path, tmp_path: Path) -> None:
+async def test_json_says_where_the_rows_are_from(backend: ScriptedBackend, audit: Path, tmp_path: Path) -> None:
     file = tmp_path / "vnodes.json"
-    async with open_console(source, audit) as steered:
+    async with open_console(backend, audit) as steered:
         await steered.press("3")
         await steered.command(f"export {file}")
         await steered.until_shown("3 rows are in")
@@ -67,11 +67,11 @@ async def test_json_says_where_the_rows_are_from(source: ScriptedSource, audit: 
     assert "fill" not in data["rows"][0], "a picture is no data"
 
 
-async def test_nothing_is_overwritten_without_a_bang(source: ScriptedSource, audit: Path, tmp_path: Path) -> None:
+async def test_nothing_is_overwritten_without_a_bang(backend: ScriptedBackend, audit: Path, tmp_path: Path) -> None:
     file, link = tmp_path / "there.csv", tmp_path / "link.csv"
     file.write_text("mine")
     link.symlink_to(tmp_path / "elsewhere")
-    async with open_console(source, audit, (250, 24)) as steered:
+    async with open_console(backend, audit, (250, 24)) as steered:
         await steered.press("5")
         await steered.command(f"export {file}")
         await steered.until_shown("is there already: ! after its name overwrites it")
@@ -85,8 +85,8 @@ async def test_nothing_is_overwritten_without_a_bang(source: ScriptedSource, aud
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "there.csv"]
 
 
-async def test_what_cannot_be_written_is_said(source: ScriptedSource, audit: Path, tmp_path: Path) -> None:
-    async with open_console(source, audit, (250, 24)) as steered:
+async def test_what_cannot_be_written_is_said(backend: ScriptedBackend, audit: Path, tmp_path: Path) -> None:
+    async with open_console(backend, audit, (250, 24)) as steered:
         await steered.command("export x.csv")
         assert "export: works in queues" in steered.text
         await steered.press("5")
@@ -99,11 +99,11 @@ async def test_what_cannot_be_written_is_said(source: ScriptedSource, audit: Pat
 
 
 async def test_a_formula_in_a_name_is_harmless(audit: Path, tmp_path: Path) -> None:
-    picture = a_picture()
+    server_status = a_server_status()
     evil = {"30.hpc1": a_job("bob", 1, name="=HYPERLINK(1)"), "31.hpc1": a_job("bob", 1, name="-2+3\x1b[2J\nnext")}
-    source = ScriptedSource(changed(picture, jobs=evil))
+    backend = ScriptedBackend(changed(server_status, jobs=evil))
     file = tmp_path / "jobs.csv"
-    async with open_console(source, audit, (200, 24)) as steered:
+    async with open_console(backend, audit, (200, 24)) as steered:
         await steered.press("5")
         await steered.command("columns id name time")
         await steered.command(f"export {file}")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 from tests.tui.steering import Steered, open_console
 from tui.operations.unlock import UNLOCK_S
-from tui.screen.dialogs.operation import DeedDialog
+from tui.screen.dialogs.operation import OperationDialog
 
 
 async def open_dialog(steered: Steered, cores: str) -> None:
@@ -21,48 +21,50 @@ async def open_dialog(steered: Steered, cores: str) -> None:
 
 
 async def test_the_console_is_read_only_until_unlocked_and_again_after_a_while(
-    source: ScriptedSource, audit: Path
+    backend: ScriptedBackend, audit: Path
 ) -> None:
-    async with open_console(source, audit) as steered:
+    async with open_console(backend, audit) as steered:
         await open_dialog(steered, "16")
         await steered.press("a")
         assert "read-only" in steered.text
-        assert source.lines == []
+        assert backend.lines == []
         await steered.press("escape", "u")
         assert f"UNLOCKED {UNLOCK_S:.0f} s" in steered.screen_lines[0]
         steered.elapsed_s += UNLOCK_S + 1
         await open_dialog(steered, "16")
         await steered.press("a")
-        assert source.lines == []
+        assert backend.lines == []
 
 
-async def test_a_quota_is_changed_after_its_line_and_its_effects_were_seen(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_a_quota_is_changed_after_its_line_and_its_effects_were_seen(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("u")
         await open_dialog(steered, "16")
         assert "set queue workq max_run_res_soft.ncpus += [u:alice=16]" in steered.text
         assert "in the next pass" in steered.text
-        assert source.lines == []
+        assert backend.lines == []
         await steered.press("a")
         await steered.until_shown("alice 4 → 16 in workq: done, read back · z undoes it")
-        assert source.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=16]'"]
+        assert backend.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=16]'"]
         stages = [json.loads(line)["stage"] for line in audit.read_text().splitlines()]
         assert stages == ["sending", "done"]
         await steered.until_shown("free 4")
 
 
-async def test_leaving_the_dialog_changes_nothing(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_leaving_the_dialog_changes_nothing(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("u")
         await open_dialog(steered, "16")
         await steered.press("escape")
-        assert not isinstance(steered.console.screen, DeedDialog)
-        assert source.lines == []
+        assert not isinstance(steered.console.screen, OperationDialog)
+        assert backend.lines == []
         assert not audit.exists()
 
 
-async def test_another_number_is_looked_at_before_it_is_applied(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_another_number_is_looked_at_before_it_is_applied(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("u")
         await open_dialog(steered, "16")
         await steered.press("e")
@@ -74,16 +76,16 @@ async def test_another_number_is_looked_at_before_it_is_applied(source: Scripted
 
 @pytest.mark.parametrize(("typed", "says"), [("-5", "allowed is a whole number"), ("4", "already has 4")])
 async def test_a_number_that_cannot_be_is_told_in_the_dialog(
-    source: ScriptedSource, audit: Path, typed: str, says: str
+    backend: ScriptedBackend, audit: Path, typed: str, says: str
 ) -> None:
-    async with open_console(source, audit) as steered:
+    async with open_console(backend, audit) as steered:
         await steered.press("6", "e")
         await steered.type(typed)
         assert says in steered.text
 
 
-async def test_undo_takes_the_last_change_back_once(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_undo_takes_the_last_change_back_once(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("z")
         assert "nothing was changed from this console yet" in steered.text
         await steered.press("u")
@@ -93,30 +95,30 @@ async def test_undo_takes_the_last_change_back_once(source: ScriptedSource, audi
         await steered.press("z")
         await steered.until_shown("undo: alice 4 → 16 in workq: done")
         assert "z undoes it" not in steered.text
-        assert source.picture.queues["workq"]["max_run_res_soft.ncpus"].count("alice=4") == 1
+        assert backend.server_status.queues["workq"]["max_run_res_soft.ncpus"].count("alice=4") == 1
 
 
-async def test_a_value_changed_by_someone_else_is_not_overwritten(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, (140, 30)) as steered:
+async def test_a_value_changed_by_someone_else_is_not_overwritten(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (140, 30)) as steered:
         await steered.press("u")
         await open_dialog(steered, "16")
-        source.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=99]"})
+        backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=99]"})
         await steered.press("a")
         await steered.until_shown("it was changed meanwhile")
-        assert source.lines == []
+        assert backend.lines == []
 
 
 async def test_what_pbs_refuses_is_on_the_screen(audit: Path) -> None:
-    source = ScriptedSource(refusal="Unauthorized Request")
-    async with open_console(source, audit) as steered:
+    backend = ScriptedBackend(refusal="Unauthorized Request")
+    async with open_console(backend, audit) as steered:
         await steered.press("u")
         await open_dialog(steered, "16")
         await steered.press("a")
         await steered.until_shown("PBS refused: Unauthorized Request")
 
 
-async def test_a_quota_is_changed_by_command_for_a_user_without_jobs(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_a_quota_is_changed_by_command_for_a_user_without_jobs(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         await steered.press("u")
         await steered.command("quota workq zoe 12")
         await steered.until_shown("[u:zoe=12]")

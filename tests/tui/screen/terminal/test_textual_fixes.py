@@ -11,7 +11,7 @@ from textual.drivers import linux_driver
 from textual.strip import Strip
 
 from policy import Ledger, Settings
-from tests.tui.scripted import ScriptedSource, a_picture
+from tests.tui.scripted import ScriptedBackend, a_server_status
 from tests.tui.steering import open_console
 from tui.pages.header import Header, header_line
 from tui.screen.terminal.textual_fixes import NarrowUpdate, narrowed
@@ -43,13 +43,13 @@ def test_what_is_no_part_stays_as_it_is() -> None:
 
 
 def test_an_age_that_grows_moves_nothing_but_itself() -> None:
-    world = see(a_picture(), Settings(), Ledger(), 0.31)
-    lines = [plain(header_line(Header("hpc1", world, 0.0, age, 0.0), 120)) for age in (9.0, 10.0, 100.0)]
+    cluster = see(a_server_status(), Settings(), Ledger(), 0.31)
+    lines = [plain(header_line(Header("hpc1", cluster, 0.0, age, 0.0), 120)) for age in (9.0, 10.0, 100.0)]
     assert len({line.index("READ-ONLY") for line in lines}) == 1
     assert {len(line) for line in lines} == {120}
 
 
 async def test_bytes_that_are_no_utf_8_are_keys_like_others(tmp_path: Path) -> None:
-    async with open_console(ScriptedSource(), tmp_path / "audit"):
+    async with open_console(ScriptedBackend(), tmp_path / "audit"):
         decode = vars(linux_driver)["getincrementaldecoder"]("utf-8")().decode
     assert decode(b"a\xabb", final=False) == "a\N{REPLACEMENT CHARACTER}b"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.events import Key, Paste
 
-from tests.tui.scripted import ScriptedSource
+from tests.tui.scripted import ScriptedBackend
 from tests.tui.steering import Steered, open_console
 from tui.screen.dialogs.help import HelpScreen
 
@@ -38,46 +38,46 @@ def type_ahead(steered: Steered, keys: str) -> None:
     ],
 )
 async def test_a_dialog_takes_the_keys_that_were_typed_before_it_was_there(
-    source: ScriptedSource, audit: Path, keys: str, sent: str
+    backend: ScriptedBackend, audit: Path, keys: str, sent: str
 ) -> None:
-    async with open_console(source, audit, WIDE) as steered:
+    async with open_console(backend, audit, WIDE) as steered:
         type_ahead(steered, f"u{keys}")
-        await steered.until(lambda: source.lines, "what was typed ahead")
-        assert len(source.lines) == 1
-        assert sent in source.lines[0]
+        await steered.until(lambda: backend.lines, "what was typed ahead")
+        assert len(backend.lines) == 1
+        assert sent in backend.lines[0]
 
 
-async def test_a_menu_and_the_dialog_that_it_opens_take_theirs(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, WIDE) as steered:
+async def test_a_menu_and_the_dialog_that_it_opens_take_theirs(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, WIDE) as steered:
         # The second of the jobs, the menu, its first verb, which is to hold.
         type_ahead(steered, "u5jja\ra")
-        await steered.until(lambda: source.lines, "what was typed ahead")
-        assert source.lines == ["qhold -h o 13.hpc1"]
+        await steered.until(lambda: backend.lines, "what was typed ahead")
+        assert backend.lines == ["qhold -h o 13.hpc1"]
 
 
-async def test_keys_after_one_that_closes_go_to_what_is_below(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_keys_after_one_that_closes_go_to_what_is_below(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         type_ahead(steered, "5?jj\x1bjj:help\r\x1bj:delete 13\r\x1bj")
         await steered.until_shown("5 / ")
         assert not isinstance(steered.console.screen, HelpScreen)
-        assert source.lines == []
+        assert backend.lines == []
 
 
-async def test_a_column_is_chosen_and_the_keys_after_it_move(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit, WIDE) as steered:
+async def test_a_column_is_chosen_and_the_keys_after_it_move(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, WIDE) as steered:
         type_ahead(steered, "5s2jjj")
         await steered.until_shown("sort: user", "4 / ")
 
 
-async def test_very_many_keys_are_all_honoured(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_very_many_keys_are_all_honoured(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         type_ahead(steered, "5" + "/user:bob\r\x1b" * 20 + "jj/id:13\r")
         await steered.until_shown("filter id:13")
         assert "1 / 1" in steered.text
 
 
-async def test_what_is_pasted_takes_its_turn(source: ScriptedSource, audit: Path) -> None:
-    async with open_console(source, audit) as steered:
+async def test_what_is_pasted_takes_its_turn(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
         type_ahead(steered, "5/")
         steered.console.post_message(Paste("user:bob"))
         type_ahead(steered, "\r")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.pbs.status import Picture
+from hooks.pbs.status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.model.cluster import Job
 from policy.settings.site_settings import Settings
@@ -69,12 +69,12 @@ def queue(mode: str = "", **more: str) -> dict[str, str]:
     return {**texts, "resources_available.pbsteer_mode": mode} if mode else texts
 
 
-def picture(
+def server_status(
     jobs: Mapping[str, Texts] | None = None,
     vnodes: Mapping[str, Texts] | None = None,
     queues: Mapping[str, Texts] | None = None,
     **more: Any,
-) -> Picture:
+) -> ServerStatus:
     parts: dict[str, Any] = {
         "server": {"name": "server", "scheduling": "False", "default_queue": "workq"},
         "resources": RESOURCES,
@@ -82,7 +82,7 @@ def picture(
         "reservations": {},
         **more,
     }
-    return Picture(
+    return ServerStatus(
         NOW_S,
         parts["server"],
         {"workq": queue()} if queues is None else queues,
@@ -99,16 +99,16 @@ def _dotted(more: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("__", "."): value for name, value in more.items()}
 
 
-def snapshot_of(seen: Picture, settings: Settings) -> Snapshot:
+def snapshot_of(seen: ServerStatus, settings: Settings) -> Snapshot:
     """What is decided on."""
     return translate(seen, settings).snapshot
 
 
-def problems_of(seen: Picture, settings: Settings) -> tuple[str, ...]:
+def problems_of(seen: ServerStatus, settings: Settings) -> tuple[str, ...]:
     """What could not be read, or had to be left alone, one sentence each."""
     return translate(seen, settings).problems
 
 
 def only_job(texts: dict[str, str], job_id: str = "12.server") -> Job:
     """The waiting job of a server that has no other."""
-    return snapshot_of(picture({job_id: texts}), Settings()).jobs[job_id]
+    return snapshot_of(server_status({job_id: texts}), Settings()).jobs[job_id]
