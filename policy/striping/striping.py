@@ -210,7 +210,7 @@ def spread_within(capacity: Capacity, request: Request, load: Load, node: int) -
     free = [{name: capacity.free_on(bit, name) for name in needs(request, load)} for bit in bits]
     given: list[list[int]] = [[] for _ in bits]
     for chunk, pieces in zip(request.chunks, load):
-        wanted = capacity.inventory.matching(chunk)
+        wanted = capacity.inventory.matching(chunk) if pieces else 0
         room = [
             min((has[name] // amount for name, amount in chunk.amounts), default=pieces) if bit & wanted else 0
             for bit, has in zip(bits, free)

@@ -7,7 +7,7 @@ it is slow and meant for small clusters.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -159,8 +159,39 @@ def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, allocation: Alloc
     if request.group:
         values = [set(by_name[name].attributes.get(request.group, "").split(",")) for name in spots]
         if values and not set.intersection(*values) - {""}:
-            problems.append(f"grouped by {request.group} on {spots}")
+            open_to = [v for v in by_name.values() if v.usable and v.partition == queue.partition]
+            if _some_group_could_hold(open_to, request, request.group):
+                problems.append(f"grouped by {request.group} on {spots}")
     return problems
+
+
+def _some_group_could_hold(vnodes: Sequence[Vnode], request: Request, resource: str) -> bool:
+    """Whether the chunks surely fit into vnodes of one value if nothing else ran: each on the first vnode with room,
+    and on one that has no other where they are to be apart. A job that no group could hold may go anywhere."""
+    values = {value for vnode in vnodes for value in vnode.attributes.get(resource, "").split(",")} - {""}
+    pieces = [chunk for chunk in request.chunks for _ in range(chunk.pieces)]
+    for value in values:
+        group = [vnode for vnode in vnodes if value in vnode.attributes.get(resource, "").split(",")]
+        hosts = {host(vnode) for vnode in group} if request.place == "pack" else {None}
+        for packed in hosts:
+            left = {v.name: Counter(v.available) for v in group if packed in (None, host(v))}
+            if all(_take(left, group, chunk, request.place) for chunk in pieces):
+                return True
+    return False
+
+
+def _take(left: dict[str, Counter[str]], group: Sequence[Vnode], chunk: Chunk, place: str) -> bool:
+    """Take a chunk from what is left on the first vnode that has room; False where none has."""
+    for vnode in group:
+        room = left.get(vnode.name)
+        if room is None or not _is_wanted(vnode, chunk) or any(room[r] < amount for r, amount in chunk.amounts):
+            continue
+        room.subtract(dict(chunk.amounts))
+        for other in group:
+            if (place == "scatter" and host(other) == host(vnode)) or (place == "vscatter" and other is vnode):
+                left.pop(other.name, None)
+        return True
+    return False
 
 
 def _chunks_of(allocation: Allocation) -> list[tuple[tuple[str, ...], tuple[tuple[str, int], ...]]]:

@@ -157,3 +157,12 @@ def test_within_a_node_each_piece_goes_to_the_domain_with_the_fewest() -> None:
     assert spread("4:ncpus=1:ngpus=1") == [1, 3]
     assert spread("1:ncpus=4+2:ncpus=1") == [1, 2]
     assert spread("9") is None
+
+
+def test_a_node_that_gets_none_of_a_chunk_need_not_have_its_resources() -> None:
+    """One that counts no resource at all can take the whole of a node's load."""
+    request = parse_request("1:ncpus=0+1:ncpus=1")
+    capacity = Capacity({v.name: v for v in [vnode("h[0]", 1, host="h"), vnode("h[1]", 1, host="h")]})
+    parts = spread_within(capacity, request, (1, 0), 0b11)
+    assert parts is not None
+    assert [load for _, load in parts] == [(1, 0)]
