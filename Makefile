@@ -2,11 +2,21 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# How many tests run side by side; those of a real PBS server mostly wait, each lot on a testbed of its own.
+# How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own.
 WORKERS  ?= 2
-TESTBEDS ?= 4
+TESTBEDS ?= 6
+# How many parts of `make everything` run side by side.
+PARTS    ?= 3
 
-.PHONY: help venv dev demo check lint types arrows floor test faults bench bench-pbs bench-tui fuzz-tui tables pictures lock clean
+# Which tests the parts run: `make slow` runs the slow ones, `make everything` both.
+CHOICE = -m "not slow and not centre_faults"
+# How the parts run that never wait: in `make everything` with lower priority than the tests of a real PBS server.
+CALMLY =
+PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o cache_dir=.pytest_cache/$@
+PART   = .ci/part $@
+
+.PHONY: help venv dev demo check slow everything lint types arrows floor test-fast test-laws test-real test-faults \
+	faults centre-faults bench bench-pbs bench-migration bench-tui fuzz-tui tables pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -28,29 +38,43 @@ dev: $(VENV)/.dev       ## the same, with what development needs
 demo: venv       ## the console, on a simulated cluster
 	$(BIN)/pbsteer --demo
 
-check: lint types arrows floor test  ## everything that must hold
+check: lint types arrows floor test-fast test-laws test-real  ## what must hold, but for the slowest tests
+
+slow: dev        ## the slowest tests, those of a real PBS server too, and a short form of `make faults`
+	@$(MAKE) --no-print-directory CHOICE='-m slow' test-fast test-laws test-real test-faults
+
+everything: dev  ## `check` and `slow`, their parts side by side: all that must hold, as CI runs it
+	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults"' CALMLY='nice -n 10' \
+		test-real test-faults test-fast types test-laws lint arrows floor
 
 lint: dev        ## ruff
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	@$(PART) sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check .'
 
 types: dev       ## mypy, strict, tests too
-	$(BIN)/mypy policy hooks sim tui container tests
+	@$(PART) $(CALMLY) $(BIN)/mypy policy hooks migration sim tui container tests
 
 arrows: dev      ## who may import whom, and that policy/ is pure
-	$(BIN)/lint-imports
+	@$(PART) $(CALMLY) $(BIN)/lint-imports
 
 floor: dev       ## policy/ and hooks/ run under Python 3.9
-	$(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
+	@$(PART) $(CALMLY) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
 
-test: dev        ## all tests; those that need a real PBS server say so where there is none
-	$(BIN)/python -m pytest --benchmark-skip -n $(WORKERS) --dist worksteal --ignore tests/pbs --ignore tests/faults \
-		--ignore tests/property
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/property
-	$(BIN)/python -m pytest -n $(TESTBEDS) --dist loadfile tests/pbs || \
-		{ echo "run once more, one by one: what failed above while $(TESTBEDS) testbeds shared this machine"; \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/pbs; }
-	$(BIN)/python -m pytest tests/faults
+test-fast: dev   ## tests that need no PBS
+	@$(PART) $(CALMLY) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \
+		--ignore tests/pbs --ignore tests/property --ignore tests/faults/test_short_form.py
+
+test-laws: dev   ## tests/property: what holds of every cluster
+	@$(PART) $(CALMLY) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
+
+test-real: dev   ## tests of a real PBS server (root, PBS installed); those that fail side by side run again, one by one
+	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none tests/pbs' \
+		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal tests/pbs
+
+test-faults: dev ## the short form of `make faults`, some of each kind (root, PBS installed)
+	@$(PART) $(PYTEST) tests/faults/test_short_form.py
+
+centre-faults: dev ## faults on a real centre of several clusters, for half an hour (root, PBS installed)
+	$(BIN)/python -m pytest -m centre_faults -v tests/pbs/centre
 
 faults: dev      ## over a thousand faults on a real PBS server, for an hour and a half at most (root, PBS installed)
 	$(BIN)/python -m tests.faults
@@ -61,18 +85,23 @@ bench: dev       ## the figures: replay speed, seconds a pass
 bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits, the console; as root, takes minutes
 	$(BIN)/python -m tests.bench_pbs
 
+bench-migration: dev  ## the figures of migration: a pass of mgsched and mgstat, with 10,000 requests
+	$(BIN)/python -m tests.bench_migration mgsched
+	$(BIN)/python -m tests.bench_migration mgstat
+
 bench-tui: dev   ## the console's figures on a real pseudo-terminal, 100,000 jobs and 10,000 vnodes; takes minutes
 	$(BIN)/python -m tests.bench_tui
 
 fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the console; takes minutes
 	$(BIN)/python -m tests.fuzz_tui
 
-tables: venv     ## hard limits against soft quotas, on random batches (P1's Table 1); takes minutes
-	$(BIN)/python -m sim.figures.quota_table
+tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs that migrate; TABLES=--events: Table 1 by events too
+	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
 
-pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine
+pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
 	$(BIN)/python -m sim.figures.policy_pictures docs/pictures
+	$(BIN)/python -m sim.figures.code_layer_pictures docs/pictures
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt

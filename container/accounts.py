@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from container.spec import User
+from container.testbed_spec import User
 
 FIRST_ID = 47001
 

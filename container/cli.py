@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import shutil
-import signal
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import wraps
 from pathlib import Path
-from types import FrameType
-from typing import Any, Callable
 
 import click
 
-from container import image as images
 from container import testbed as testbeds
+from container.centre.cli import centre
+from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
+from container.engines import host_image as images
 from container.requirements import check_podman, check_root, find_pbs_exec
 from container.run_program import SYSTEM_PATH
-from container.spec import ENGINES, MAX_CORES, MAX_MOMS, MAX_VNODES, TestbedError, TestbedSpec, short_name
+from container.testbed_spec import (
+    ENGINES,
+    MAX_CORES,
+    MAX_MOMS,
+    MAX_VNODES,
+    SCHEDULERS,
+    TestbedError,
+    TestbedSpec,
+    short_name,
+)
 
 _TERMINAL = ("TERM", "LANG", "COLORTERM")
 """The variables of root's environment that a user's command on a host gets."""
@@ -30,41 +35,15 @@ _ONE_MACHINE = (
     "  note     its hosts share this machine's /proc: each MoM reports the machine's own idle cores, load and memory"
 )
 
-_name_option = click.option("--name", default="pbsteer", show_default=True, help="Which testbed, of several.")
-_state_option = click.option(
-    "--state",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=testbeds.DEFAULT_STATE,
-    show_default=True,
-    help=f"Keep its files in the folder {testbeds.FOLDER} below this one.",
-)
-
-
-def _say_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn a `TestbedError` or OSError into click's own error line."""
-
-    @wraps(command)
-    def guarded(**arguments: Any) -> None:
-        try:
-            command(**arguments)
-        except (TestbedError, OSError) as error:
-            raise click.ClickException(str(error)) from error
-
-    return guarded
-
-
-def _end_in_order(number: int, _frame: FrameType | None) -> None:
-    """Exit by an exception, so that what was begun is undone on the way out."""
-    raise SystemExit(128 + number)
-
-
-def _say(step: str) -> None:
-    click.echo(f"{step} ...", err=True)
+_name_option = name_option_for(TestbedSpec.name, "Which testbed, of several.")
 
 
 @click.group()
 def testbed() -> None:
     """A real PBS server and MoMs on this machine, from an installed PBS."""
+
+
+testbed.add_command(centre)
 
 
 @testbed.command("up")
@@ -79,6 +58,13 @@ def testbed() -> None:
     show_default=True,
     help="What hosts are made of: Linux namespaces, or podman's containers.",
 )
+@click.option(
+    "--scheduler",
+    type=click.Choice(SCHEDULERS),
+    default=SCHEDULERS[0],
+    show_default=True,
+    help="What runs the jobs: PBS, or this machine's Slurm.",
+)
 @click.option("--image", default="", help="podman: make the hosts from this image [default: built here where missing].")
 @click.option(
     "--share",
@@ -87,8 +73,8 @@ def testbed() -> None:
     help="podman: a folder of this machine that the hosts see too, by the same path, read-only; repeatable.",
 )
 @_name_option
-@_state_option
-@_say_errors
+@state_option
+@say_errors
 def up_command(
     *,
     moms: int,
@@ -96,6 +82,7 @@ def up_command(
     vnodes: int,
     pbs_exec: str | None,
     engine: str,
+    scheduler: str,
     image: str,
     shares: tuple[str, ...],
     name: str,
@@ -103,26 +90,26 @@ def up_command(
 ) -> None:
     """Start a testbed and wait until its vnodes are free."""
     check_root()
-    for ends in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(ends) is signal.SIG_DFL:
-            signal.signal(ends, _end_in_order)
+    end_in_order_on_signals()
     start_s = time.monotonic()
     inside = None
     if image and engine == "podman" and pbs_exec is None:
-        images.provide(image, _say)
+        images.provide(image, say)
         inside = images.find_pbs(image)
-    where = inside or find_pbs_exec(pbs_exec, os.environ)
-    shape = TestbedSpec(name=name, moms=moms, cores=cores, vnodes=vnodes, pbs_exec=where)
+    where = inside or (find_pbs_exec(pbs_exec, os.environ) if scheduler == "pbs" else TestbedSpec.pbs_exec)
+    shape = TestbedSpec(name=name, moms=moms, cores=cores, vnodes=vnodes, pbs_exec=where, scheduler=scheduler)
     made_of = replace(shape, engine=engine, image=image, pbs_in_image=inside is not None, shares=shares)
     spec = replace(made_of, shares=(*shares, *list_own_folders())) if engine == "podman" else made_of
-    _, came_up = testbeds.up(spec, state, _say)
-    said = f"up after {time.monotonic() - start_s:.1f} s" if came_up else "up already"
+    _, came_up = testbeds.up(spec, state, say)
+    node = "MoM" if scheduler == "pbs" else "node"
+    outcome = f"up after {time.monotonic() - start_s:.1f} s" if came_up else "up already"
     click.echo(
-        f"testbed {name} is {said}: server {spec.server.name}, "
-        f"{moms} MoM{'' if moms == 1 else 's'} with {vnodes} x {cores} core{'' if cores == 1 else 's'} each"
+        f"testbed {name} is {outcome}: server {spec.server.name}, "
+        f"{moms} {node}{'' if moms == 1 else 's'} with {vnodes} x {cores} core{'' if cores == 1 else 's'} each"
     )
-    click.echo("\n".join(_ways_in(spec, state, _own_command())))
-    click.echo(_ONE_MACHINE)
+    click.echo("\n".join(_ways_in(spec, state, own_command())))
+    if scheduler == "pbs":
+        click.echo(_ONE_MACHINE)
 
 
 def list_own_folders() -> tuple[str, ...]:
@@ -139,20 +126,20 @@ def list_own_folders() -> tuple[str, ...]:
 )
 @click.option("--base", help="Build on this image [default: Debian, of this machine's release].")
 @click.option("--tag", help="Call the image this [default: localhost/pbsteer-host, with --packages ...-pbs].")
-@_say_errors
+@say_errors
 def image_command(packages: Path | None, base: str | None, tag: str | None) -> None:
     """Build the image that the podman engine's hosts are made of."""
     check_root()
     check_podman()
     name = tag or images.resolve("").replace("-host:", "-pbs:" if packages else "-host:")
-    images.build(name, base=base, packages=packages, say=_say)
+    images.build(name, base=base, packages=packages, say=say)
     click.echo(f"image {name} is there: pbsteer testbed up --engine podman --image {name}")
 
 
 @testbed.command("down")
 @_name_option
-@_state_option
-@_say_errors
+@state_option
+@say_errors
 def down_command(name: str, state: Path) -> None:
     """Stop a testbed and remove all of it; safe to repeat, also after a crash."""
     removed = testbeds.down(name, state)
@@ -162,8 +149,8 @@ def down_command(name: str, state: Path) -> None:
 @testbed.command("status")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @_name_option
-@_state_option
-@_say_errors
+@state_option
+@say_errors
 def status_command(as_json: bool, name: str, state: Path) -> None:
     """Show a testbed; the exit status is 1 unless it is up."""
     found = testbeds.status(name, state)
@@ -178,10 +165,10 @@ def status_command(as_json: bool, name: str, state: Path) -> None:
 @testbed.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--user", help="Run as this user of the testbed [default: root].")
 @_name_option
-@_state_option
+@state_option
 @click.argument("host")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@_say_errors
+@say_errors
 def exec_command(host: str, command: tuple[str, ...], user: str | None, name: str, state: Path) -> None:
     """Run COMMAND on HOST (server, m1, m2, ...), on this terminal, in the user's home; ends with its exit status."""
     argv, env = testbeds.build_command(
@@ -207,24 +194,25 @@ def inherited(user: str | None, environ: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "PATH": f"{kept.get('PATH', SYSTEM_PATH)}:{sys.prefix}/bin"}
 
 
-def _own_command() -> str:
-    """The command that calls this program from any folder: its name if PATH leads to it, else its path."""
-    called = Path(sys.argv[0])
-    found = shutil.which(called.name)
-    if not called.exists() or (found is not None and Path(found).resolve() == called.resolve()):
-        return called.name if found else "pbsteer"
-    return shlex.quote(str(called.absolute()))
-
-
 def _ways_in(spec: TestbedSpec, state: Path, pbsteer: str) -> list[str]:
     options = testbeds.write_options(spec.name, state)
     on = f"{pbsteer} testbed exec{options}"
-    first = short_name(spec, spec.mom_hosts[0])
+    first, user = short_name(spec, spec.mom_hosts[0]), spec.users[0].name
+    commands = {
+        "pbs": {
+            "look": "server -- pbsnodes -aSj",
+            "submit": f"--user {user} server -- qsub -- /bin/sleep 60",
+            "console": "server -- pbsteer",
+            "a MoM": f"{first} -- bash",
+        },
+        "slurm": {
+            "look": "server -- sinfo -N",
+            "submit": f"--user {user} server -- sbatch --wrap 'sleep 60'",
+            "a node": f"{first} -- bash",
+        },
+    }[spec.scheduler]
     return [
-        f"  look     {on} server -- pbsnodes -aSj",
-        f"  submit   {on} --user {spec.users[0].name} server -- qsub -- /bin/sleep 60",
-        f"  console  {on} server -- pbsteer",
-        f"  a MoM    {on} {first} -- bash",
+        *(f"  {what:<8} {on} {command}" for what, command in commands.items()),
         f"  stop     {pbsteer} testbed down{options}",
     ]
 
@@ -238,7 +226,7 @@ def _describe(found: testbeds.TestbedStatus) -> list[str]:
         for host in found.hosts
     )
     if found.spec is not None and not found.server_answers:
-        lines.append("  the PBS server does not answer")
+        lines.append(f"  the server of {found.spec.scheduler} does not answer")
     states: dict[str, int] = {}
     for vnode in found.vnodes:
         states[vnode.state] = states.get(vnode.state, 0) + 1

@@ -19,7 +19,7 @@ from container import accounts, pbs_config
 from container import pbs_daemons as cluster
 from container.requirements import SERVER_PROGRAM
 from container.run_program import SYSTEM_PATH, Finished, run
-from container.spec import Host, TestbedError, TestbedSpec
+from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 PBS_HOME = Path("/var/spool/pbs")
 HOMES = Path("/home")

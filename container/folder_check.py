@@ -7,7 +7,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from container.spec import TestbedError, TestbedSpec
+from container.testbed_spec import TestbedError, TestbedSpec
 
 _SERVER_MIB, _MOM_MIB = 150, 10
 """Disk space for the files of a server and of a MoM host, with some room to work."""

@@ -1,4 +1,4 @@
-"""A host's own files: a changed copy of /etc, /var/tmp, PBS_HOME, and setuid programs of PBS.
+"""A host's own files: a changed copy of /etc, /var/tmp, /var/spool, the scheduler's home, and setuid programs of PBS.
 
 All of them are below the testbed's folder, and are mounted on the hosts over the machine's own.
 """
@@ -9,11 +9,11 @@ import shutil
 import stat
 from pathlib import Path
 
-from container import accounts, pbs_config
-from container import pbs_daemons as cluster
-from container.hosts import enter_argv, path_on_host
+from container import accounts, pbs_config, pbs_daemons
 from container.run_program import run
-from container.spec import Host, TestbedSpec
+from container.running_hosts import enter_argv, path_on_host
+from container.slurm import daemons as slurm_daemons
+from container.testbed_spec import Host, TestbedSpec
 
 HOMES = "home"
 _SETUID = "setuid"
@@ -25,27 +25,31 @@ def pbs_home(folder: Path, host: Host) -> Path:
 
 
 def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> dict[Path, Path]:
-    """Make a host's own /etc (a changed copy of the one it sees), /var/tmp and PBS_HOME; returns path on the host ->
-    file.
+    """Make a host's own /etc (a changed copy of the one it sees), /var/tmp, /var/spool and scheduler's home; returns
+    path on the host -> file.
 
     The copying runs on the host: it ends with the host, and so never writes into a folder that is being removed.
     """
     place = folder / host.name
-    etc, var_tmp = place / "etc", place / "var_tmp"
+    etc, var_tmp, spool = place / "etc", place / "var_tmp", place / "spool"
     place.mkdir(mode=0o755)
     run([*enter_argv(pid), "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
     var_tmp.mkdir()
     var_tmp.chmod(0o1777)
-    _replace(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(pbs_home(folder, host))))
-    _replace(etc / "hosts", pbs_config.write_hosts(spec))
-    _replace(etc / "hostname", f"{host.name}\n")
+    spool.mkdir(mode=0o755)
+    replace_file(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(pbs_home(folder, host))))
+    replace_file(etc / "hosts", pbs_config.write_hosts(spec))
+    replace_file(etc / "hostname", f"{host.name}\n")
     names = ("passwd", "group", "shadow")
     texts = [read_text(etc / name) for name in names]
     files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / HOMES))
     for name, text in zip(names, (files.passwd, files.group, files.shadow)):
-        _replace(etc / name, text)
-    cluster.lay_out_home(path_on_host(pid, spec.pbs_exec), pbs_home(folder, host), host)
-    return {Path("/etc"): etc, Path("/var/tmp"): var_tmp}  # noqa: S108
+        replace_file(etc / name, text)
+    if spec.scheduler == "pbs":
+        pbs_daemons.lay_out_home(path_on_host(pid, spec.pbs_exec), pbs_home(folder, host), host)
+    else:
+        slurm_daemons.lay_out_home(spec, folder, host)
+    return {Path("/etc"): etc, Path("/var/tmp"): var_tmp, Path("/var/spool"): spool}  # noqa: S108
 
 
 def make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict[Path, Path]:
@@ -55,10 +59,12 @@ def make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict
     ``installed``: PBS_EXEC as the machine sees it. The copies are mounted over the programs on the hosts, so that the
     installation itself is unchanged. On the machine, only root can reach the copies.
     """
-    copies = {}
+    copies: dict[Path, Path] = {}
+    if spec.scheduler != "pbs":
+        return copies
     kept = folder / _SETUID
     kept.mkdir(mode=0o700)
-    for name in cluster.SETUID_PROGRAMS:
+    for name in pbs_daemons.SETUID_PROGRAMS:
         program = installed / name
         if program.is_file() and not program.stat().st_mode & stat.S_ISUID:
             copy = kept / program.name
@@ -73,7 +79,7 @@ def read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Write a file in a copied /etc, keeping its mode and owner; a symbolic link is replaced, not followed."""
     if path.is_symlink():
         path.unlink()

@@ -6,7 +6,7 @@ Pure: specification in, text out. Only names and paths checked by `spec` are use
 
 from __future__ import annotations
 
-from container.spec import MEM_PER_CORE_GIB, Host, TestbedSpec, short_name
+from container.testbed_spec import MEM_PER_CORE_GIB, Host, TestbedSpec, short_name
 
 HOME_FOLDERS: tuple[tuple[str, int], ...] = (
     ("", 0o755),

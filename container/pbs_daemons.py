@@ -23,7 +23,7 @@ from container.pbs_config import (
 )
 from container.requirements import DATA_SERVICE_USER
 from container.run_program import Finished
-from container.spec import Host, TestbedError, TestbedSpec
+from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 SETUID_PROGRAMS = ("sbin/pbs_iff", "sbin/pbs_rcp")
 """The programs of PBS_EXEC that must be setuid root for users' commands; PBS's postinstall makes them so."""
@@ -75,7 +75,7 @@ def check_installation(spec: TestbedSpec, host: Host, run_on: RunOnHost) -> None
         )
 
 
-def start_cluster(spec: TestbedSpec, run_on: RunOnHost, say: Callable[[str], None]) -> None:
+def start_cluster(spec: TestbedSpec, _folder: Path, run_on: RunOnHost, say: Callable[[str], None]) -> None:
     """Start PBS on hosts whose PBS_HOME is laid out; returns when the server answers and every vnode is free."""
     check_installation(spec, spec.server, run_on)
     start_server_host(spec, run_on, say)
@@ -140,7 +140,7 @@ def start_server(spec: TestbedSpec, run_on: RunOnHost) -> None:
         time.sleep(0.1)
 
 
-def stop_server(spec: TestbedSpec, pbs_home: Path, run_on: RunOnHost) -> None:
+def stop_server(spec: TestbedSpec, folder: Path, run_on: RunOnHost) -> None:
     """Stop pbs_server and its data store, leaving jobs, MoMs and scheduler alone; returns when it has ended."""
     if server_answers(spec, run_on):
         qterm = [f"{spec.pbs_exec}/bin/qterm", "-t", "quick"]
@@ -151,7 +151,7 @@ def stop_server(spec: TestbedSpec, pbs_home: Path, run_on: RunOnHost) -> None:
         if time.monotonic() > deadline:
             raise TestbedError(
                 f"the PBS server on {spec.server.name} still runs {_DAEMON_TIMEOUT_S:g} s after qterm"
-                f" (its log: {pbs_home}/server_logs)"
+                f" (its log: server_logs in its PBS_HOME, below {folder})"
             )
         time.sleep(0.1)
 

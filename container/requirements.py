@@ -12,7 +12,7 @@ from pathlib import Path
 
 from container.accounts import find_account
 from container.run_program import SYSTEM_PATH
-from container.spec import TestbedError
+from container.testbed_spec import TestbedError
 
 PACKAGES = {
     "ip": "iproute2",
@@ -28,6 +28,15 @@ PACKAGES = {
     "pg_config": "postgresql-common",
 }
 """Program of a host -> the Debian package that has it. With the netns engine these are the machine's own programs."""
+
+SLURM_PACKAGES = {
+    **{name: package for name, package in PACKAGES.items() if not package.startswith("postgresql")},
+    "munged": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sinfo": "slurm-client",
+}
+"""The same for hosts of Slurm."""
 
 DATA_SERVICE_USER = "postgres"
 """The user that PBS's data store runs as; PostgreSQL refuses to run as root."""
@@ -77,6 +86,16 @@ def find_shortcomings(pbs_exec: str | None, environ: Mapping[str, str], engine: 
     return None
 
 
+def find_slurm_shortcomings() -> str | None:
+    """Why a testbed of Slurm cannot run on this machine, in one sentence, or None if it can."""
+    try:
+        check_root()
+        check_host(Path("/"), "this machine", "slurm")
+    except TestbedError as error:
+        return str(error)
+    return None
+
+
 def check_root() -> None:
     """Refuse users other than root; raises `TestbedError`."""
     if os.geteuid() != 0:
@@ -97,18 +116,18 @@ def check_podman() -> None:
         )
 
 
-def check_host(root: Path, place: str) -> None:
-    """Refuse a host, seen from the machine at ``root``, that lacks a program or the data store's user.
+def check_host(root: Path, place: str, scheduler: str = "pbs") -> None:
+    """Refuse a host, seen from the machine at ``root``, that lacks a program or the user of the scheduler's own store.
 
     Raises `TestbedError`, which calls the host ``place``.
     """
-    for program, package in PACKAGES.items():
+    for program, package in (PACKAGES if scheduler == "pbs" else SLURM_PACKAGES).items():
         if not any(os.path.lexists(f"{root}/{folder}/{program}") for folder in SYSTEM_PATH.split(":")):
             raise TestbedError(
                 f"{place} has no program {program!r} in {SYSTEM_PATH}; Debian's package {package} has it"
             )
     passwd = (root / "etc" / "passwd").read_text(encoding="utf-8", errors="surrogateescape")
-    if find_account(passwd, DATA_SERVICE_USER) is None:
+    if scheduler == "pbs" and find_account(passwd, DATA_SERVICE_USER) is None:
         raise TestbedError(
             f"{place} has no user {DATA_SERVICE_USER!r}, which PBS's data store runs as; Debian's package postgresql"
             " makes it"

@@ -18,15 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from container import accounts
-from container import pbs_daemons as cluster
-from container.engine import ENGINES
+from container import accounts, pbs_daemons
+from container.daemons_interface import Daemons
+from container.engines.engine_interface import ENGINES
 from container.folder_check import check_parents, check_room, make_parents
 from container.host_files import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
-from container.hosts import enter_argv, find_host_process, path_on_host
 from container.requirements import SERVER_PROGRAM, check_root
 from container.run_program import SYSTEM_PATH, Finished, run
-from container.spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
+from container.running_hosts import enter_argv, find_host_process, path_on_host
+from container.slurm import daemons as slurm_daemons
+from container.testbed_spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
 
 DEFAULT_STATE = Path("/var/lib")
 FOLDER = "pbsteer-testbed"
@@ -36,6 +37,7 @@ _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
 _STATE = "state"
 """State of root's programs on the hosts, such as a console's audit file; it is removed with the testbed."""
+_DAEMONS: dict[str, Daemons] = {"pbs": pbs_daemons, "slurm": slurm_daemons}
 _STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
@@ -109,7 +111,7 @@ def up(
 
 
 def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Testbed, bool]:
-    if not spec.pbs_in_image and not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
+    if spec.scheduler == "pbs" and not spec.pbs_in_image and not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
         raise TestbedError(f"no installed PBS: {spec.pbs_exec} has no {SERVER_PROGRAM}")
     folder = find_folder(spec.name, state)
     found = status(spec.name, state)
@@ -169,8 +171,9 @@ def status(name: str, state: Path = DEFAULT_STATE) -> TestbedStatus:
         return TestbedStatus(name, str(folder), folder.exists(), False, False, None, (), ())
     hosts = tuple(HostStatus(h.name, h.address, find_host_process(folder, h)) for h in spec.hosts)
     run_on_host = partial(_run_as_root, spec, folder)
-    answers = hosts[0].pid is not None and cluster.server_answers(spec, run_on_host)
-    vnodes = _list_vnodes(cluster.read_vnodes(spec, run_on_host)) if answers else ()
+    daemons = _DAEMONS[spec.scheduler]
+    answers = hosts[0].pid is not None and daemons.server_answers(spec, run_on_host)
+    vnodes = _list_vnodes(daemons.read_vnodes(spec, run_on_host)) if answers else ()
     is_up = answers and (folder / _READY_FILE).exists() and all(host.pid is not None for host in hosts)
     return TestbedStatus(name, str(folder), True, is_up, answers, spec, hosts, vnodes)
 
@@ -245,14 +248,14 @@ def build_command(
 
 
 def stop_server(testbed: Testbed) -> None:
-    """Stop the PBS server and its data store; jobs go on running. Returns when it has ended. Safe to repeat."""
+    """Stop the server, and PBS's data store; jobs go on running. Returns when it has ended. Safe to repeat."""
     spec = testbed.spec
-    cluster.stop_server(spec, testbed.pbs_home(spec.server), partial(_run_as_root, spec, testbed.folder))
+    _DAEMONS[spec.scheduler].stop_server(spec, testbed.folder, partial(_run_as_root, spec, testbed.folder))
 
 
 def start_server(testbed: Testbed) -> None:
-    """Start the PBS server again after `stop_server`; returns when it answers."""
-    cluster.start_server(testbed.spec, partial(_run_as_root, testbed.spec, testbed.folder))
+    """Start the server again after `stop_server`; returns when it answers."""
+    _DAEMONS[testbed.spec.scheduler].start_server(testbed.spec, partial(_run_as_root, testbed.spec, testbed.folder))
 
 
 def find_folder(name: str, state: Path) -> Path:
@@ -275,7 +278,7 @@ def _bring_up(spec: TestbedSpec, folder: Path, say: Callable[[str], None]) -> No
     homes.mkdir(mode=0o755)
     accounts.make_homes(read_text(folder / spec.server.name / "etc" / "passwd"), spec.users, homes)
     run_on_host = partial(_run_as_root, spec, folder)
-    cluster.start_cluster(spec, run_on_host, say)
+    _DAEMONS[spec.scheduler].start_cluster(spec, folder, run_on_host, say)
     (folder / _READY_FILE).touch()
 
 
@@ -308,12 +311,12 @@ def write_options(name: str, state: Path) -> str:
 def _tell_shape(found: TestbedSpec | None, wanted: TestbedSpec) -> str:
     """How a testbed that is up differs from the wanted one."""
     fields = asdict(wanted)
-    told = ", ".join(
+    differences = ", ".join(
         f"{name} {value!r} instead of {fields[name]!r}"
         for name, value in (asdict(found) if found else {}).items()
         if value != fields[name]
     )
-    return f"up with another shape ({told})"
+    return f"up with another shape ({differences})"
 
 
 def _run_as_root(

@@ -7,7 +7,7 @@ cd "$PBS_O_WORKDIR" || exit 1
 saved="counting.${PBS_JOBID%%.*}.saved"
 
 save() {
-    # Whole or not at all: whoever is killed while it writes has the save before.
+    # Whole or not at all: a program killed while it writes keeps its last save.
     echo "$count" > "$saved.new" && mv "$saved.new" "$saved"
 }
 

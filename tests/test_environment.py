@@ -22,13 +22,13 @@ HOSTILE = {
 }  # fmt: skip
 FRAGILE = (
     "tests/tui/screen/test_slow_line.py::test_what_is_typed_ahead_of_every_answer_is_honoured_in_its_order",
-    "tests/tui/cli/test_tables.py",
+    "tests/tui/cli/test_table_commands.py",
     "tests/tui/cli/test_main.py",
-    "tests/tui/screen/test_look.py",
-    "tests/tui/config/test_site.py",
+    "tests/tui/screen/test_themes_and_sizes.py",
+    "tests/tui/config/test_production_servers.py",
     "tests/tui/operations/test_quota_ops.py",
-    "tests/tui/cli/test_quota.py",
-    "tests/tui/tables/test_job_times.py",
+    "tests/tui/cli/change_commands/test_quota.py",
+    "tests/tui/tables/test_job_start_and_end.py",
     "tests/sim/cli/test_compare.py",
 )
 """Tests of what reads the environment: the console, its files, the tables, the times and the drawings."""
@@ -49,6 +49,7 @@ def test_this_run_has_only_that() -> None:
     }
 
 
+@pytest.mark.slow
 def test_what_reads_the_environment_passes_in_a_hostile_one(tmp_path: Path) -> None:
     options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "no:cacheprovider"]
     argv = [sys.executable, "-m", "pytest", *options, *(str(ROOT / name) for name in FRAGILE)]
@@ -59,6 +60,7 @@ def test_what_reads_the_environment_passes_in_a_hostile_one(tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
+@pytest.mark.slow
 def test_a_run_without_assertions_is_refused() -> None:
     argv = [sys.executable, "-O", "-m", "pytest", str(ROOT / "tests" / "docs")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -12,15 +12,15 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.act.job_comments import find_comments
 from hooks.act.start_jobs import Starter
-from hooks.checkpoint.ask_in_parallel import VictimRequests
-from hooks.checkpoint.ask_to_save import VictimRequest, find_silent, forget_hold, plan_asking
-from hooks.checkpoint.method import REQUEUE
-from hooks.checkpoint.victim_holds import find_to_release
-from hooks.checkpoint.withdrawn_requests import find_withdrawn
+from hooks.checkpoint.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
+from hooks.checkpoint.save_methods import REQUEUE
+from hooks.checkpoint.victim_holds import find_hold_comments, find_to_release
+from hooks.checkpoint.victim_requests_in_parallel import VictimRequests
+from hooks.checkpoint.withdraw_save_requests import find_withdrawn
 from hooks.pbs.client import Connection, IflError
 from hooks.pbs.job_ids import parent_of
-from hooks.pbs.requests import Budget
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_requests import Budget, Requests
+from hooks.pbs.server_status import ServerStatus
 from policy.model.ledger import Earmark
 from policy.plan.plan import Plan, Preempt
 from policy.settings.site_settings import Settings
@@ -44,7 +44,8 @@ class Permissions(NamedTuple):
 class Outcome(NamedTuple):
     """What came of a plan.
 
-    ``asked``: victims that were asked to save; ``withdrawn``: victims whose request was withdrawn, with the reasons;
+    ``asked``: victims that were asked to save; ``preempted``: the victims among these and the requeued that no earlier
+    pass had asked; ``withdrawn``: victims whose request was withdrawn, with the reasons;
     ``released``: victims that are held no longer; ``refused``: jobs that the server did not start; ``failures``:
     sentences; ``put_off``: the number of requests left to a later pass, mostly for lack of time; ``unstarted``: the
     starts among these.
@@ -60,6 +61,7 @@ class Outcome(NamedTuple):
     refused: Sequence[str] = ()
     withdrawn: Mapping[str, str] = {}
     unstarted: Sequence[str] = ()
+    preempted: Sequence[str] = ()
 
     @property
     def did_something(self) -> bool:
@@ -72,6 +74,7 @@ def apply_plan(
     server_status: ServerStatus,
     permissions: Permissions,
     settings: Settings,
+    methods: Mapping[str, str],
     *,
     pbs_ifl: Any,
     connection: Connection,
@@ -81,18 +84,23 @@ def apply_plan(
     """Carry the plan out as far as ``permissions`` go: victims first, since they take longest to end, comments last.
 
     Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
-    beneficiary no longer needs them are released. ``release`` is called in each child process made here and drops what
+    beneficiary no longer needs them are released. ``methods``: how jobs of a queue save that do not say. ``release`` is
+    called in each child process made here and drops what
     the child must not keep.
     """
-    failures: list[str] = []
-    withdrawn = _withdraw(connection, plan, server_status, permissions.preempt, failures)
-    released = _release(connection, server_status, plan.ledger.earmarks, permissions.preempt, settings, failures)
-    for job_id, comment in find_silent(server_status, released).items():
-        _attempt(partial(connection.set_comment, job_id, comment), failures)
+    attempts = Requests()
+    failures = attempts.failures
+    withdrawn = _withdraw(connection, plan, server_status, permissions.preempt, attempts)
+    released = _release(connection, server_status, plan.ledger.earmarks, permissions.preempt, settings, attempts)
+    # Where pbsteer starts the jobs, the comment of a held one has its reason, which says the same.
+    advised = permissions.preempt - permissions.start
+    comments_of_held = find_hold_comments(server_status, released, advised, settings.quota.give_up_s)
+    for job_id, comment in {**find_silent(server_status, released), **comments_of_held}.items():
+        attempts.run(partial(connection.set_comment, job_id, comment))
     if not permissions.start and not permissions.preempt and not permissions.kept_back:
         return Outcome(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
     put_off = 0
-    requests = _ask(connection, plan, server_status, permissions, settings, failures)
+    requests = _ask(connection, plan, server_status, permissions, settings, methods, attempts)
     victim_requests = VictimRequests(pbs_ifl, requests, release) if requests else None
     started: list[str] = []
     refused: list[str] = []
@@ -143,11 +151,12 @@ def apply_plan(
         [*refused, *not_started],
         withdrawn,
         unstarted,
+        [request.id for request in done if request.is_first],
     )
 
 
 def _withdraw(
-    connection: Connection, plan: Plan, server_status: ServerStatus, queues: Collection[str], failures: list[str]
+    connection: Connection, plan: Plan, server_status: ServerStatus, queues: Collection[str], attempts: Requests
 ) -> dict[str, str]:
     """Withdraw requests to save that serve no preemption any more; returns the reasons, by job and subjob."""
     withdrawn: dict[str, str] = {}
@@ -155,7 +164,7 @@ def _withdraw(
     for hold in plan.ledger.earmarks.values():
         victims.update(hold.victims)
     for job_id, (text, reasons) in find_withdrawn(server_status, victims, queues).items():
-        if _attempt(partial(connection.set_mark, job_id, text), failures):
+        if attempts.run(partial(connection.set_mark, job_id, text)):
             withdrawn.update(reasons)
     return withdrawn
 
@@ -166,14 +175,15 @@ def _release(
     holds: Mapping[str, Earmark],
     queues: Collection[str],
     settings: Settings,
-    failures: list[str],
+    attempts: Requests,
 ) -> list[str]:
     """Release victims whose beneficiary no longer needs them. Drop the PBS hold before the mark: a hold without our
     mark could not be recognised as ours."""
     released = []
     for job_id, _why in find_to_release(server_status, holds, queues, settings.quota.give_up_s):
-        let_go = _attempt(partial(connection.release, job_id), failures)
-        if let_go and _attempt(partial(connection.set_mark, job_id, forget_hold(server_status.jobs[job_id])), failures):
+        if not attempts.run(partial(connection.release, job_id)):
+            continue
+        if attempts.run(partial(connection.set_mark, job_id, forget_hold(server_status.jobs[job_id]))):
             released.append(job_id)
     return released
 
@@ -195,31 +205,21 @@ def _ask(
     server_status: ServerStatus,
     permissions: Permissions,
     settings: Settings,
-    failures: list[str],
+    methods: Mapping[str, str],
+    attempts: Requests,
 ) -> list[VictimRequest]:
     """The requests to those victims whose marks could be written: without a mark the next pass would not know of the
     request."""
     victims = [preempt for preempt in plan.preempts if _may_preempt(preempt, server_status, permissions)]
-    asking = plan_asking(victims, server_status, settings, permissions.preempt - permissions.start)
+    asking = plan_asking(victims, server_status, settings, methods, permissions.preempt - permissions.start)
     unmarked = {
         job_id
         for job_id, text in asking.marks.items()
-        if not _attempt(
-            partial(connection.set_mark, job_id, text, asking.holds.get(job_id, ""), asking.comments.get(job_id, "")),
-            failures,
+        if not attempts.run(
+            partial(connection.set_mark, job_id, text, asking.holds.get(job_id, ""), asking.comments.get(job_id, ""))
         )
     }
     return [request for request in asking.requests if not unmarked & {request.id, parent_of(request.id)}]
-
-
-def _attempt(request: Callable[[], None], failures: list[str]) -> bool:
-    """Whether the server did it; its error message goes to ``failures``."""
-    try:
-        request()
-    except IflError as error:
-        failures.append(str(error))
-        return False
-    return True
 
 
 def _may_preempt(preempt: Preempt, server_status: ServerStatus, permissions: Permissions) -> bool:

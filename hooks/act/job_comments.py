@@ -8,28 +8,24 @@ from pass to pass. A comment that still holds is not written again. One in which
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from hooks.pbs.job_comment import _STAMP, OWN_COMMENT, make_comment, show_moment
-from hooks.pbs.status import ServerStatus
-from policy.eligibility.own_priorities import queue_order
+from hooks.pbs.job_comment import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
+from hooks.pbs.server_status import ServerStatus
 from policy.eligibility.priority_classes import BASE
+from policy.eligibility.qsub_priorities import queue_order
 from policy.explain.queue_position import InLine
 from policy.model.cluster import Job
-from policy.model.printable import printable
+from policy.model.printable_text import printable
 from policy.plan.plan import Plan
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
 
 _COUNTS_AGE_S = 120
 _LENGTH = 300
-_COUNTS = re.compile(r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?=idle\b|spare\b)|(?<=\bjobs ahead of it: )[0-9][0-9,]*")
-"""The counts that other jobs move. They may lag: the comment tells its own age."""
-
 _IN_TURN = 4
 """One comment of so many goes to a job that is not next, so that each job gets its own in the end, or to counts."""
 
@@ -95,7 +91,7 @@ class _Writer:
             if own is not None and own.group(1) and own.group(2) == sentence:
                 continue
             comment = make_comment(sentence, self._now_s)
-            if own is not None and own.group(1) and _COUNTS.sub("#", own.group(2)) == _COUNTS.sub("#", sentence):
+            if own is not None and own.group(1) and without_counts(own.group(2)) == without_counts(sentence):
                 self._moved.append((self._age_s(own.group(3)), job.id, comment))
                 continue
             yield job.id, comment, position
@@ -106,10 +102,10 @@ class _Writer:
         return ((job_id, comment) for age_s, job_id, comment in self._moved if age_s >= _COUNTS_AGE_S)
 
     def _sentence(self, job: Job, reason: Reason) -> str:
-        told = reason.sentence(job, self._now_s, self._in_line.numbers(job.id), self._moment)
+        sentence = reason.sentence(job, self._now_s, self._in_line.numbers(job.id), self._moment)
         if self._pause and reason.code != "left-undone":
-            told = f"{self._pause}; {told}"
-        return printable(told[:_LENGTH])
+            sentence = f"{self._pause}; {sentence}"
+        return printable(sentence[:_LENGTH])
 
     def _age_s(self, stamp: str) -> float:
         """Seconds since the comment was written; infinite if its time cannot be read or is in the future."""

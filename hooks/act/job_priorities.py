@@ -17,10 +17,10 @@ from policy.plan.plan import Plan
 
 if TYPE_CHECKING:
     from hooks.pbs.client import Connection
-    from hooks.pbs.requests import Requests
-    from hooks.pbs.status import ServerStatus
+    from hooks.pbs.server_requests import Requests
+    from hooks.pbs.server_status import ServerStatus
     from hooks.translate.snapshot import Translation
-from hooks.store.priorities import Changed, Priorities, _priority
+from hooks.store.original_priorities import Changed, Priorities, _priority
 
 BENEFICIARY = 1023
 """The highest priority in PBS, kept for beneficiaries."""

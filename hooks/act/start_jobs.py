@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hooks.pbs.client import Connection
-from hooks.pbs.planned_start import digest_of_plan
-from hooks.pbs.resources import OWN_SELECT
-from hooks.pbs.status import Attributes, ServerStatus
+from hooks.pbs.custom_resources import OWN_SELECT
+from hooks.pbs.planned_start_digest import digest_of_plan
+from hooks.pbs.server_status import Attributes, ServerStatus
 from hooks.pbs.striped_select import own_place
 from hooks.translate.queues import read_sizes
 from policy.model.allocation import Allocation
-from policy.model.units import SIZES
+from policy.model.pbs_units import SIZES
 from policy.plan.plan import Start
 from policy.state.cluster_index import ClusterIndex
-from policy.striping.striping import cut, total_pieces
+from policy.striping.spread_ranks import cut, total_pieces
 
 _UNHEARD = 30
 """Starts in a row without waiting for a reply: some tenths of a second for a server that runs hooks for each."""
@@ -78,8 +78,8 @@ class Starter:
 
 
 def digest_starts(starts: Collection[Start], server_status: ServerStatus, queues: Collection[str]) -> dict[str, str]:
-    """By job, a digest of what the starts in these queues were decided on (:mod:`hooks.pbs.planned_start`). A subjob
-    has that of its array, whose resource list is the one that an owner can alter."""
+    """By job, a digest of what the starts in these queues were decided on (:mod:`hooks.pbs.planned_start_digest`). A
+    subjob has that of its array, whose resource list is the one that an owner can alter."""
     sizes = read_sizes(server_status.resources)
     found = {}
     for start in starts:

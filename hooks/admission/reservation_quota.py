@@ -1,8 +1,8 @@
-"""Limits users' reservations: at any time no more than the quotas of the user's jobs let these keep from others.
+"""Limits users' reservations: at any time a user reserves no more than that user's jobs may use within quota.
 
 A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. So where queues
-have quotas, users reserve within these, and they make no reservation of a job in a driven or advised queue. Managers
-and operators reserve what they like.
+have quotas, users reserve within these, and cannot make a reservation of a job in a driven or advised queue. Managers
+and operators are not limited.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from policy.model.limits import LimitError, Limits, parse_limits, show_entity
-from policy.model.request import Request, RequestError, parse_request
-from policy.model.units import parse_resource
+from policy.model.job_request import Request, RequestError, parse_request
+from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_entity
+from policy.model.pbs_units import parse_resource, show_amount, show_resource
 
 FOREVER_S = math.inf
 _PROJECT = "_pbs_project_default"
@@ -41,7 +41,7 @@ class Table(NamedTuple):
 
 class _Limit(NamedTuple):
     amount: int
-    told: str
+    text: str
 
 
 def refuse_beyond_quota(
@@ -66,10 +66,11 @@ def refuse_beyond_quota(
         amount = _amount(asked, resource, largest, consumables)
         before = sum(_amount(each, resource, largest, consumables) for each in counted)
         if amount and amount + before > limit.amount:
-            beside = f" beside {before} in other reservations of {user} at that time" if before else ""
+            others_keep = f" beside {show_amount(resource, before)} in other reservations of {user} at that time"
             return (
-                f"{resource}={amount} to be reserved{beside} is more than {limit.told}: reservations of users count as"
-                " their jobs do; managers and operators may reserve more (submission.reservations)"
+                f"{show_resource(resource, amount)} to be reserved{others_keep if before else ''} is more than"
+                f" {limit.text}: reservations of users count as their jobs do; managers and operators may reserve"
+                " more (submission.reservations)"
             )
     return None
 
@@ -93,12 +94,12 @@ def _find_limits(tables: Sequence[Table], user: str, group: str) -> dict[str, _L
 def _bind(table: Table, user: str, group: str) -> _Limit | None:
     where = f"queue {table.queue}" if table.queue else "the server"
     try:
-        limits = parse_limits(table.text, where) if table.text else Limits()
+        limits = parse_limits(table.text, where, sizes=True) if table.text else Limits()
     except LimitError:
         # A pass reports it, and pbsteer does not act in the queue.
         return None
     bounds = [
-        _Limit(limit, f"the quota {show_entity(entity)}={limit} of {where}")
+        _Limit(limit, f"the quota {show_entity(entity)}={show_amount(table.resource, limit)} of {where}")
         for entity, limit in limits.bounds(user, group, _PROJECT)
     ]
     return min(bounds) if bounds else None

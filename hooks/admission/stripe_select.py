@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.pbs.resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
+from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.striped_select import undo_stripe, without_stripe
-from hooks.store.summary import QueueSummary, Summary
-from hooks.translate.preferences import read_wishes
+from hooks.store.event_hook_summary import QueueSummary, Summary
+from hooks.translate.job_preferences import read_wishes
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.model.request import Request, RequestError, parse_request
-from policy.model.units import UnitError, parse_duration_s
+from policy.model.job_request import Request, RequestError, parse_request
+from policy.model.pbs_units import UnitError, parse_duration_s
 from policy.settings.site_settings import Settings
-from policy.striping.learning import layout_of
-from policy.striping.pbs_select import stripe_chunks
+from policy.striping.layout_learning import layout_of
+from policy.striping.stripe_as_select import stripe_chunks
 
 _LONGEST_SELECT = 2000
 _MOST_SHAPES = 4096

@@ -11,10 +11,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks.alerts.command import find_fault, start_program
+from hooks.alerts.alert_command import find_fault, start_program
 from hooks.alerts.syslog import ERROR, NOTICE, WARNING, send_line
-from hooks.store.state_dir import ALERT_COMMAND, ALERTS, State
-from policy.model.printable import printable
+from hooks.store.state_files import ALERT_COMMAND, ALERTS, State
+from policy.model.printable_text import printable
 
 FAILING = "passes fail"
 HANDED_BACK = "handed back"
@@ -47,12 +47,12 @@ class Alerts:
     def __init__(self, state: State) -> None:
         self._state = state
         self.notes: list[str] = []
-        said = state.read_published(ALERTS)
-        self._episodes = _read_episodes(said.get("episodes"))
-        self._last = said.get("last") if isinstance(said.get("last"), dict) else None
-        unstarted = said.get("unstarted")
+        record = state.read_published(ALERTS)
+        self._episodes = _read_episodes(record.get("episodes"))
+        self._last = record.get("last") if isinstance(record.get("last"), dict) else None
+        unstarted = record.get("unstarted")
         self._unstarted = unstarted if isinstance(unstarted, int) else 0
-        command = said.get("command")
+        command = record.get("command")
         # The command of the last readable settings: unreadable settings are themselves a reason for an alert.
         self._command = [str(word) for word in command] if isinstance(command, list) else []
 
@@ -150,17 +150,19 @@ def on_stdin(text: str) -> str:
 def describe_alerts(state: State) -> dict[str, Any]:
     """The last alert, the episodes that last, and the outcome of the last command, for ``hooks status``; empty if there
     was no alert."""
-    said, ended = state.read_published(ALERTS), state.read_published(ALERT_COMMAND)
-    if not isinstance(said.get("last"), dict):
+    record, ended = state.read_published(ALERTS), state.read_published(ALERT_COMMAND)
+    if not isinstance(record.get("last"), dict):
         return {}
-    lasting = sorted(_read_episodes(said.get("episodes")))
+    lasting = sorted(_read_episodes(record.get("episodes")))
     problem = ended.get("problem")
-    return {**said["last"], "lasting": lasting, "command_problem": problem if isinstance(problem, str) else ""}
+    return {**record["last"], "lasting": lasting, "command_problem": problem if isinstance(problem, str) else ""}
 
 
 def _read_episodes(data: object) -> dict[str, Episode]:
     try:
-        known = {kind: said for kind, said in data.items() if kind in _SEVERITY} if isinstance(data, Mapping) else {}
-        return {kind: Episode(*(float(said[name]) for name in Episode._fields)) for kind, said in known.items()}
+        known = (
+            {kind: episode for kind, episode in data.items() if kind in _SEVERITY} if isinstance(data, Mapping) else {}
+        )
+        return {kind: Episode(*(float(episode[name]) for name in Episode._fields)) for kind, episode in known.items()}
     except (KeyError, TypeError, ValueError):
         return {}

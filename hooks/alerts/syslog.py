@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import socket
 
-from policy.model.printable import printable
+from policy.model.printable_text import printable
 
 ERROR, WARNING, NOTICE = 3, 4, 5
 """Severities of syslog (RFC 5424, 6.2.1)."""
@@ -21,8 +21,8 @@ _LONGEST = 900
 
 def send_line(text: str, severity: int, path: str = SOCKET) -> str:
     """Send one line, escaped and cut, with the tag ``pbsteer``; returns a sentence if the syslog did not take it."""
-    said = printable(text).encode("ascii", "backslashreplace")[:_LONGEST]
-    line = f"<{_DAEMON * 8 + severity}>pbsteer[{os.getpid()}]: ".encode("ascii") + said
+    message = printable(text).encode("ascii", "backslashreplace")[:_LONGEST]
+    line = f"<{_DAEMON * 8 + severity}>pbsteer[{os.getpid()}]: ".encode("ascii") + message
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
             sender.setblocking(False)

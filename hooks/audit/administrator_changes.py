@@ -66,9 +66,9 @@ def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
 
     def close() -> None:
         if current is not None:
-            told = f"{current.command} {', '.join(attributes)}".strip()
-            if not (current.user == "root" and told in _OWN):
-                found.append(current._replace(command=told[:_MOST_TEXT]))
+            command = f"{current.command} {', '.join(attributes)}".strip()
+            if not (current.user == "root" and command in _OWN):
+                found.append(current._replace(command=command[:_MOST_TEXT]))
 
     end = 0
     # A carriage return in a user's text begins no log line.

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from hooks.audit.administrator_changes import AdminChange, read_changes
 from hooks.pbs.client import Connection, IflError, ServerAwayError
-from hooks.store.state_dir import CHANGES, State
+from hooks.store.state_files import CHANGES, State
 
 CURSOR = "changes-read.json"
 _MOST_BYTES = 4 << 20
@@ -38,8 +38,8 @@ class Cursor(NamedTuple):
     def read(cls, state: State) -> Cursor | None:
         """From the disk, the later of the recorded position and that of the last line copied; None before the first
         time."""
-        said = state.read_published(CURSOR)
-        found = [] if not said else [cls(str(said.get("day", "")), _whole(said.get("offset")))]
+        cursor = state.read_published(CURSOR)
+        found = [] if not cursor else [cls(str(cursor.get("day", "")), _whole(cursor.get("offset")))]
         copied = str(_last_of(state.path / CHANGES).get("log", "")).partition(":")
         if copied[0].isdigit():
             found.append(cls(copied[0], _whole(copied[2])))

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from hooks.pbs.client import HOLD
-from hooks.pbs.job_ids import index_of, is_running, parent_of, read_indices, read_start_s
-from hooks.pbs.job_mark import MARK_KEY, Mark, read_marks
-from hooks.pbs.status import Attributes, ServerStatus
+from hooks.pbs.job_comment import OWN_COMMENT, make_comment, show_moment
+from hooks.pbs.job_ids import has_index, index_of, is_running, parent_of, read_start_s
+from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks
 from policy.model.ledger import Earmark
+from policy.model.pbs_units import show_job
 
 
 def find_held(server_status: ServerStatus) -> Iterator[tuple[str, Mark]]:
@@ -42,6 +44,26 @@ def find_to_release(
     return found
 
 
+def find_hold_comments(
+    server_status: ServerStatus, left_out: Collection[str], queues: Collection[str], wait_s: float
+) -> dict[str, str]:
+    """A comment for each held victim in these queues that does not have it yet: whom it is held for, and until when.
+    Not for jobs that run on, nor for those ``left_out``."""
+    now_s = server_status.time_s
+    comments = {}
+    for job_id, mark in find_held(server_status):
+        texts = server_status.jobs[job_id]
+        if job_id in left_out or is_running(texts) or texts.get("queue", "") not in queues:
+            continue
+        latest_s = mark.until_s + wait_s
+        latest = f", released at the latest {show_moment(latest_s, now_s)}" if latest_s > now_s else ""
+        sentence = f"made room for {show_job(mark.beneficiary)}: held until that runs{latest}"
+        own = OWN_COMMENT.fullmatch(texts.get("comment", ""))
+        if own is None or own.group(2) != sentence:
+            comments[job_id] = make_comment(sentence, now_s)
+    return comments
+
+
 def _why_to_release(
     server_status: ServerStatus,
     texts: Attributes,
@@ -52,11 +74,11 @@ def _why_to_release(
 ) -> str:
     """Why the job is no longer to be held; empty if it is."""
     if HOLD not in texts.get("Hold_Types", ""):
-        return "somebody has released it"
+        return "its hold was released by hand"
     if is_running(texts) and not mark.is_of_run(read_start_s(texts)):
         return "it runs again"
     if texts.get("queue", "") not in queues:
-        return "nobody acts for its queue"
+        return "pbsteer does not act in its queue"
     beneficiary = mark.beneficiary
     if is_running(server_status.jobs.get(beneficiary, {})):
         return f"{beneficiary} runs"
@@ -72,13 +94,9 @@ def _why_to_release(
 def is_gone(job_id: str, server_status: ServerStatus) -> bool:
     """Whether a job has ended or was deleted, or a subjob is no longer among the waiting ones of its array."""
     index, waiting = index_of(job_id), find_waiting(job_id, server_status)
-    return not waiting or (index is not None and index not in _indices_left(waiting))
+    return not waiting or (index is not None and not has_index(waiting.get("array_indices_remaining", ""), index))
 
 
 def find_waiting(job_id: str, server_status: ServerStatus) -> Attributes:
     """The attributes of a job, or of its array if it is a subjob; empty if it is gone."""
     return server_status.jobs.get(job_id if index_of(job_id) is None else parent_of(job_id), {})
-
-
-def _indices_left(array: Attributes) -> tuple[int, ...]:
-    return read_indices(array.get("array_indices_remaining", ""), [])

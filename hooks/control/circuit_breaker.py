@@ -1,8 +1,9 @@
 """Circuit breaker: after three passes in a row that crashed or timed out, the queues go back to PBS's own scheduler.
 
 A pass is counted when it begins and taken off when it ends, so that one that raised, was killed or ran into its alarm
-counts alike. Passes go on, and drive again after a number of good passes in a row. That number doubles with each
-setback; setbacks are forgotten after ten times as many good passes without another.
+counts alike. Once the breaker opens, passes rest: ten minutes, and twice as long each time the one after a rest fails
+too, up to four hours. Passes that end well drive again after a number of them in a row. That number doubles with each
+setback; setbacks and rests are forgotten after ten times as many good passes without another.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import time
 from typing import Any, NamedTuple
 
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
-from hooks.checkpoint.ask_to_save import find_silent, forget_hold
+from hooks.checkpoint.plan_victim_requests import find_silent, forget_hold
 from hooks.checkpoint.victim_holds import find_held
-from hooks.control.scheduler_switch import hand_back
+from hooks.control.scheduler_switch import hand_back, trigger_cycle
 from hooks.pbs.client import Connection
-from hooks.store.state_dir import PASSES, State
+from hooks.pbs.job_ids import is_array
+from hooks.store.state_files import PASSES, State
+from policy.model.pbs_units import show_duration
 from policy.settings.site_settings import Settings
 
 MOST_UNFINISHED = 3
@@ -24,6 +27,8 @@ _LONGEST_PROOF = 640
 _FORGIVEN_AFTER = 10
 _MOST_UNANSWERED = 10
 """Passes in a row without a reply from the server that do not count as failed: some minutes."""
+_FIRST_REST_S = 600
+_LONGEST_REST_S = 4 * 3600
 _LONGEST_SILENCE = 20
 """In intervals: if no pass has even begun for that long, the queues are handed back."""
 
@@ -31,12 +36,16 @@ _LONGEST_SILENCE = 20
 class CircuitBreaker(NamedTuple):
     """``unfinished``: passes in a row that have not ended; ``setbacks``: how often three in a row had not; ``good``:
     good passes since the last setback, counted anew after a bad one until pbsteer may drive; ``unanswered``: passes in
-    a row that were cut off because the server did not answer."""
+    a row that were cut off because the server did not answer; ``rests``: how often passes have rested;
+    ``rest_began_s``: when the
+    last rest began, 0 once a pass has begun after it."""
 
     unfinished: int = 0
     setbacks: int = 0
     good: int = 0
     unanswered: int = 0
+    rests: int = 0
+    rest_began_s: int = 0
 
     @property
     def spent(self) -> bool:
@@ -48,21 +57,46 @@ class CircuitBreaker(NamedTuple):
         """How many good passes are missing until pbsteer may drive; 0 where it may."""
         return max(0, self._proof() - self.good) if self.setbacks else 0
 
+    @property
+    def rest_s(self) -> int:
+        """How long the present rest is."""
+        return min(_LONGEST_REST_S, _FIRST_REST_S << min(self.rests - 1, 10)) if self.rests else 0
+
+    @property
+    def rest_end_s(self) -> int:
+        """When the present rest ends, if nothing ends it early; 0 without one."""
+        return self.rest_began_s + self.rest_s if self.rest_began_s else 0
+
+    def is_resting(self, now_s: float, changed_s: float) -> bool:
+        """Whether no pass may begin yet. A rest ends early if the hook's files changed in it (``changed_s``), as its
+        cause may be mended, and if the clock was set back."""
+        began_s = self.rest_began_s
+        return bool(began_s) and began_s <= now_s < self.rest_end_s and changed_s <= began_s
+
+    def opened(self, now_s: float) -> CircuitBreaker:
+        """The breaker as a rest begins: a setback, unless pbsteer was not to drive yet. If the pass after the rest
+        fails, the next rest follows at once."""
+        return self._replace(
+            unfinished=MOST_UNFINISHED - 1,
+            setbacks=self.setbacks if self.missing else self.setbacks + 1,
+            good=0,
+            rests=self.rests + 1,
+            rest_began_s=int(now_s),
+        )
+
     def begun(self) -> CircuitBreaker:
         """The breaker with one more pass begun; if the last pass did not end, its failure counts now."""
-        breaker = self._replace(unfinished=self.unfinished + 1)
-        if not self.unfinished:
-            return breaker
-        if self.spent and not self.missing:
-            return breaker._replace(setbacks=self.setbacks + 1, good=0)
-        return breaker._replace(good=0) if self.missing else breaker
+        good = 0 if self.unfinished and self.missing else self.good
+        return self._replace(unfinished=self.unfinished + 1, good=good, rest_began_s=0)
 
     def ended(self) -> CircuitBreaker:
         """The breaker after a pass that ended: no pass before it counts as unfinished any more."""
         if not self.setbacks:
             return CircuitBreaker()
         good = self.good + 1
-        return CircuitBreaker() if good >= _FORGIVEN_AFTER * self._proof() else CircuitBreaker(0, self.setbacks, good)
+        if good >= _FORGIVEN_AFTER * self._proof():
+            return CircuitBreaker()
+        return CircuitBreaker(0, self.setbacks, good, rests=self.rests)
 
     def write(self, state: State) -> None:
         """Write the counts to disk. Raises OSError if the disk does not take them."""
@@ -79,29 +113,43 @@ class CircuitBreaker(NamedTuple):
         return min(_LONGEST_PROOF, _FIRST_PROOF << min(self.setbacks - 1, 10))
 
 
-def begin_pass(pbs_ifl: Any, state: State, settings: Settings, sentences: list[str], alerts: Alerts) -> CircuitBreaker:
-    """Count this pass before anything in it can fail, and hand the queues back if too many before it have failed.
+def begin_pass(
+    pbs_ifl: Any, state: State, settings: Settings, sentences: list[str], alerts: Alerts, changed_s: float = 0.0
+) -> CircuitBreaker | None:
+    """Count this pass before anything in it can fail; None if passes rest, so that this one ends here.
 
-    A pass that was killed or ran into its alarm could not report that itself, so the next one does: what was done goes
-    into ``sentences``, what administrators have to know into ``alerts``. Raises OSError if the disk does not take the
-    count.
+    If too many before it have failed, the queues are handed back and a rest begins. A pass that was killed or ran into
+    its alarm could not report that itself, so the next one does: what was done goes into ``sentences``, what
+    administrators have to know into ``alerts``. ``changed_s``: when the hook's files were last changed. Raises OSError
+    if the disk does not take the count.
     """
+    now_s = time.time()
     before = CircuitBreaker.read(state)
-    breaker = before.begun()
+    if before.is_resting(now_s, changed_s):
+        return None
+    if before.unfinished and not before.rest_began_s:
+        alerts.report(FAILING, f"the last pass did not come to its end, {before.unfinished} in a row", now_s)
+    if not before.spent:
+        breaker = before.begun()
+        breaker.write(state)
+        return breaker
+    breaker = before.opened(now_s)
+    failed = f"{before.unfinished} passes in a row have failed"
+    rest = f"passes rest for {show_duration(breaker.rest_s)}"
+    names = hand_back(pbs_ifl, state, settings.server.mode)
+    if names:
+        message = (
+            f"{failed}: scheduler {', '.join(names)} is switched on again and has its queues back; {rest}, and pbsteer"
+            f" drives them after {breaker.missing} passes without a failure"
+        )
+        alerts.report(HANDED_BACK, message, now_s)
+    else:
+        message = f"{failed}: {rest}"
+    sentences.append(message)
+    sentences += [f"job {job_id} is held no longer" for job_id in _release_victims(pbs_ifl)]
+    # Only now: as long as the queues are not handed back, each pass has to try it.
     breaker.write(state)
-    if before.unfinished:
-        alerts.report(FAILING, f"the last pass did not come to its end, {before.unfinished} in a row", time.time())
-    if before.spent:
-        names = hand_back(pbs_ifl, state, settings.server.mode)
-        if names:
-            told = (
-                f"{before.unfinished} passes in a row have failed: scheduler {', '.join(names)} is switched on again"
-                f" and has its queues back; pbsteer drives them after {breaker.missing} passes without a failure"
-            )
-            sentences.append(told)
-            alerts.report(HANDED_BACK, told, time.time())
-        sentences += [f"job {job_id} is held no longer" for job_id in _release_victims(pbs_ifl)]
-    return breaker
+    return None
 
 
 def forget_pass(state: State) -> None:
@@ -130,6 +178,9 @@ def _release_victims(pbs_ifl: Any) -> list[str]:
             connection.set_mark(job_id, forget_hold(server_status.jobs[job_id]))
         for job_id, comment in find_silent(server_status, released).items():
             connection.set_comment(job_id, comment)
+        # PBS has no cycle of its own after the release of an array.
+        arrays = filter(is_array, released)
+        trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in arrays})
     return released
 
 

@@ -13,8 +13,8 @@ from heapq import heappushpop
 from typing import Callable, NamedTuple
 
 from policy.model.cluster import Job
-from policy.model.units import show_count
-from policy.plan.deadline import Deadline
+from policy.model.pbs_units import show_count
+from policy.plan.pass_deadline import Deadline
 
 _PART_FOR_DECIDING = 2
 _LEAST_PART = 4

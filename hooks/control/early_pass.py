@@ -218,6 +218,11 @@ def _stamp(config: str | None) -> _Stamp:
     return [_version(Path(config).with_suffix(suffix)) for suffix in _FILES] if config else []
 
 
+def changed_s(config: str | None) -> float:
+    """When the hook's files were last changed, in seconds since 1970; 0 if that cannot be read."""
+    return max((changed_ns / 1e9 for changed_ns, _ in _stamp(config)), default=0.0)
+
+
 def _version(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()

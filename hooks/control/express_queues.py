@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 
 _PRIORITY_OF_PBS = 150
 """``preempt_queue_prio`` where it is not set (pbs_internal.h)."""
@@ -33,7 +33,7 @@ def find_express_queues(server_status: ServerStatus, modes: Mapping[str, str], f
         if priority >= least:
             found[queue] = (
                 f"its Priority {priority} reaches preempt_queue_prio ({least}) of scheduler {scheduler}, but in drive"
-                " its jobs preempt nobody for that: priorities of users (P2) do. A lower Priority, or preemptive_sched:"
+                " its jobs preempt no job for that: priorities of users (P2) do. A lower Priority, or preemptive_sched:"
                 " false in the scheduler's sched_config, ends this remark"
             )
     return found

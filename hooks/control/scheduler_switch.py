@@ -8,17 +8,20 @@ one does not know of. Jobs are started only by a pass that has found the schedul
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.control.scheduler_errands import PendingWork, find_pending_work
+from hooks.control.work_for_pbs_scheduler import PendingWork, find_pending_work
 from hooks.pbs.client import Connection, IflError
-from hooks.pbs.pause import DEFAULT_SCHEDULER, is_stopped, tell_pause
-from hooks.pbs.resources import MODE_ATTRIBUTE
-from hooks.store.state_dir import SCHEDULERS, State
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE
+from hooks.pbs.pause import is_stopped, tell_pause
+from hooks.pbs.server_requests import attempt
+from hooks.pbs.server_status import DEFAULT_SCHEDULER
+from hooks.store.state_files import SCHEDULERS, State
 
 if TYPE_CHECKING:
-    from hooks.pbs.status import ServerStatus
+    from hooks.pbs.server_status import ServerStatus
 from hooks.pbs.schedulers import _CYCLING, _find_of_partition, _state, find_scheduler, is_down, is_scheduling
 
 _UNKNOWN_SCHEDULER = 15213
@@ -153,7 +156,7 @@ def assign_schedulers(
         if name in before.names or before.lost:
             kept.add(name)
         elif to_do:
-            notes.append(f"scheduler {name} was switched off by somebody else: {to_do}")
+            notes.append(f"scheduler {name} was switched off, but not by pbsteer: {to_do}")
         if _state(server_status, name) == _CYCLING:
             passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
         else:
@@ -165,8 +168,8 @@ def assign_schedulers(
     is_ours = DEFAULT_SCHEDULER in kept | given
     unset = is_ours and (before.unset or not is_stopped(server_status))
     after = Switched(frozenset(kept), turns=turns, unset=unset)
-    told = [paused] if paused else []
-    all_notes = (*passing, *told, *notes)
+    pause = [paused] if paused else []
+    all_notes = (*passing, *pause, *notes)
     return Assignment(frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back))
 
 
@@ -232,23 +235,19 @@ def _find_idlers(
                 continue
             if not is_scheduling(server_status, name):
                 sentences.append(
-                    f"queue {queue} is in {modes[queue]}, but scheduler {name} has scheduling = False: nobody starts"
-                    " its jobs"
+                    f"queue {queue} is in {modes[queue]}, but scheduler {name} has scheduling = False: its jobs"
+                    " are not started"
                 )
             elif is_down(server_status, name):
                 sentences.append(
-                    f"queue {queue} is in {modes[queue]}, but scheduler {name} does not run (state = down): nobody"
-                    " starts its jobs"
+                    f"queue {queue} is in {modes[queue]}, but scheduler {name} does not run (state = down): its jobs"
+                    " are not started"
                 )
     return sentences
 
 
 def _set(connection: Connection, name: str, *, scheduling: bool) -> IflError | None:
-    try:
-        connection.set_scheduling(name, scheduling=scheduling)
-    except IflError as error:
-        return error
-    return None
+    return attempt(partial(connection.set_scheduling, name, scheduling=scheduling))
 
 
 def _is_there(error: IflError | None) -> bool:

@@ -7,11 +7,11 @@ user could exchange them. Each is written whole or not at all.
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from hooks.scripts.place import find_handed_back
+from hooks.scripts.root_only_path import find_handed_back
+from hooks.store.atomic_file import replace_file
 from policy.settings.site_settings import CHECKPOINT_ACTION_S
 
 SCRIPTS = {"checkpoint.py": 0o755, "profile.sh": 0o644}
@@ -37,13 +37,7 @@ def install_scripts(folder: Path, pbs_exec: Path, criu: str | None) -> Iterator[
             raise ValueError(why)
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     for name, mode in SCRIPTS.items():
-        fresh = folder / f"{name}.new"
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, mode)
-            file.write(read_script(name))
-        fresh.replace(folder / name)
+        replace_file(folder / name, read_script(name), mode=mode)
     what = ("dump", "restore") if criu is not None else ("save", "restart")
     words = "%jobid %sid %taskid %path" + (f" {criu}" if criu is not None else "")
     # Isolated (-I): otherwise Python would first run files from the job user's home directory, as root.

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from hooks.deploy.installed import DeployError, Installed, Qmgr, ask
-from hooks.pbs.resources import DEFAULT_PARTITION
+from hooks.deploy.installed_state import DeployError, Installed, Qmgr, ask
+from hooks.pbs.custom_resources import DEFAULT_PARTITION
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _LONGEST_SCHEDULER = 15

@@ -6,10 +6,10 @@ from __future__ import annotations
 import grp
 from collections.abc import Collection, Iterator, Mapping
 
-from hooks.alerts.command import find_fault
-from hooks.deploy.installed import Qmgr, ask
+from hooks.alerts.alert_command import find_fault
+from hooks.deploy.installed_state import Qmgr, ask
 from hooks.pbs.qmgr_list import parse_list
-from policy.model.request import DEFAULT_CONSUMABLES
+from policy.model.job_request import DEFAULT_CONSUMABLES
 from policy.settings.site_settings import Settings
 
 BUILT_IN = DEFAULT_CONSUMABLES - {"ngpus"}
@@ -18,7 +18,7 @@ BUILT_IN = DEFAULT_CONSUMABLES - {"ngpus"}
 
 def find_unfit(qmgr: Qmgr, settings: Settings) -> str:
     """Why no quota on a resource that ``quota.counted`` names could ever bind, which would switch the policy off; else
-    empty. Raises :class:`hooks.deploy.installed.DeployError`."""
+    empty. Raises :class:`hooks.deploy.installed_state.DeployError`."""
     if not settings.quota.counted:
         return ""
     resources = parse_list(ask(qmgr, "list resource"))

@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hooks.checkpoint.restarted import find_left, find_restarted
-from hooks.pbs.resources import READING
-from hooks.store.config import read_config
-from hooks.telemetry.reading import is_due, parse_reading
-from hooks.telemetry.sensors import load_counts, read_counts, read_host, save_counts
+from hooks.checkpoint.restarted_jobs import find_restarted
+from hooks.checkpoint.saved_task_notes import find_left
+from hooks.pbs.custom_resources import READING
+from hooks.store.settings_for_host_hooks import read_section
+from hooks.telemetry.host_reading import INTERVAL_S, STALE_INTERVALS, is_due, parse_reading
+from hooks.telemetry.host_sensors import load_counts, read_counts, read_host, save_counts
 
 _ROOT = Path("/")
 _COUNTS = "pbsteer_counts.json"
@@ -31,7 +32,7 @@ def handle(pbs: Any) -> str | None:
     if name not in vnodes:
         return None
     try:
-        ranking = read_config(pbs.hook_config_filename).ranking
+        ranking = read_section(pbs.hook_config_filename, "ranking")
     except FileNotFoundError:
         # The host is being removed from the server, or the hook from the host.
         return None
@@ -49,7 +50,8 @@ def handle(pbs: Any) -> str | None:
     except (AttributeError, KeyError):
         # PBS sends a host the hook before the resource: there is nothing to write into yet.
         return None
-    if is_due(reading, sent, ranking.interval_s, ranking.stale_intervals * ranking.interval_s):
+    interval_s = ranking.get("interval_s", INTERVAL_S)
+    if is_due(reading, sent, interval_s, ranking.get("stale_intervals", STALE_INTERVALS) * interval_s):
         available[READING] = reading.show()
     return None
 

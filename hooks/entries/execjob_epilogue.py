@@ -2,30 +2,32 @@
 could not be restarted from what PBS's own checkpoint saved.
 
 The hook runs on the first host of each job that ends, in a process of its own. For a job that could not have been asked
-to save, it loads only what it takes to see that. Otherwise it sends the server one request, with a time limit, and
-changes nothing without a reason: a job that was not asked ends as ever. Only the end of a job that is to be requeued is
-held back until the server answers.
+to save, it loads only the modules that find that out. Otherwise it sends the server one request, with a time limit. A
+job that was not asked ends as without pbsteer. Only the end of a job that is to be requeued is delayed until the server
+answers.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from hooks.checkpoint.method import (
+from hooks.checkpoint.job_end_without_server import (
     could_be_asked,
-    has_failed_restart,
     may_be_run_again,
     may_have_been_asked,
+    read_saving,
     says_saved,
 )
+from hooks.checkpoint.saved_task_notes import has_failed_restart
 
 if TYPE_CHECKING:
-    from hooks.checkpoint.epilogue import Asked, Verdict
+    from hooks.checkpoint.requeue_after_end import Asked, Verdict
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
 """How long the end of a job that saved is held back while its host cannot reach the server. No job can use that host
-meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.events`), which would delete the job."""
+meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.hook_events`), which would delete the
+job."""
 
 
 def handle(pbs: Any) -> str | None:
@@ -53,7 +55,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
-    from hooks.checkpoint.epilogue import judge_failed_restart
+    from hooks.checkpoint.requeue_after_end import judge_failed_restart
 
     _act(pbs, job, exit_status, judge_failed_restart)
 
@@ -61,16 +63,18 @@ def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
 def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
-    from hooks.checkpoint.epilogue import find_mom_start, judge_end
-    from hooks.store.config import read_config
+    from hooks.checkpoint.requeue_after_end import find_mom_start, judge_end
 
     ended_s = time.time()
-    checkpoint = read_config(pbs.hook_config_filename).checkpoint
-    could_be = could_be_asked(job, checkpoint.method)
+    saving = read_saving(pbs.hook_config_filename)
+    if saving is None:
+        raise ValueError(f"{pbs.hook_config_filename}: its settings for checkpoints cannot be read")
+    method, saved_status = saving
+    could_be = could_be_asked(job, method)
     began_s = find_mom_start(pbs.pbs_conf["PBS_HOME"])
 
     def judge(asked: Asked | None) -> Verdict:
-        return judge_end(exit_status, checkpoint.exit_status, asked, ended_s, could_be=could_be, mom_began_s=began_s)
+        return judge_end(exit_status, saved_status, asked, ended_s, could_be=could_be, mom_began_s=began_s)
 
     _act(pbs, job, exit_status, judge)
 
@@ -80,7 +84,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], V
 
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    from hooks.checkpoint.epilogue import ask_server, judge_patiently
+    from hooks.checkpoint.requeue_after_end import ask_server, judge_patiently
 
     began_s = time.time()
     job_id = str(job.id)

@@ -1,27 +1,24 @@
-"""A job is altered: refuse what could not have been submitted, and keep right what queuejob derived.
+"""A job is altered: refuse what could not have been submitted, and derive anew what queuejob derived.
 
 The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor wishes is let
 through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
 default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
-be preempted. In ``observe`` only a ``select`` or texts beyond the bounds and a name with a line break are refused.
+be preempted. In ``observe`` only what is beyond the bounds and a name with a line break are refused.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
-from hooks.admission.live_vnodes import look
-from hooks.admission.submission import read_kept
+from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
+from hooks.admission.job_submission import read_kept
+from hooks.admission.overlong_texts import refuse_beyond_bounds
+from hooks.admission.reread_vnodes_before_refusal import look
 from hooks.pbs.acl import may_manage
-from hooks.pbs.resource_list import change_asked, read_asked, read_lengths, read_select, refuse_name, without_empty
-from hooks.pbs.resources import OWN_SELECT, SAVE
-from hooks.store.config import read_config
-from hooks.store.summary import read_summary
-from policy.eligibility.request_bounds import find_excess, find_long_texts
-
-_SHORT = 200
-"""Texts of up to so many characters are let through without reading the job's other ones."""
+from hooks.pbs.custom_resources import OWN_SELECT, SAVE
+from hooks.pbs.resource_list import change_asked, read_asked, without_empty
+from hooks.store.event_hook_summary import read_summary
+from hooks.store.hook_settings import read_config
 
 
 def _read_fixing(event: Any) -> Fixing | None:
@@ -43,16 +40,9 @@ def handle(pbs: Any) -> str | None:
     event = pbs.event()
     changes = read_asked(event.job.Resource_List)
     settings = read_config(pbs.hook_config_filename)
-    excess = find_excess(changes.get("select", "") or read_select(event.job.Resource_List), settings.submission)
-    excess = excess or refuse_name(getattr(event.job, "Job_Name", None))
+    excess = refuse_beyond_bounds(event.job, settings.submission, event.job_o)
     if excess:
         return excess
-    longer = read_lengths(event.job.Resource_List)
-    if sum(longer.values()) > _SHORT:
-        lengths = {**read_lengths(event.job_o.Resource_List), **longer}
-        excess = find_long_texts(sum(lengths.values()), settings.submission)
-        if excess:
-            return excess
     fixing = _read_fixing(event)
     if (not changes or OWN_SELECT in changes) and fixing is None:
         return None

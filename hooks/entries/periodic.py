@@ -1,26 +1,22 @@
-"""The pass: read the server, decide, write to disk what must not be lost, act as the modes allow, record the pass.
+"""The pass, in five functions: read the server, decide, commit to disk, act as the modes allow, record the pass.
 
-It runs in a process of its own that dies with the pass, so all state is on disk. The ledger is written before anything
-is done: a pass that is killed has done nothing that the next one does not know of. Passes that fail again and again
-hand the queues back to PBS's own scheduler. A pass that drives may be followed by early ones, which start jobs and
-write no comments.
+It runs in a process of its own that dies with the pass, so all state is on disk. Deciding writes nothing. Everything
+that must not be lost is committed before anything is done: a pass that is killed has done nothing that the next one
+does not know of. A pass that drives may be followed by early ones, which start jobs and write no comments.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
-from hooks.act.advise_waiting import Hints, find_hints, give_hints
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.job_priorities import Advice, find_advice, give_advice
-from hooks.act.start_jobs import digest_starts
-from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
+from hooks.act.rewrite_waiting_requests import Hints, find_hints, give_hints
 from hooks.audit.shared_audit import copy_server_changes
-from hooks.control.advise_obstacles import find_unheeded
-from hooks.control.answer_time import Watched
-from hooks.control.circuit_breaker import CircuitBreaker, begin_pass, end_silence, forget_pass, forget_unanswered
+from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_deadline import (
     PassDeadline,
     Slow,
@@ -29,39 +25,33 @@ from hooks.control.decision_deadline import (
     time_to_act_s,
     time_to_decide_s,
 )
-from hooks.control.drive_obstacles import find_obstacles
+from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed
 from hooks.control.express_queues import find_express_queues
+from hooks.control.pass_guard import PassOutcome, guard_pass
+from hooks.control.scheduler_sorts_by_priority import find_unheeded
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
-from hooks.pbs.client import Connection, ServerAwayError
+from hooks.control.server_answer_time import Watched
+from hooks.pbs.client import Connection
+from hooks.pbs.job_ids import is_array
 from hooks.pbs.pause import name_pause
-from hooks.pbs.requests import Budget, Requests
 from hooks.pbs.sched_config import SchedFiles, read_sched_files
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_requests import Budget, Requests
+from hooks.pbs.server_status import ServerStatus
 from hooks.record.dry_run_counts import Episodes
+from hooks.record.ended_runs import find_finished, learns, note_runs
+from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
-from hooks.record.run_history import find_finished, learns, note_runs
-from hooks.record.summarize import summarize
-from hooks.store.config import is_removed, read_config
-from hooks.store.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
-from hooks.store.state_dir import (
-    LAST_PASS,
-    LEDGER,
-    OBSERVED_LEDGER,
-    RUNS,
-    SUMMARY,
-    SecondWriterError,
-    State,
-    state_folder,
-)
-from hooks.store.summary import read_summary
+from hooks.record.summarize_for_event_hooks import summarize
+from hooks.store.event_hook_summary import SUMMARY, Summary
+from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
+from hooks.store.state_files import LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.translate.snapshot import Translation, translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
-from policy.model.printable import printable
 from policy.plan.plan import Plan
 from policy.settings.site_settings import Settings
-from policy.state.snapshot import Changes
+from policy.state.cluster_snapshot import Changes
 
 
 def handle(pbs: Any) -> str | None:
@@ -84,114 +74,12 @@ def handle(pbs: Any) -> str | None:
 def _handle_pass(
     pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, ahead: EarlyPass | None = None
 ) -> PassOutcome | None:
-    """One due pass, or one early pass (``ahead``); None if it did not come to its end.
+    def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
+        if ahead is None:
+            sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
+        return run_pass(pbs_ifl, settings, state, breaker, ahead)
 
-    Only one pass runs at a time: a second one ends at once. A pass whose hook is being removed ends without a message.
-    """
-    config = pbs.hook_config_filename
-    if is_removed(config):
-        return None
-    settings = _read_config_if_possible(config)
-    state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
-    alerts = Alerts(state)
-    sentences: list[str] = []
-    pbs_ifl.forget()
-    try:
-        with state.locked():
-            if ahead is not None and early_passes.is_over:
-                return None
-            breaker = begin_pass(pbs_ifl, state, settings, sentences, alerts)
-            settings = read_config(config)
-            alerts.use(settings.alerts.command)
-            early_passes.begin_pass(settings.schedule)
-            if ahead is None:
-                sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
-            outcome = run_pass(pbs_ifl, settings, state, breaker, ahead)
-            sentences += outcome.sentences
-            breaker = breaker.ended()
-            breaker.write(state)
-            if ahead is None:
-                alerts.note_unstarted(outcome.unstarted, time.time())
-            alerts.note_pass(breaker.missing, time.time())
-            return outcome
-    except ServerAwayError as error:
-        # Usually the server that began this pass is being shut down; but not if replies break off again and again.
-        if not error.code:
-            forget_pass(state)
-        elif not forget_unanswered(state):
-            raise
-        pbs.logmsg(pbs.LOG_DEBUG, f"no pass of pbsteer: {printable(str(error))}")
-    except SecondWriterError as error:
-        if not is_removed(config) and ahead is None:
-            sentences.append(f"no pass: {error}")
-            sentences += _end_silence(pbs_ifl, state, settings, alerts)
-    except Exception as error:
-        if is_removed(config):
-            return None
-        alerts.report(FAILING, f"a pass failed: {type(error).__name__}: {error}", time.time())
-        sentences += _end_silence(pbs_ifl, state, settings, alerts)
-        raise
-    except KeyboardInterrupt:
-        if pbs_ifl.longest_s < settings.schedule.budget_s / 2 or not forget_unanswered(state):
-            raise
-        waited = f"the server did not answer {pbs_ifl.longest} for {pbs_ifl.longest_s:.0f} s"
-        sentences.append(f"a pass was cut off by PBS's alarm: {waited}")
-    finally:
-        for sentence in [*sentences, *alerts.notes]:
-            pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {printable(sentence)}")
-    return None
-
-
-def _end_silence(pbs_ifl: Any, state: State, settings: Settings, alerts: Alerts) -> list[str]:
-    now_s = time.time()
-    told = end_silence(pbs_ifl, state, settings, now_s)
-    for sentence in told:
-        alerts.report(HANDED_BACK, sentence, now_s)
-    return told
-
-
-def _read_config_if_possible(path: str | None) -> Settings:
-    """The settings, or the built-in ones: a pass that will fail without settings must be counted all the same."""
-    try:
-        return read_config(path)
-    except Exception:  # noqa: BLE001 - the pass reads them again, and fails once it is counted
-        return Settings()
-
-
-class ServerRead(NamedTuple):
-    """What a pass has read. ``shown``: the server's status; ``server_status``: the same with the priorities that users
-    gave; ``files``: the schedulers' files; ``priorities`` and ``switched``: the records of earlier passes."""
-
-    shown: ServerStatus
-    server_status: ServerStatus
-    files: SchedFiles
-    priorities: Priorities
-    switched: Switched
-
-
-class Decision(NamedTuple):
-    """What a pass is going to do, and what it was decided from."""
-
-    translation: Translation
-    plan: Plan
-    assignment: Assignment
-    permissions: Permissions
-    advice: Advice
-    hints: Hints
-    notes: list[str]
-    warnings: list[str]
-    slowest: list[Slow]
-
-
-class PassOutcome(NamedTuple):
-    """``sentences``: for the server's log; ``passed``: what the next pass has to know of this one; ``may_be_followed``:
-    the next one may be early, as queues are driven or a scheduler is being switched, and the plan has no victims, which
-    have their time until a pass is due; ``unstarted``: the sentence on starts that there was no time for."""
-
-    sentences: list[str]
-    passed: Passed
-    may_be_followed: bool
-    unstarted: str = ""
+    return guard_pass(pbs, pbs_ifl, early_passes, run, ahead)
 
 
 def run_pass(
@@ -202,85 +90,135 @@ def run_pass(
     schedule = settings.schedule
     if ahead is not None:
         schedule = replace(schedule, budget_s=min(schedule.budget_s, ahead.left_s), max_comments=0)
+    acting = replace(settings, schedule=schedule)
     budget = Budget(schedule.budget_s)
     begun_s, begun_cpu_s = time.monotonic(), time.process_time()
     with Connection(pbs_ifl) as connection:
-        sight = _read(connection, settings, state)
+        found = _read(connection, settings, state)
         read_s = time.monotonic() - begun_s
-        acting = replace(settings, schedule=schedule)
-        decision = _decide(sight, acting, state, breaker, budget)
+        decision = _decide(found, acting, breaker, budget)
+        warnings = _commit(decision, found, state)
         decide_s = time.monotonic() - begun_s - read_s
         cpu_s = time.process_time() - begun_cpu_s
         if ahead is not None and budget.left_s() <= 0:
-            return PassOutcome(decision.warnings, Passed(read_s + decide_s, cpu_s), may_be_followed=False)
+            return PassOutcome(warnings, Passed(read_s + decide_s, cpu_s), may_be_followed=False)
         not_again = ahead.tried if ahead is not None else frozenset()
         least_s = time_to_act_s(schedule.budget_s) if ahead is None else 0.0
-        outcome = _act(decision, sight, acting, state, pbs_ifl, connection, budget, least_s, not_again)
+        outcome = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(tell_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if ahead is None else []
-    decision.notes.extend(unstarted)
-    _record(decision, outcome, timing, settings, state, is_told=ahead is None or outcome.did_something)
+    notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
+    _record(decision, outcome, timing, notes, settings, state, has_line=ahead is None or outcome.did_something)
     is_unsettled = bool(decision.assignment.passing)
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
     passed = Passed(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
-    return PassOutcome([*decision.warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
+    return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
+
+
+class ServerRead(NamedTuple):
+    """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
+    gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs`` and ``ledger_of``: the records of
+    earlier passes. Which of the ledgers is read depends on what the pass may do."""
+
+    raw: ServerStatus
+    server_status: ServerStatus
+    files: SchedFiles
+    priorities: Priorities
+    switched: Switched
+    runs: Mapping[str, Any]
+    ledger_of: Callable[[str], tuple[Ledger, str]]
+
+
+class Decision(NamedTuple):
+    """What a pass is going to do, what it was decided from, and what has to be on disk before.
+
+    ``ledger_name``: the ledger read and to be replaced; ``unusable``: why its file could not be read; ``runs``: what
+    runs now, None if nothing is learned from runs.
+    """
+
+    translation: Translation
+    plan: Plan
+    assignment: Assignment
+    permissions: Permissions
+    advice: Advice
+    hints: Hints
+    notes: list[str]
+    slowest: list[Slow]
+    summary: Summary
+    ledger_name: str
+    unusable: str
+    runs: Mapping[str, Any] | None
 
 
 def _read(connection: Connection, settings: Settings, state: State) -> ServerRead:
-    shown = connection.read_server_status(time.time())
+    """Read the server, the schedulers' files and the records of earlier passes."""
+    raw = connection.read_server_status(time.time())
     priorities = read_priorities(state)
-    server_status = with_own_priorities(shown, priorities)
-    return ServerRead(shown, server_status, read_sched_files(shown), priorities, Switched.read(state))
+    server_status, files = with_own_priorities(raw, priorities), read_sched_files(raw)
+    runs = state.read_published(RUNS) if learns(settings) else {}
+    switched = Switched.read(state)
+    return ServerRead(raw, server_status, files, priorities, switched, runs, state.read_ledger)
 
 
-def _decide(sight: ServerRead, settings: Settings, state: State, breaker: CircuitBreaker, budget: Budget) -> Decision:
-    """Decide, and write the ledger, the summary and the priorities to set to disk."""
-    server_status = sight.server_status
-    translation = translate(server_status, settings, sight.files)
-    obstacles = find_obstacles(server_status, translation.modes, translation.unread, sight.files)
+def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budget: Budget) -> Decision:
+    """Decide what is to be done; writes nothing."""
+    server_status = found.server_status
+    translation = translate(server_status, settings, found.files)
+    obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
     if breaker.missing:
-        told = f"passes had failed; pbsteer drives again after {breaker.missing} more without a failure"
-        obstacles = {queue: told for queue, mode in translation.modes.items() if mode == "drive"}
-    assignment = assign_schedulers(server_status, translation.modes, obstacles, sight.switched)
+        why = f"passes had failed; pbsteer drives again after {breaker.missing} more without a failure"
+        obstacles = {queue: why for queue, mode in translation.modes.items() if mode == "drive"}
+    assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
-    deaf = find_unheeded(server_status, advised, sight.files)
-    permissions = Permissions(assignment.driven, assignment.driven | (advised - deaf.keys()))
+    unheeded = find_unheeded(server_status, advised, found.files)
+    permissions = Permissions(assignment.driven, assignment.driven | (advised - unheeded.keys()))
     if assignment.paused:
         permissions = Permissions(kept_back=assignment.kept_back, pause=name_pause(server_status, stopped=True))
     # What observing pretends to have done must not count as done once the queues are driven.
     ledger_name = LEDGER if permissions.preempt else OBSERVED_LEDGER
-    ledger, complaint = state.load_ledger(ledger_name)
+    ledger, unusable = found.ledger_of(ledger_name)
+    snapshot, runs = translation.snapshot, None
     if learns(settings):
-        translation = _with_finished(translation, server_status, ledger, settings, state)
+        runs = note_runs(snapshot, found.runs, settings)
+        ended = find_finished(found.runs, server_status, ledger.preemptions, settings.schedule.interval_s)
+        translation = translation._replace(snapshot=snapshot.apply(Changes(server_status.time_s, finished=ended)))
     budget_s = settings.schedule.budget_s
     deadline = PassDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
-    state.save_ledger(plan.ledger, ledger_name)
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start)
-    planned = {
-        "planned": digest_starts(plan.starts, server_status, permissions.start),
-        "planned_s": server_status.time_s,
-    }
-    state.publish(SUMMARY, {**summary, **planned}, shared=False)
-    advice = find_advice(plan, translation, sight.shown, sight.priorities, permissions.preempt - permissions.start)
-    if advice.memory != sight.priorities:
-        write_priorities(state, advice.memory)
-    hints = find_hints(translation, server_status, read_summary(str(state.path.parent)), settings)
+    advice = find_advice(plan, translation, found.raw, found.priorities, permissions.preempt - permissions.start)
+    hints = find_hints(translation, server_status, summary, settings)
     notes = [*tell_left_out(plan.count("not-looked-at"), slowest)]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
-    notes += [f"queue {queue}: {why}; nobody is preempted there" for queue, why in sorted(deaf.items())]
-    express = find_express_queues(server_status, translation.modes, sight.files)
+    notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unheeded.items())]
+    express = find_express_queues(server_status, translation.modes, found.files)
     notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
-    warnings = [complaint] if complaint else []
-    notes += [*assignment.notes, *warnings, *filter(None, [state.find_group_problem()])]
-    return Decision(translation, plan, assignment, permissions, advice, hints, notes, warnings, slowest)
+    notes += assignment.notes
+    return Decision(
+        translation, plan, assignment, permissions, advice, hints, notes, slowest, summary, ledger_name, unusable, runs
+    )
+
+
+def _commit(decision: Decision, found: ServerRead, state: State) -> list[str]:
+    """Write to disk what must not be lost: the runs, the ledger, the summary with the planned starts, the priorities.
+    Returns the sentence on a ledger that could not be used. Raises OSError if the disk does not take it: then nothing
+    is done."""
+    if decision.runs is not None:
+        state.publish(RUNS, decision.runs, shared=False)
+    unusable, name = decision.unusable, decision.ledger_name
+    warnings = [state.put_aside_ledger(name, unusable)] if unusable else []
+    state.save_ledger(decision.plan.ledger, name)
+    state.publish(SUMMARY, decision.summary.to_data(), shared=False)
+    if decision.advice.memory != found.priorities:
+        write_priorities(state, decision.advice.memory)
+    return warnings
 
 
 def _act(
     decision: Decision,
-    sight: ServerRead,
+    found: ServerRead,
     settings: Settings,
     state: State,
     pbs_ifl: Any,
@@ -291,9 +229,9 @@ def _act(
 ) -> Outcome:
     """Switch the schedulers, advise them, and carry the plan out, without the starts of the jobs in ``not_again``.
     Advising and carrying out get at least ``least_s`` each, whatever is left of the budget."""
-    plan, server_status = decision.plan, sight.server_status
+    plan, server_status = decision.plan, found.server_status
     pending_work = Requests(budget)
-    failures = switch(connection, decision.assignment, sight.switched, state)
+    failures = switch(connection, decision.assignment, found.switched, state)
     budget.leave(least_s)
     above = give_advice(connection, decision.advice, pending_work)
     give_hints(connection, decision.hints, pending_work)
@@ -303,42 +241,41 @@ def _act(
         server_status,
         decision.permissions._replace(not_for=decision.advice.above - above, not_again=not_again),
         settings,
+        decision.translation.methods,
         pbs_ifl=pbs_ifl,
         connection=connection,
         budget=budget,
         release=state.release_lock,
     )
-    # Their cores are free, and PBS's scheduler may not have noticed.
+    # PBS's scheduler may not have noticed that the cores of a beneficiary are free, nor that an array was released.
     coming = above & {start.job.id for start in plan.starts}
-    failures += trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in coming})
+    unnoticed = [*coming, *filter(is_array, outcome.released)]
+    failures += trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in unnoticed})
     return outcome._replace(
         failures=[*failures, *pending_work.failures, *outcome.failures], put_off=outcome.put_off + pending_work.put_off
     )
 
 
 def _record(
-    decision: Decision, outcome: Outcome, timing: Timing, settings: Settings, state: State, *, is_told: bool
+    decision: Decision,
+    outcome: Outcome,
+    timing: Timing,
+    notes: list[str],
+    settings: Settings,
+    state: State,
+    *,
+    has_line: bool,
 ) -> None:
-    """Write the journal's line if ``is_told``, and the same entry for the console."""
+    """Write the journal's line if it has one, the same entry for the console, and the reasons of waiting jobs."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
-    episodes = Episodes.read(state, plan.time_s).seen(plan, modes, permissions.start, permissions.preempt)
+    episodes = Episodes.read(state, plan.time_s).seen(plan, modes, permissions, outcome)
     episodes.write(state)
-    notes, passing = decision.notes, decision.assignment.passing
-    told = (notes, passing, decision.slowest, decision.assignment.paused)
-    entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *told)
+    assignment = decision.assignment
+    about = (notes, assignment.passing, decision.slowest, assignment.paused)
+    entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
-    if is_told:
+    if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
+    state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
-
-
-def _with_finished(
-    translation: Translation, server_status: ServerStatus, ledger: Ledger, settings: Settings, state: State
-) -> Translation:
-    """The translation with the runs that have ended since the last pass; what runs now is recorded for the next one."""
-    before = state.read_published(RUNS)
-    finished = find_finished(before, server_status, ledger.preemptions, settings.schedule.interval_s)
-    state.publish(RUNS, note_runs(translation.snapshot, before, settings), shared=False)
-    snapshot = translation.snapshot.apply(Changes(server_status.time_s, finished=finished))
-    return translation._replace(snapshot=snapshot)

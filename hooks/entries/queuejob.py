@@ -2,32 +2,29 @@
 
 Everything in the server waits for this, so it reads two files if they have changed and scans nothing; only before it
 refuses a job that no vnodes could hold does it read the vnodes, for a moment at most. In ``observe``, and before the
-first pass has recorded the modes, it only protects the server: it refuses a ``select`` or texts beyond the bounds and a
-name with a line break, and removes resources that only pbsteer may set. Doing it twice changes nothing more.
+first pass has recorded the modes, it only protects the server: it refuses what is beyond the bounds and a name with a
+line break, and removes resources that only pbsteer may set. Doing it twice changes nothing more.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.live_vnodes import look
+from hooks.admission.job_submission import find_impossible, find_nonsense, read_kept, shrink_estimate
+from hooks.admission.overlong_texts import refuse_beyond_bounds
+from hooks.admission.reread_vnodes_before_refusal import look
 from hooks.admission.stripe_select import restripe
-from hooks.admission.submission import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.pbs.acl import may_manage
+from hooks.pbs.custom_resources import OWN_SELECT, PLACE
 from hooks.pbs.resource_list import (
     change_asked,
     read_asked,
-    read_lengths,
-    read_select,
-    read_value,
-    refuse_name,
     without_empty,
 )
-from hooks.pbs.resources import OWN_SELECT, PLACE
+from hooks.pbs.resource_value import read_value
 from hooks.pbs.striped_select import undo_stripe, without_stripe
-from hooks.store.config import read_config
-from hooks.store.summary import read_summary
-from policy.eligibility.request_bounds import find_excess, find_long_texts
+from hooks.store.event_hook_summary import read_summary
+from hooks.store.hook_settings import read_config
 
 
 def handle(pbs: Any) -> str | None:
@@ -35,9 +32,7 @@ def handle(pbs: Any) -> str | None:
     event = pbs.event()
     job = event.job
     settings = read_config(pbs.hook_config_filename)
-    excess = find_excess(read_select(job.Resource_List), settings.submission)
-    excess = excess or refuse_name(getattr(job, "Job_Name", None))
-    excess = excess or find_long_texts(sum(read_lengths(job.Resource_List).values()), settings.submission)
+    excess = refuse_beyond_bounds(job, settings.submission)
     if excess:
         return excess
     forged = [name for name in (OWN_SELECT, PLACE) if read_value(job.Resource_List, name)]

@@ -15,9 +15,9 @@ from typing import Any
 
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
 from hooks.pbs.acl import may_manage
-from hooks.pbs.resource_list import read_value
-from hooks.store.config import read_config
-from hooks.store.summary import Summary, read_summary
+from hooks.pbs.resource_value import read_value
+from hooks.store.event_hook_summary import Summary, read_summary
+from hooks.store.hook_settings import read_config
 
 _LONGEST_S = 1.0
 """The time limit for reading reservations: enough for some thousand."""

@@ -1,10 +1,10 @@
-"""A job is about to start: refuse the start if a vnode would get more than it has, whoever asked for it.
+"""A job is about to start: refuse the start if a vnode would get more than it has, from any requester.
 
 A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
 by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
 stripe start a moment ago; an administrator's start by hand is spared these checks. Jobs in reservations are left to
-PBS, which has set their vnodes aside. A job that is let start gets its queue's wish on how to save, since its host
-cannot see that. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
+PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since its host
+cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.admission.overcommit import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
-from hooks.admission.requirements import has_requirements, refuse_unmet
-from hooks.admission.stagger import is_stripe, note_start, read_starts, refuse_too_soon
-from hooks.checkpoint.method import find_untold, read_wish
+from hooks.admission.overcommit_guard import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
+from hooks.admission.stagger_stripe_starts import is_stripe, note_start, read_starts, refuse_too_soon
+from hooks.admission.vnode_requirements import has_requirements, refuse_unmet
+from hooks.checkpoint.save_method_written_at_start import find_method_to_write
+from hooks.checkpoint.save_methods import read_wish
+from hooks.pbs.custom_resources import READING, SAVE, is_reservation_queue
 from hooks.pbs.job_ids import is_subjob, parent_of
-from hooks.pbs.planned_start import digest_of_job
+from hooks.pbs.planned_start_digest import digest_of_job
 from hooks.pbs.resource_list import read_asked, without_empty
-from hooks.pbs.resources import READING, SAVE, is_reservation_queue
-from hooks.store.config import read_config
-from hooks.store.summary import Summary, read_summary
+from hooks.store.event_hook_summary import Summary, read_summary
+from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.settings.site_settings import RankingSettings, Settings
 
@@ -72,9 +73,9 @@ def handle(pbs: Any) -> str | None:
     refusal = refusal or _stagger(home, job, vnode_uses, settings, striped, by_hand=by_hand)
     of_queue = summary.queues[queue].save
     if of_queue and not refusal:
-        untold = find_untold(read_wish(job), of_queue, settings.checkpoint.method)
-        if untold:
-            job.Resource_List[SAVE] = untold
+        to_write = find_method_to_write(read_wish(job), of_queue, settings.checkpoint.method)
+        if to_write:
+            job.Resource_List[SAVE] = to_write
     return refusal
 
 

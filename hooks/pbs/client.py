@@ -11,10 +11,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from hooks.pbs.job_ids import is_subjob, may_have_runs
-from hooks.pbs.job_mark import MARK_ATTRIBUTE, MARK_RESOURCE
-from hooks.pbs.pause import DEFAULT_SCHEDULER
-from hooks.pbs.status import (
+from hooks.pbs.job_ids import is_array, is_subjob, may_have_runs
+from hooks.pbs.server_status import (
+    DEFAULT_SCHEDULER,
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
     LONGEST_TEXT,
@@ -27,7 +26,8 @@ from hooks.pbs.status import (
     ServerStatus,
     shorten_text,
 )
-from policy.model.printable import printable
+from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
+from policy.model.printable_text import printable
 
 _GONE = (15001, 15139)
 """Error numbers for an unknown job and for one that has ended."""
@@ -38,6 +38,9 @@ _ENDED = 15031
 """The server ended the connection in the middle of its answer (``PBSE_PROTOCOL``), as it does when it is stopped."""
 HOLDING_STATES = "RES"
 """The states in which a job, or a subjob, holds vnodes."""
+_HOLDING_SUBJOBS = "S"
+"""Extends a selection by the subjobs that run, exit or are suspended, and adds arrays themselves. PBS's ``T`` extends
+it by all subjobs, and looks at each index of an array for that: seconds, for one of millions."""
 _ENDED_STATES = "F"
 
 OWN_SWITCHES = ("y", "n")
@@ -142,7 +145,7 @@ class Connection:
             begun = begun or may_have_runs(job_id, texts.get("job_state", ""))
             yield job_id, texts
         if begun:
-            held = self._walk_selected("subjobs", [("job_state", HOLDING_STATES, ifl.EQ)], names, "T")
+            held = self._walk_selected("subjobs", [("job_state", HOLDING_STATES, ifl.EQ)], names, _HOLDING_SUBJOBS)
             yield from ((job_id, texts) for job_id, texts in held if is_subjob(job_id))
 
     def read_states(self) -> dict[str, str]:
@@ -153,16 +156,17 @@ class Connection:
 
     def read_changed_jobs(self, since_s: int, more: Sequence[str], *, ended: bool, subjobs: bool) -> dict[str, Texts]:
         """The jobs and arrays that changed at or after ``since_s``, a second of the server's clock. With ``ended``:
-        also jobs of the history that ended since. With ``subjobs``: jobs and subjobs instead, and ``ended`` has no
-        effect."""
-        extend = "T" if subjobs else "x" if ended else None
+        also jobs of the history that ended since. With ``subjobs``: also subjobs that hold vnodes, and ``ended`` has
+        no effect."""
+        extend = _HOLDING_SUBJOBS if subjobs else "x" if ended else None
         criteria = [("mtime", str(since_s), self._ifl.GE)]
         return dict(self._walk_selected("changed jobs", criteria, (*JOB_ATTRIBUTES, *more), extend))
 
     def read_subjobs(self) -> frozenset[str]:
         """The ids of all jobs that hold vnodes, each subjob by itself."""
         criteria = [("job_state", HOLDING_STATES, self._ifl.EQ)]
-        return frozenset(job_id for job_id, _ in self._walk_selected("subjobs", criteria, ("job_state",), "T"))
+        found = self._walk_selected("subjobs", criteria, ("job_state",), _HOLDING_SUBJOBS)
+        return frozenset(job_id for job_id, _ in found if not is_array(job_id))
 
     def read_begun_arrays(self, more: Sequence[str]) -> dict[str, Texts]:
         """The arrays of which subjobs have started."""
@@ -293,7 +297,7 @@ class Connection:
         self._demand(self._ifl.pbs_rlsjob(self._handle, job_id, HOLD, None), f"release {job_id}")
 
     def set_mark(self, job_id: str, text: str, holds: str = "", comment: str = "") -> None:
-        """Write the mark of a job or array (:mod:`hooks.pbs.job_mark`); an empty text removes it. ``holds`` (``s``,
+        """Write the mark of a job or array (:mod:`hooks.pbs.victim_mark`); an empty text removes it. ``holds`` (``s``,
         ``us``) and ``comment`` are set in the same request, which the server executes completely or not at all; holds
         set this way do not checkpoint a running job."""
         others = {"Hold_Types": holds, "comment": printable(comment)}
@@ -352,8 +356,8 @@ class Connection:
         return int(self._ifl.get_pbs_errno())
 
     def _complaint(self) -> str:
-        said = self._ifl.pbs_geterrmsg(self._handle)
-        return f"{_clean(said)} ({self._errno()})" if said else f"error {self._errno()}"
+        message = self._ifl.pbs_geterrmsg(self._handle)
+        return f"{_clean(message)} ({self._errno()})" if message else f"error {self._errno()}"
 
 
 class _Chain:

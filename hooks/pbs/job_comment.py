@@ -17,6 +17,10 @@ _OWN_OF_0_1 = re.compile(r"pbsteer [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:
 """The form of 0.1.0, with the time first: jobs that waited through an upgrade may still have such a comment."""
 
 
+_COUNTS = re.compile(r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?=idle\b|spare\b)|(?<=\bjobs ahead of it: )[0-9][0-9,]*")
+"""The counts that other jobs move. They may lag: a comment tells its own age."""
+
+
 _FRONT = "%b %d %H:%M: "
 
 
@@ -38,3 +42,8 @@ def show_moment(at_s: float, now_s: float) -> str:
     """A time as an absolute one, which stays true: ``at 20:35``, on another day ``on Nov 23 at 20:35``."""
     at, today = time.localtime(at_s), time.localtime(now_s)
     return time.strftime("at %H:%M" if at[:3] == today[:3] else "on %b %d at %H:%M", at)
+
+
+def without_counts(sentence: str) -> str:
+    """The sentence without the counts that other jobs move: two that then are equal say the same."""
+    return _COUNTS.sub("#", sentence)

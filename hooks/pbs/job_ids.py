@@ -6,8 +6,12 @@ Kept apart so that hooks which need only these load no other module for them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import TYPE_CHECKING
 
-from hooks.pbs.status import Attributes
+if TYPE_CHECKING:
+    from hooks.pbs.server_status import Attributes
 
 NO_CHECKPOINT = "n"
 """The value of ``Checkpoint`` for a job that must not be checkpointed (``qsub -c n``)."""
@@ -26,7 +30,12 @@ _MOST_SUBJOBS = 1_000_000
 
 def is_subjob(job_id: str) -> bool:
     """Whether the id names one subjob of an array, ``12[3].server``."""
-    return _SUBJOB.search(job_id) is not None
+    return "[" in job_id and _SUBJOB.search(job_id) is not None
+
+
+def is_array(job_id: str) -> bool:
+    """Whether the id names an array, ``12[].server``."""
+    return "[]" in job_id
 
 
 def parent_of(job_id: str) -> str:
@@ -60,23 +69,49 @@ def read_start_s(texts: Attributes) -> float | None:
     return _read_seconds(texts.get("stime", "")) if is_running(texts) else None
 
 
-def read_indices(text: str, unread: list[str]) -> tuple[int, ...]:
-    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and an empty text are none. A text that
-    cannot be read is added to ``unread``."""
-    indices: list[int] = []
+def read_indices(text: str, unread: list[str], most: int = 0) -> tuple[int, ...]:
+    """The indices of an array's waiting subjobs: ``1,3-5``, ``2-10:2``; ``-`` and an empty text are none. Of more than
+    ``most`` (0: a million) the first ones, so that no array is slow to read. A text that cannot be read is added to
+    ``unread``."""
+    try:
+        return tuple(islice(chain.from_iterable(_read_ranges(text)), most or _MOST_SUBJOBS))
+    except ValueError:
+        unread.append(f"array_indices_remaining is {text[:80]!r}")
+        return ()
+
+
+def count_indices(text: str) -> int:
+    """How many indices a text such as ``1,3-5`` names; 0 for one that cannot be read."""
+    try:
+        return sum(map(_count, _read_ranges(text)))
+    except ValueError:
+        return 0
+
+
+def has_index(text: str, index: int) -> bool:
+    """Whether a text such as ``1,3-5`` names this index."""
+    try:
+        return any(index in each for each in _read_ranges(text))
+    except ValueError:
+        return False
+
+
+def _read_ranges(text: str) -> Iterator[range]:
+    """The ranges that a text names, one after another. Raises ValueError for a text that cannot be read."""
     for part in filter(None, text.strip().strip("-").split(",")):
         bounds, _, step = part.partition(":")
         first, _, last = bounds.partition("-")
-        numbers = [first, last or first, step or "1"]
-        if not all(n.isascii() and n.isdigit() for n in numbers) or int(numbers[2]) < 1:
-            unread.append(f"array_indices_remaining is {text[:80]!r}")
-            return ()
+        # At submission a limit of subjobs that run at once may follow: 0-99%5.
+        numbers = [first, (last or first).partition("%")[0], step.partition("%")[0] or "1"]
+        if not all(n.isascii() and n.isdigit() for n in numbers):
+            raise ValueError(text)
         low, high, every = (int(n) for n in numbers)
-        if (high - low) // every + len(indices) > _MOST_SUBJOBS:
-            unread.append(f"array_indices_remaining {text[:80]!r} has more than {_MOST_SUBJOBS:,} subjobs")
-            return ()
-        indices.extend(range(low, high + 1, every))
-    return tuple(indices)
+        yield range(low, high + 1, every)
+
+
+def _count(indices: range) -> int:
+    # len() takes no more than fits into a machine word.
+    return max(0, (indices.stop - indices.start + indices.step - 1) // indices.step)
 
 
 def _read_seconds(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Whether pbsteer is paused: by name, or by the switch with which administrators stop PBS's own scheduler.
+"""Whether pbsteer is paused: by ``pbsteer pause``, or by the server's ``scheduling``, which stops PBS's own scheduler.
 
 During a pause no job is started and none preempted, in any mode; passes still plan and record. The server's
 ``scheduling`` and that of its default scheduler are one value when set, and pbsteer switches the same value while it
@@ -8,11 +8,8 @@ drives. So pbsteer switches off by *unsetting* the server's: then the scheduler 
 
 from __future__ import annotations
 
-from hooks.pbs.resources import PAUSED_ATTRIBUTE
-from hooks.pbs.status import ServerStatus
-
-DEFAULT_SCHEDULER = "default"
-"""The scheduler whose ``scheduling`` is the server's."""
+from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from hooks.pbs.server_status import ServerStatus
 
 _LENGTH = 200
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 def parse_list(text: str) -> dict[str, dict[str, str]]:
     """The attributes by object in the output of ``qmgr -c "list ..."``: a line with kind and name, then indented
-    attributes; long values are continued on lines that begin with a tab."""
+    attributes; long values are continued on lines that begin with a tab. An attribute that is listed several times has
+    its values joined by commas."""
     objects: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     last = ""

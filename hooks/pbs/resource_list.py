@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Union
 
-from hooks.pbs.resources import OWN_SELECT, WISHES
+from hooks.pbs.custom_resources import OWN_SELECT, WISHES
+from hooks.pbs.resource_value import read_value
 
 ASKED = (
     "select", "place", "ncpus", "mem", "vmem", "ngpus", "naccelerators",
@@ -33,15 +34,6 @@ def read_asked(resources: Any) -> dict[str, str]:
     stored = _read_stored(resources)
     found = stored.get if stored is not None else partial(read_value, resources)
     return {name: str(value) for name in ASKED if (value := found(name)) is not None}
-
-
-def read_value(resources: Any, name: str) -> str | None:
-    """One value; None if it is not named, or if the server does not know the resource."""
-    try:
-        value = resources[name]
-    except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
-        return None
-    return None if value is None else str(value)
 
 
 def read_lengths(resources: Any) -> dict[str, int]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.sched_config_reread import find_unread_edit
+from hooks.pbs.server_status import ServerStatus
 
 SchedFiles = Mapping[str, Mapping[str, str]]
-"""Scheduler to file name to text."""
+"""Scheduler to file name to text; and under :data:`EDITED`, when one was edited that the scheduler has not read."""
 
+EDITED = "sched_config not read again"
+"""The key of when a ``sched_config`` was edited, where its scheduler has not read it since."""
 _FILES = ("sched_config", "dedicated_time")
 _LINE = re.compile(r"^[ \t]*([a-z_]+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _PRIME_WORD = re.compile(r"[ \t]+(all|prime|non_prime)$", re.IGNORECASE)
@@ -25,7 +29,21 @@ def read_sched_files(server_status: ServerStatus) -> SchedFiles:
             path = Path(texts.get("sched_priv", "")) / file_name
             if path.is_absolute() and path.is_file():
                 found[file_name] = path.read_text(encoding="utf-8", errors="replace")
+        edited_s = find_unread_edit(texts, server_status.time_s)
+        if edited_s is not None:
+            found[EDITED] = time.strftime("%H:%M:%S", time.localtime(edited_s))
     return files
+
+
+def tell_unread(scheduler: str, files: SchedFiles) -> str:
+    """The sentence on a ``sched_config`` that its scheduler has not read since it was edited; empty if it has."""
+    edited = files.get(scheduler, {}).get(EDITED, "")
+    if not edited:
+        return ""
+    return (
+        f"the sched_config of scheduler {scheduler} was edited at {edited} and not read since, so what it goes by"
+        " cannot be told: send it a HUP"
+    )
 
 
 def read_sched_config(text: str) -> dict[str, list[str]]:

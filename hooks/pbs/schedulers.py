@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hooks.pbs.resources import DEFAULT_PARTITION
+from hooks.pbs.custom_resources import DEFAULT_PARTITION
 
 if TYPE_CHECKING:
-    from hooks.pbs.status import Attributes, ServerStatus
+    from hooks.pbs.server_status import Attributes, ServerStatus
 
 
 _CYCLING = "scheduling"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.pbs.resources import OWN_SELECT
+from hooks.pbs.custom_resources import OWN_SELECT
 
 
 def without_stripe(asked: Mapping[str, str]) -> dict[str, str]:

@@ -1,18 +1,22 @@
-"""Counts what passes would have done where they only observe, by episode: a job that would be started, or preempted, in
-twenty passes in a row counts once."""
+"""Counts what passes have done, and what they would have done where they only observe.
+
+The latter by episode: a job that would be started, or preempted, in twenty passes in a row counts once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hooks.store.state_dir import EPISODES, State
+from hooks.act.apply_plan import Outcome, Permissions
+from hooks.store.state_files import EPISODES, State
 from policy.plan.plan import Plan
 
 
 class Episodes(NamedTuple):
     """The episodes of starts and of preemptions since ``since_s``, the time when any queue's mode last changed.
-    ``starting`` and ``preempting``: the jobs of those that were under way in the last pass."""
+    ``starting`` and ``preempting``: the jobs of those that were under way in the last pass. ``started`` and
+    ``preempted`` count what was done since then."""
 
     since_s: float
     modes: Mapping[str, str]
@@ -20,24 +24,31 @@ class Episodes(NamedTuple):
     preempts: int = 0
     starting: frozenset[str] = frozenset()
     preempting: frozenset[str] = frozenset()
+    started: int = 0
+    preempted: int = 0
 
-    def seen(
-        self, plan: Plan, modes: Mapping[str, str], started: Collection[str], emptied: Collection[str]
-    ) -> Episodes:
-        """The counts with one more pass. ``started`` and ``emptied``: the queues in which it did start jobs, and
-        preempt them."""
+    def seen(self, plan: Plan, modes: Mapping[str, str], permissions: Permissions, outcome: Outcome) -> Episodes:
+        """The counts with one more pass, which acted in the queues of its ``permissions``."""
         then = self if self.modes == dict(modes) else Episodes(plan.time_s, dict(modes))
-        starting = frozenset(start.id for start in plan.starts if start.job.queue not in started)
-        preempting = frozenset(preempt.id for preempt in plan.preempts if preempt.run.job.queue not in emptied)
+        starting = frozenset(start.id for start in plan.starts if start.job.queue not in permissions.start)
+        preempting = frozenset(
+            preempt.id for preempt in plan.preempts if preempt.run.job.queue not in permissions.preempt
+        )
         return then._replace(
             starts=then.starts + len(starting - then.starting),
             preempts=then.preempts + len(preempting - then.preempting),
             starting=starting,
             preempting=preempting,
+            started=then.started + len(outcome.started),
+            preempted=then.preempted + len(outcome.preempted),
         )
 
-    def told(self) -> dict[str, Any]:
-        """The counts for the journal and the console."""
+    def did(self) -> dict[str, Any]:
+        """The counts of what was done, for the journal and the console."""
+        return {"since_s": self.since_s, "starts": self.started, "preempts": self.preempted}
+
+    def would(self) -> dict[str, Any]:
+        """The counts of what was left undone, for the journal and the console."""
         return {"since_s": self.since_s, "starts": self.starts, "preempts": self.preempts}
 
     def write(self, state: State) -> None:
@@ -57,6 +68,8 @@ class Episodes(NamedTuple):
                 int(data["preempts"]),
                 frozenset(data["starting"]),
                 frozenset(data["preempting"]),
+                int(data.get("started", 0)),
+                int(data.get("preempted", 0)),
             )
         except (KeyError, TypeError, ValueError):
             return cls(now_s, {})

@@ -9,13 +9,16 @@ from hooks.act.apply_plan import Outcome, Permissions
 from hooks.control.decision_deadline import Slow
 from hooks.record.dry_run_counts import Episodes
 from hooks.translate.snapshot import Translation
-from policy.explain.longest_walltime import Longest
+from policy.explain.longest_backfill_walltime import Longest
 from policy.model.cluster import Job
 from policy.plan.plan import Plan
+from policy.ranking.missing_sensors import find_missing_sensors
 from policy.reasons.reason import Reason
+from policy.reasons.reason_names import ReasonCode
 from policy.settings.site_settings import Settings
 
 _MOST_SENTENCES = 50
+_MOST_VNODES = 3
 _OF_A_WAIT = ("code", "numbers", "sentence")
 
 
@@ -43,11 +46,14 @@ def describe_pass(
     """One line of the journal.
 
     ``acted``: the queues in which the starts were carried out; ``preempted_in``: those for the preemptions. For other
-    queues the plan is only what would have been done, which ``would`` counts by episode. ``notes``: sentences for the
+    queues the plan is only what would have been done, which ``would`` counts by episode; ``did`` counts what was done.
+    ``preempted``: the victims that this pass was the first to ask or requeue. ``notes``: sentences for the
     administrator; ``passing``: those of them that a later pass ends; ``slowest``: the jobs that took most of the time
-    to decide; ``paused``: the sentence on a pause.
+    to decide; ``paused``: the sentence on a pause. ``no_sensor``: by quantity, how many vnodes do not report what a
+    mode in use ranks by, and the first of them.
     """
     snapshot = translation.snapshot
+    no_sensor = find_missing_sensors(snapshot.cluster(), settings.ranking, plan.time_s)
     return {
         "time_s": plan.time_s,
         "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
@@ -55,7 +61,8 @@ def describe_pass(
         "modes": dict(translation.modes),
         "acted": sorted(permissions.start),
         "preempted_in": sorted(permissions.preempt),
-        "would": episodes.told(),
+        "would": episodes.would(),
+        "did": episodes.did(),
         "waiting": len(snapshot.jobs),
         "running": len(snapshot.runs),
         "idle_cores": snapshot.idle_cores(),
@@ -98,6 +105,7 @@ def describe_pass(
         ],
         "waits": _count_waits(plan, Longest(snapshot.cluster(), plan, settings)),
         "started": list(outcome.started),
+        "preempted": list(outcome.preempted),
         "asked": list(outcome.asked),
         "requeued": list(outcome.requeued),
         "released": list(outcome.released),
@@ -109,20 +117,24 @@ def describe_pass(
         "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
         "passing": list(passing),
         "paused": paused,
+        "no_sensor": {
+            quantity: {"vnodes": len(names), "first": list(names[:_MOST_VNODES])}
+            for quantity, names in no_sensor.items()
+        },
         "noted": len(notes) + len(translation.problems),
     }
 
 
 def _tell(reason: Reason, job: Job, now_s: float) -> Mapping[str, object]:
     """The reason's code and numbers, and its sentence as ``why``."""
-    told = reason.as_json(job, now_s)
-    return {"code": told["code"], "numbers": told["numbers"], "why": told["sentence"]}
+    data = reason.as_json(job, now_s)
+    return {"code": data["code"], "numbers": data["numbers"], "why": data["sentence"]}
 
 
 def _count_waits(plan: Plan, longest: Longest) -> list[Mapping[str, object]]:
     """The number of jobs that wait for each kind of reason, with one of them as the example."""
-    counts: dict[str, int] = {}
-    examples: dict[str, tuple[Job, Reason]] = {}
+    counts: dict[ReasonCode, int] = {}
+    examples: dict[ReasonCode, tuple[Job, Reason]] = {}
     for wait in plan.waits:
         code = wait.reason.code
         counts[code] = counts.get(code, 0) + len(wait.jobs)
@@ -131,8 +143,8 @@ def _count_waits(plan: Plan, longest: Longest) -> list[Mapping[str, object]]:
     waits: list[Mapping[str, object]] = []
     for code in sorted(examples, key=lambda code: (-counts[code], code)):
         job, reason = examples[code]
-        told = reason.as_json(job, plan.time_s, longest.numbers(job, reason))
-        waits.append({"jobs": counts[code], "example": job.id, **{key: told[key] for key in _OF_A_WAIT}})
+        data = reason.as_json(job, plan.time_s, longest.numbers(job, reason))
+        waits.append({"jobs": counts[code], "example": job.id, **{key: data[key] for key in _OF_A_WAIT}})
     return waits
 
 

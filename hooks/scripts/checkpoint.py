@@ -22,9 +22,9 @@ import time
 from pathlib import Path
 
 from hooks.scripts.criu import dump, restore
-from hooks.scripts.guards import bound_memory, close_inherited, complain, refuse_to_run
-from hooks.scripts.notes import RESTARTED, find_mom_priv, note_of
-from hooks.scripts.tasks import restart, save
+from hooks.scripts.protect_script import bound_memory, close_inherited, complain, refuse_to_run
+from hooks.scripts.save_by_signal import restart, save
+from hooks.scripts.task_notes import RESTARTED, find_mom_priv, note_of
 
 _USAGE = "usage: pbs_python -I checkpoint.py save|restart|dump|restore JOB SID TASK PATH [CRIU]\n"
 _YOUNG_S = 11.0

@@ -15,11 +15,20 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-from hooks.scripts.bounds import join_groups, read_bounds
-from hooks.scripts.guards import complain, lift_memory_bound
-from hooks.scripts.notes import begin_note, hidden_beside, note_of, note_saved, write_whole
-from hooks.scripts.place import find_handed_back
-from hooks.scripts.processes import POLL_S, TRIES, is_alive, list_session, open_session, read_stat, read_users, send
+from hooks.scripts.protect_script import complain, lift_memory_bound
+from hooks.scripts.root_only_path import find_handed_back
+from hooks.scripts.session_processes import (
+    POLL_S,
+    TRIES,
+    is_alive,
+    list_session,
+    open_session,
+    read_stat,
+    read_users,
+    send,
+)
+from hooks.scripts.task_limits import join_groups, read_bounds
+from hooks.scripts.task_notes import begin_note, hidden_beside, note_of, note_saved, write_whole
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _IMAGES, _BOUNDS = "images", "bounds"
@@ -47,7 +56,7 @@ def dump(job_id: str, sid: int, path: Path, mom_priv: Path, criu: str) -> int:
         write_whole(work / _BOUNDS, json.dumps(bounds))
         (work / _IMAGES).mkdir(0o700)
         os.chown(work / _IMAGES, uid, gid)
-        over = watch_over(lambda: let_go_on(sid, note))
+        over = watch_over(lambda: resume_processes(sid, note))
         # Stopped, not ended: if the MoM loses patience and ends this script, the job must not look as if it were done.
         if run_criu(program, "dump", work, bounds, over, "--tree", str(sid), "--leave-stopped"):
             return 1
@@ -117,10 +126,10 @@ def run_criu(program: str, what: str, path: Path, bounds: dict[str, Any], over: 
         )  # fmt: skip
         if not done.returncode:
             return 0
-        said = [line for line in _read_log(images, f"{what}.log") if "Error" in line]
+        errors = [line for line in _read_log(images, f"{what}.log") if "Error" in line]
     finally:
         os.close(images)
-    return complain(f"{program} {what} ended with {done.returncode}: {' / '.join(said[-3:])}")
+    return complain(f"{program} {what} ended with {done.returncode}: {' / '.join(errors[-3:])}")
 
 
 def as_user() -> list[str]:
@@ -144,7 +153,7 @@ def _read_log(images: int, name: str) -> list[str]:
     return ["".join(char if char.isprintable() else "?" for char in line) for line in text.splitlines()]
 
 
-def let_go_on(sid: int, note: Path) -> None:
+def resume_processes(sid: int, note: Path) -> None:
     """Continue a session that CRIU has stopped: otherwise the job would stand still until its walltime."""
     left = open_session(sid)
     if left:

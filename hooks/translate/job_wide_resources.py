@@ -7,48 +7,47 @@ resources that the ``resources`` line of its ``sched_config`` names, and so does
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from hooks.pbs.sched_config import SchedFiles
 from hooks.pbs.schedulers import find_scheduler
-from hooks.pbs.status import Attributes, ServerStatus
-from hooks.translate.queues import read_measured
+from hooks.pbs.server_status import Attributes, ServerStatus
 from hooks.translate.uncounted_resources import list_resources
-from policy.model.cluster import Job
-from policy.model.units import parse_measure
-from policy.state.inventory import is_what
+from policy.model.pbs_units import parse_measure
+from policy.state.vnode_inventory import is_what
 
 _SHOWN = 80
 
 
-def block_unmet(
-    waiting: list[Job], server_status: ServerStatus, consumables: Collection[str], files: SchedFiles
-) -> list[Job]:
-    """The waiting jobs; those that ask for something their queue or the server does not have are blocked."""
-    known = {queue: list(_find_known(queue, server_status, consumables, files)) for queue in server_status.queues}
-    if not any(known.values()):
-        return waiting
-    measured = read_measured(server_status.resources)
-    return [
-        job
-        if job.blocked or not known.get(job.queue)
-        else job._replace(blocked=_find_unmet(server_status.jobs[job.id], known[job.queue], measured))
-        for job in waiting
-    ]
+class OwnerValue(NamedTuple):
+    """What a queue or the server (``owner``) has of a resource, as text."""
+
+    resource: str
+    owner: str
+    has: str
+
+
+def find_known(
+    server_status: ServerStatus, consumables: Collection[str], files: SchedFiles
+) -> dict[str, tuple[OwnerValue, ...]]:
+    """By queue, what its jobs' job-wide requests have to match; queues without anything are left out."""
+    known = {queue: tuple(_find_known(queue, server_status, consumables, files)) for queue in server_status.queues}
+    return {queue: found for queue, found in known.items() if found}
 
 
 def _find_known(
     queue: str, server_status: ServerStatus, consumables: Collection[str], files: SchedFiles
-) -> Iterator[tuple[str, str, str]]:
-    """Resource, owner (queue or server), and the owner's value."""
+) -> Iterator[OwnerValue]:
     config = files.get(find_scheduler(server_status, queue) or "", {}).get("sched_config", "")
     for name in list_resources(config):
         attribute = f"resources_available.{name}"
         for owner, texts in (("the server", server_status.server), (f"queue {queue}", server_status.queues[queue])):
             if attribute in texts and name in server_status.resources and name not in consumables:
-                yield name, owner, texts[attribute]
+                yield OwnerValue(name, owner, texts[attribute])
 
 
-def _find_unmet(texts: Attributes, known: Collection[tuple[str, str, str]], measured: Collection[str]) -> str:
+def find_unmet(texts: Attributes, known: Collection[OwnerValue], measured: Collection[str]) -> str:
+    """What the job asks for and its queue or the server does not have, as the reason that blocks it; else empty."""
     for name, owner, has in known:
         asked = texts.get(f"Resource_List.{name}", "")
         if asked and not (_is_enough(has, asked) if name in measured else is_what(has, asked)):

@@ -1,4 +1,4 @@
-"""Jobs: attribute texts as waiting jobs and runs.
+"""Jobs: attribute texts as waiting jobs and runs. Each job is made once, with all facts at hand.
 
 A job that must not start even on idle vnodes (held, dependent, moving, suspended), or with an attribute that cannot be
 read, is blocked with the reason: it stays where it is and is shown, and no pass acts on it.
@@ -7,11 +7,14 @@ read, is blocked with the reason: it stays where it is and is shown, and no pass
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from hooks.checkpoint.save_methods import SAVING, SIGNAL
+from hooks.pbs.custom_resources import OWN_SELECT, PLACE, WISHES
 from hooks.pbs.job_ids import (
-    NO_CHECKPOINT,
     _read_seconds,
     index_of,
     is_running,
@@ -19,18 +22,18 @@ from hooks.pbs.job_ids import (
     read_start_s,
     waits_to_resume,
 )
-from hooks.pbs.job_mark import Mark, read_marks
-from hooks.pbs.resources import OWN_SELECT, PLACE, WISHES
-from hooks.pbs.status import Attributes, read_whole
+from hooks.pbs.server_status import Attributes, read_whole
 from hooks.pbs.striped_select import own_place
-from hooks.translate.preferences import NO_WISHES, Wishes, read_wishes
+from hooks.pbs.victim_mark import Mark, read_marks
+from hooks.translate.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
+from hooks.translate.job_wide_resources import OwnerValue, find_unmet
 from hooks.translate.queues import Report
-from policy.eligibility.request_bounds import find_excess
+from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Job, Run
-from policy.model.request import Chunk, Request, RequestError, parse_request
-from policy.model.units import UnitError, parse_duration_s, parse_resource
-from policy.settings.queues import MOST_PRIORITY
+from policy.model.job_request import Amounts, Chunk, Request, RequestError, parse_request
+from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource
+from policy.settings.simulated_queues import MOST_PRIORITY
 from policy.settings.site_settings import RankingSettings, Settings
 
 _WAITING = {
@@ -44,6 +47,8 @@ _ENVIRONMENTS = frozenset({"aoe", "eoe"})
 _SEQUENCE = re.compile(r"[0-9]+")
 _OWN_SELECT = f"Resource_List.{OWN_SELECT}"
 _PLACE = f"Resource_List.{PLACE}"
+_MOST_SUBJOBS = "max_run_subjobs"
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
 
 
@@ -52,29 +57,81 @@ def _parse_duration_s(text: str) -> float:
     return float(parse_duration_s(text))
 
 
-def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settings: Settings, report: Report) -> Job:
-    """One waiting job or job array. Never raises: an attribute that cannot be read blocks the job.
+class JobContext(NamedTuple):
+    """What jobs of one server status are read with, beside their own attributes.
+
+    ``job_wide``: the resources that count for a job as a whole; ``methods``: how jobs of a queue save that do not say;
+    ``known``: by queue, what a job may ask for of the queue and the server (:mod:`job_wide_resources`), with the
+    ``measured`` resources. These are the same for equal servers; the other two change with the jobs: ``licences``: the
+    licence of each job of which others are alternatives (:mod:`runone`); ``running``: how many subjobs of each array
+    run.
+    """
+
+    consumables: frozenset[str]
+    settings: Settings
+    job_wide: frozenset[str] = frozenset()
+    methods: Mapping[str, str] = _NOTHING
+    known: Mapping[str, Sequence[OwnerValue]] = _NOTHING
+    measured: frozenset[str] = frozenset()
+    licences: Mapping[str, str] = _NOTHING
+    running: Mapping[str, int] = _NOTHING
+
+    @property
+    def lasting(self) -> object:
+        """The part that does not change with the jobs."""
+        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured
+
+    def is_lasting(self, job_id: str, texts: Attributes) -> bool:
+        """Whether this job depends on nothing but its own attributes and the lasting part."""
+        return job_id not in self.licences and _MOST_SUBJOBS not in texts
+
+
+def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report) -> Job:
+    """One job or job array. Never raises: an attribute that cannot be read blocks the job.
 
     PBS keeps no record of what a job had used before it was requeued, so saved work comes from the job's mark. Subjobs
     share the array's one entry, so no saved work counts for them.
     """
-    queue = texts.get("queue", "")
+    queue, settings = texts.get("queue", ""), context.settings
     unread: list[str] = []
     excess = find_excess(texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", ""), settings.submission)
-    request = _without_chunks(texts) if excess else _read_request(texts, consumables, unread)
+    too_many = find_many_dependencies(texts.get("depend", ""), settings.submission)
+    request = _without_chunks(texts) if excess else _read_request(texts, context.consumables, unread)
     pinned = _read_pinned(texts, unread)
     if pinned.spots:
         request = _request_of(pinned, request)
     estimate_s = _read_estimate(texts, unread)
     wishes = _read_wishes(texts, settings.ranking)
     unread += wishes.unread
-    subjobs = read_indices(texts.get("array_indices_remaining", ""), unread) if "[]" in job_id else None
+    remaining, most = texts.get("array_indices_remaining", ""), settings.submission.array_size
+    subjobs = read_indices(remaining, unread, most) if "[]" in job_id else None
     if unread:
         report(queue, f"job {job_id}: {'; '.join(unread)}")
     not_before_s = _read_seconds(texts.get("Execution_Time", ""))
     priority, own_priority = _read_priorities(texts, settings)
     mark = read_marks(texts).get(None, Mark())
     number = _SEQUENCE.match(job_id)
+    blocked = (
+        f"{unread[0]}, which cannot be read"
+        if unread
+        else _read_block(texts, not_before_s, mark) or excess or too_many or _unable(request)
+    )
+    job_wide: Amounts = ()
+    if context.job_wide:
+        job_wide, not_read = _read_job_wide(texts, context.job_wide)
+        blocked = blocked or not_read
+    if not is_running(texts):
+        if subjobs is not None and not blocked and _MOST_SUBJOBS in texts:
+            subjobs, blocked = _limit_subjobs(subjobs, texts, context.running.get(job_id, 0))
+        known = context.known.get(queue)
+        if known and not blocked:
+            blocked = find_unmet(texts, known, context.measured)
+        licence = context.licences.get(job_id)
+        if licence is not None:
+            job_wide = (*job_wide, (licence, 1))
+    saves = read_saves(texts.get("Checkpoint", ""), wishes, array=subjobs is not None)
+    if saves is None and context.methods.get(queue) in (SAVING if subjobs is None else (SIGNAL,)):
+        saves = True
     return Job(
         job_id,
         texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0],
@@ -86,14 +143,13 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         project=texts.get("project", ""),
         priority=priority,
         rerunable=texts.get("Rerunable", "True") == "True",
-        blocked=f"{unread[0]}, which cannot be read"
-        if unread
-        else _read_block(texts, not_before_s, mark) or excess or _unable(request),
+        blocked=blocked,
         not_before_s=not_before_s,
         subjobs=subjobs,
         name=texts.get("Job_Name", ""),
         sequence=int(number.group()) if number else 0,
-        saves=read_saves(texts.get("Checkpoint", ""), wishes, array=subjobs is not None),
+        job_wide=job_wide,
+        saves=saves,
         saved_s=mark.saved_before(read_start_s(texts)),
         deferrable=wishes.deferrable,
         application=wishes.application,
@@ -102,6 +158,30 @@ def read_job(job_id: str, texts: Attributes, consumables: frozenset[str], settin
         pinned=pinned.vnodes,
         own_priority=own_priority,
     )
+
+
+def _read_job_wide(texts: Attributes, names: frozenset[str]) -> tuple[Amounts, str]:
+    """The job-wide requests, which are not in chunks, and why the job is blocked if one cannot be read."""
+    amounts, not_read = [], ""
+    for name in sorted(names):
+        text = texts.get(f"Resource_List.{name}", "0")
+        amount = parse_resource(name, text)
+        if amount is None:
+            not_read = not_read or f"it asks for {name}={text[:80]} as a whole, which cannot be read"
+        elif amount:
+            amounts.append((name, amount))
+    return tuple(amounts), not_read
+
+
+def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) -> tuple[tuple[int, ...], str]:
+    """No more waiting subjobs than the array's ``max_run_subjobs`` allows beside its running ones, and why it is
+    blocked if that is none."""
+    most = read_whole(texts.get(_MOST_SUBJOBS, ""), 0)
+    if most <= 0:
+        return subjobs, ""
+    if running >= most:
+        return subjobs, f"max_run_subjobs = {most} of its subjobs are running"
+    return subjobs[: most - running], ""
 
 
 def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
@@ -206,13 +286,6 @@ def _read_wishes(texts: Attributes, ranking: RankingSettings) -> Wishes:
 @lru_cache(maxsize=8192)
 def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wishes:
     return read_wishes(dict(zip(WISHES, values)), ranking)
-
-
-def read_saves(checkpoint: str, wishes: Wishes, *, array: bool) -> bool | None:
-    """Whether the job saves its work when asked to; None if it does not say. PBS checkpoints no subjobs."""
-    if checkpoint == NO_CHECKPOINT:
-        return False
-    return False if array and wishes.save == "checkpoint" else wishes.saves
 
 
 def _unable(request: Request) -> str:

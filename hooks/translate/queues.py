@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
-from hooks.pbs.resources import (
+from hooks.pbs.custom_resources import (
     DEFAULT_PARTITION,
     DEFERRABLE_ATTRIBUTE,
     MODE_ATTRIBUTE,
@@ -17,11 +17,11 @@ from hooks.pbs.resources import (
     SOFT_LIMIT,
     is_reservation_queue,
 )
-from hooks.pbs.status import Attributes, Objects, ServerStatus, read_whole
+from hooks.pbs.server_status import Attributes, Objects, ServerStatus, read_whole
 from policy.model.cluster import HardLimits, Queue, Server
-from policy.model.limits import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
-from policy.model.request import DEFAULT_CONSUMABLES
-from policy.model.units import SIZES, parse_amount, parse_resource
+from policy.model.job_request import DEFAULT_CONSUMABLES
+from policy.model.limit_attributes import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
+from policy.model.pbs_units import SIZES, parse_amount, parse_resource
 from policy.settings.site_settings import MODES, Settings
 
 _NUMBERS = frozenset({"long", "float", "size"})
@@ -157,7 +157,7 @@ def _read_quotas(owner: _Owner, consumables: frozenset[str]) -> dict[str, Limits
 def _read_limits(owner: _Owner, attribute: str) -> Limits:
     text = owner.texts.get(attribute, "")
     try:
-        return parse_limits(text, f"{owner.called}: {attribute}") if text else Limits()
+        return parse_limits(text, f"{owner.called}: {attribute}", sizes="." in attribute) if text else Limits()
     except LimitError as error:
         owner.report(owner.queue, str(error))
         return Limits()

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from hooks.pbs.first_host import host_of
-from hooks.pbs.status import Attributes, ServerStatus, read_whole
+from hooks.pbs.run_hosts import host_of
+from hooks.pbs.server_status import Attributes, ServerStatus, read_whole
 from hooks.translate.queues import Report
+from hooks.translate.reserved_windows import Reservations
 from hooks.translate.rrule import find_starts
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Window
-from policy.model.request import Amounts
+from policy.model.job_request import Amounts
 
 _ENDED = frozenset({"6", "8"})
 _RUNNING = "5"
@@ -27,14 +28,6 @@ _MOST_OCCURRENCES = 1000
 _ALONE = frozenset({"excl", "exclhost"})
 _NAMES = re.compile(r"[,\s]+")
 _SEQUENCE = re.compile(r"(\([^{}]*\))\{([0-9,-]+)\}")
-
-
-class Reservations(NamedTuple):
-    """By vnode: the ``windows``, and in ``run`` the amounts that the server counts as assigned for reservations that
-    run now."""
-
-    windows: Mapping[str, tuple[Window, ...]]
-    run: Mapping[str, Mapping[str, int]]
 
 
 class _Occurrence(NamedTuple):

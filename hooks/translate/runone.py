@@ -10,18 +10,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from hooks.pbs.status import Objects
-from policy.model.cluster import ONE_OF, Job
+from hooks.pbs.server_status import Objects
+from policy.eligibility.request_text_limits import find_many_dependencies
+from policy.model.cluster import ONE_OF
+from policy.settings.site_settings import SubmissionSettings
 
 _OTHERS = re.compile("(?:^|,)runone:([^,]+)")
 _IDLE = "QHWT"
 
 
 class Alternatives(NamedTuple):
-    """The waiting jobs, where each alternative also asks for its group's licence, and how many of each licence are
-    left."""
+    """The licence that each waiting alternative asks for beside its own requests, and how many of each are left."""
 
-    waiting: list[Job]
+    licences: Mapping[str, str]
     left: Mapping[str, int]
 
 
@@ -32,30 +33,20 @@ class _Group(NamedTuple):
     met: set[str]
 
 
-def find_alternatives(waiting: Iterable[Job], jobs: Objects) -> Alternatives:
-    """Find the alternatives among the waiting jobs, from the texts of all ``jobs``. An array that has begun counts as
-    the one that runs."""
-    name_of: dict[str, str] = {}
+def find_alternatives(jobs: Objects, bounds: SubmissionSettings) -> Alternatives:
+    """Find the alternatives among the jobs that wait. An array that has begun counts as the one that runs."""
+    licences: dict[str, str] = {}
     left: dict[str, int] = {}
-    for group in _groups(jobs):
+    for group in _groups(jobs, bounds):
         first = min(group, key=lambda job_id: (len(job_id), job_id))
         name = f"{ONE_OF}{first} and {len(group) - 1} {'other' if len(group) == 2 else 'others'}"
-        begun = any(jobs.get(job_id, {}).get("job_state", "Q") not in _IDLE for job_id in group)
-        left[name] = 0 if begun else 1
-        name_of.update(dict.fromkeys(group, name))
-    if not left:
-        return Alternatives(list(waiting), left)
-    found: list[Job] = []
-    for job in waiting:
-        mine = name_of.get(job.id)
-        if mine is None or jobs[job.id].get("job_state", "") not in _IDLE:
-            found.append(job)
-        else:
-            found.append(job._replace(job_wide=(*job.job_wide, (mine, 1))))
-    return Alternatives(found, left)
+        waiting = [job_id for job_id in group if jobs.get(job_id, {}).get("job_state", "Q") in _IDLE]
+        left[name] = 1 if len(waiting) == len(group) else 0
+        licences.update(dict.fromkeys(waiting, name))
+    return Alternatives(licences, left)
 
 
-def _groups(jobs: Objects) -> Iterable[set[str]]:
+def _groups(jobs: Objects, bounds: SubmissionSettings) -> Iterable[set[str]]:
     """Groups of jobs that name each other, directly or by a chain: PBS adds the dependencies one by one, so for a while
     not each job names all others.
 
@@ -63,7 +54,9 @@ def _groups(jobs: Objects) -> Iterable[set[str]]:
     """
     group_of: dict[str, _Group] = {}
     for job_id, texts in jobs.items():
-        named = _OTHERS.search(texts["depend"]) if "depend" in texts else None
+        # A job beyond the bound does not start (hooks/translate/jobs.py), so its list is not looked at.
+        is_read = "depend" in texts and not find_many_dependencies(texts["depend"], bounds)
+        named = _OTHERS.search(texts["depend"]) if is_read else None
         if named is None:
             continue
         others = named.group(1).split(":")

@@ -6,33 +6,33 @@ job, and for a queue with a limit that cannot be read no pass may act; each is l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from hooks.checkpoint.method import SAVING, SIGNAL
-from hooks.checkpoint.save_method import read_methods
+from hooks.checkpoint.save_method_of_job import read_methods
+from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
 from hooks.pbs.job_ids import is_running, is_subjob, parent_of
-from hooks.pbs.resources import is_reservation_queue
 from hooks.pbs.sched_config import SchedFiles, read_sched_config
 from hooks.pbs.schedulers import find_scheduler
-from hooks.pbs.status import NAME, Attributes, ServerStatus, read_whole
+from hooks.pbs.server_status import NAME, Attributes, ServerStatus
 from hooks.translate.dedicated_time import close_queue, is_dedicated, read_dedicated_time
-from hooks.translate.job_wide_resources import block_unmet
-from hooks.translate.jobs import read_job, read_run
+from hooks.translate.host_readings_to_vnodes import read_readings
+from hooks.translate.job_wide_resources import find_known
+from hooks.translate.jobs import JobContext, read_job, read_run
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
-from hooks.translate.readings import read_readings
 from hooks.translate.reservations import read_reservations
-from hooks.translate.reservations_of_users import find_kept_by_users
+from hooks.translate.reservations_towards_quotas import find_kept_by_users
 from hooks.translate.runone import find_alternatives
+from hooks.translate.subjobs import Subjobs
 from hooks.translate.suspended_jobs import find_kept, with_kept
-from hooks.translate.uncounted_resources import PLENTY, find_uncounted
+from hooks.translate.uncounted_resources import find_uncounted
 from hooks.translate.vnodes import read_vnode
 from policy.model.cluster import Job, Queue, Run, Server, Window
-from policy.model.units import parse_resource
 from policy.settings.site_settings import Settings
-from policy.state.snapshot import Snapshot
+from policy.state.cluster_snapshot import Snapshot
 
 _ENDED = ("F", "M", "X")
 _NO_FILES: SchedFiles = MappingProxyType({})
@@ -40,12 +40,14 @@ _NO_FILES: SchedFiles = MappingProxyType({})
 
 class Translation(NamedTuple):
     """The snapshot and what was found on the way. ``modes`` has the managed queues. ``problems`` are sentences.
-    ``unread`` has, by queue (empty name: for all), the first limit that could not be read."""
+    ``unread`` has, by queue (empty name: for all), the first limit that could not be read. ``methods`` has, by queue,
+    how jobs save that do not say."""
 
     snapshot: Snapshot
     modes: Mapping[str, str]
     problems: tuple[str, ...]
     unread: Mapping[str, str]
+    methods: Mapping[str, str] = MappingProxyType({})
 
 
 class Known:
@@ -92,35 +94,39 @@ def translate(
 
     consumables = read_consumables(server_status.resources)
     everywhere = read_consumables(server_status.resources, "nfq")
+    measured = read_measured(server_status.resources)
     modes = read_modes(server_status, settings)
     queues = [
         read_queue(name, texts, managed=name in modes, consumables=everywhere, report=report_limit)
         for name, texts in server_status.queues.items()
     ]
     server = read_server(server_status.server.get(NAME, ""), server_status.server, everywhere, report_limit)
-    uncounted = _bound(server, queues).union(server.left) - consumables
     methods = read_methods(server_status, settings, problems.append)
-    known.begin((consumables, settings, uncounted, methods))
+    alternatives = find_alternatives(server_status.jobs, settings.submission)
+    subjobs = _find_subjobs(server_status)
+    context = JobContext(
+        consumables,
+        settings,
+        job_wide=_bound(server, queues).union(server.left) - consumables,
+        methods=methods,
+        known=find_known(server_status, everywhere, files),
+        measured=measured,
+        licences=alternatives.licences,
+        running=Counter(map(parent_of, subjobs)),
+    )
+    if alternatives.left:
+        server = replace(server, left={**server.left, **alternatives.left})
+    known.begin(context.lasting)
     waiting: list[Job] = []
     runs: list[Run] = []
     arrays: dict[str, Job] = {}
-    outside = {texts.get("queue", "") for texts in server_status.reservations.values()}
-    subjobs: list[str] = []
-    for job_id, texts in server_status.jobs.items():
-        if texts.get("queue", "") in outside or is_reservation_queue(texts.get("queue", "")):
-            continue
-        if is_subjob(job_id):
-            subjobs.append(job_id)
-            continue
-        job = known.find(job_id, texts)
+    for job_id, texts in _find_jobs(server_status):
+        is_lasting = context.is_lasting(job_id, texts)
+        job = known.find(job_id, texts) if is_lasting else None
         if job is None:
-            told = len(problems)
-            job = read_job(job_id, texts, consumables, settings, report)
-            if uncounted:
-                job = _with_job_wide(job, texts, uncounted)
-            if job.saves is None and methods.get(job.queue) in (SAVING if job.subjobs is None else (SIGNAL,)):
-                job = job._replace(saves=True)
-            if len(problems) == told:
+            reported = len(problems)
+            job = read_job(job_id, texts, context, report)
+            if is_lasting and len(problems) == reported:
                 known.keep(job_id, texts, job)
         if job.subjobs is not None:
             arrays[job_id] = job
@@ -130,21 +136,16 @@ def translate(
                 runs.append(run)
         elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
             waiting.append(job)
+    of_subjobs = Subjobs(lambda array_id, texts: read_job(array_id, texts, context, report))
     for job_id in subjobs:
-        texts = server_status.jobs[job_id]
-        if is_running(texts):
-            array = arrays.get(parent_of(job_id)) or read_job(parent_of(job_id), texts, consumables, settings, report)
-            run = read_run(job_id, texts, array, server_status.time_s, report)
-            if run is not None:
-                runs.append(run)
-    waiting = [_limit_subjobs(job, server_status.jobs[job.id], runs) if job.id in arrays else job for job in waiting]
-    waiting = block_unmet(waiting, server_status, everywhere, files)
-    waiting, alternatives = find_alternatives(waiting, server_status.jobs)
-    if alternatives:
-        server = replace(server, left={**server.left, **alternatives})
+        texts, array_id = server_status.jobs[job_id], parent_of(job_id)
+        of_array = server_status.jobs.get(array_id, {})
+        own = of_subjobs.read(array_id, texts, arrays.get(array_id), of_array)
+        run = read_run(job_id, texts, own, server_status.time_s, report)
+        if run is not None:
+            runs.append(run)
     held = _sum_held(runs)
     reservations = with_kept(read_reservations(server_status, report), find_kept(server_status), server_status.time_s)
-    measured = read_measured(server_status.resources)
     plenty = dict.fromkeys(find_uncounted(server_status, consumables, files), PLENTY)
     vnodes = [
         read_vnode(name, texts, consumables, held, reservations, server_status.time_s, report, measured, plenty)
@@ -159,7 +160,7 @@ def translate(
     snapshot = Snapshot.build(
         server_status.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server, readings=readings.of
     )
-    return Translation(snapshot, modes, tuple(problems), unread)
+    return Translation(snapshot, modes, tuple(problems), unread, methods)
 
 
 def modes_of(server_status: ServerStatus, settings: Settings) -> Mapping[str, str]:
@@ -187,27 +188,30 @@ def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
     return frozenset(server.hard.max_run_res).union(server.quotas, *of_queues)
 
 
-def _with_job_wide(job: Job, texts: Attributes, job_wide: frozenset[str]) -> Job:
-    """The job with its job-wide requests, which are not in chunks; blocked if one cannot be read."""
-    asked = {name: parse_resource(name, texts.get(f"Resource_List.{name}", "0")) for name in sorted(job_wide)}
-    for name, amount in asked.items():
-        if amount is None:
-            text = texts.get(f"Resource_List.{name}", "")
-            job = job._replace(
-                blocked=job.blocked or f"it asks for {name}={text[:80]} as a whole, which cannot be read"
-            )
-    return job._replace(job_wide=tuple((name, amount) for name, amount in asked.items() if amount))
+def _find_jobs(server_status: ServerStatus) -> Iterator[tuple[str, Attributes]]:
+    """All jobs and arrays but those of reservations, which are left alone."""
+    outside = _queues_of_reservations(server_status)
+    for job_id, texts in server_status.jobs.items():
+        queue = texts.get("queue", "")
+        if not (queue in outside or is_reservation_queue(queue) or ("[" in job_id and is_subjob(job_id))):
+            yield job_id, texts
 
 
-def _limit_subjobs(array: Job, texts: Attributes, runs: list[Run]) -> Job:
-    """The array with no more waiting subjobs than its ``max_run_subjobs`` allows beside its running ones."""
-    most = read_whole(texts.get("max_run_subjobs", ""), 0)
-    if most <= 0 or array.subjobs is None or array.blocked:
-        return array
-    room = most - sum(1 for run in runs if run.job.id == array.id)
-    if room <= 0:
-        return array._replace(blocked=f"max_run_subjobs = {most} of its subjobs are running")
-    return array._replace(subjobs=array.subjobs[:room])
+def _find_subjobs(server_status: ServerStatus) -> list[str]:
+    """The subjobs that run, but those of reservations."""
+    outside = _queues_of_reservations(server_status)
+    return [
+        job_id
+        for job_id, texts in server_status.jobs.items()
+        if "[" in job_id
+        and is_subjob(job_id)
+        and is_running(texts)
+        and not (texts.get("queue", "") in outside or is_reservation_queue(texts.get("queue", "")))
+    ]
+
+
+def _queues_of_reservations(server_status: ServerStatus) -> frozenset[str]:
+    return frozenset(texts.get("queue", "") for texts in server_status.reservations.values())
 
 
 def _sum_held(runs: list[Run]) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""What is kept for suspended jobs that are to be resumed: their cores and the other resources that they need again.
+"""The resources kept for suspended jobs that PBS's scheduler will resume: cores, and all else that they need again.
 
 PBS's scheduler resumes such a job once its vnodes have room for it, so no other job may take that room as it comes
 free. The pass plans around it as around a reservation, and the runjob hook refuses a start by the scheduler that would
@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from hooks.pbs.job_ids import waits_to_resume
-from hooks.pbs.status import Attributes, ServerStatus
-from hooks.translate.reservations import Reservations, amounts_by_vnode
+from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.translate.reservations import amounts_by_vnode
+from hooks.translate.reserved_windows import Reservations
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Window
-from policy.model.request import Amounts
-from policy.model.units import UnitError, parse_duration_s
+from policy.model.job_request import Amounts
+from policy.model.pbs_units import UnitError, parse_duration_s
 
 _ALONE = frozenset({"excl", "exclhost"})
 

@@ -11,10 +11,7 @@ import re
 from collections.abc import Collection
 
 from hooks.pbs.sched_config import SchedFiles, read_sched_config
-from hooks.pbs.status import ServerStatus
-
-PLENTY = 1 << 50
-"""The amount that each vnode then has: more than any job asks for, in whatever unit."""
+from hooks.pbs.server_status import ServerStatus
 
 _SEPARATORS = re.compile(r"[,\s]+")
 
@@ -25,8 +22,8 @@ def find_uncounted(server_status: ServerStatus, consumables: Collection[str], fi
     unlisted = set(consumables) - listed
     if not unlisted:
         return frozenset()
-    said = set().union(*server_status.vnodes.values())
-    return frozenset(name for name in unlisted if f"resources_available.{name}" not in said)
+    attributes = set().union(*server_status.vnodes.values())
+    return frozenset(name for name in unlisted if f"resources_available.{name}" not in attributes)
 
 
 def find_unlisted(consumables: Collection[str], files: SchedFiles) -> frozenset[str]:

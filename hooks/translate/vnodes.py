@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from hooks.pbs.resources import READING
-from hooks.pbs.status import Attributes
+from hooks.pbs.custom_resources import READING
+from hooks.pbs.server_status import Attributes
 from hooks.translate.queues import Report, read_partition
-from hooks.translate.reservations import Reservations
+from hooks.translate.reserved_windows import Reservations
 from policy.model.cluster import Vnode, Window
-from policy.model.units import parse_amount, parse_measure, parse_resource
+from policy.model.pbs_units import parse_amount, parse_measure, parse_resource
 
 _TAKES_JOBS = frozenset({"free", "job-busy", "job-exclusive"})
 """The states in which a vnode takes jobs as far as it has room; any other state keeps jobs away."""

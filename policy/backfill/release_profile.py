@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from policy.model.allocation import Allocation, Share
 from policy.model.cluster import Job
-from policy.model.request import Request
-from policy.state.capacity import Capacity
+from policy.model.job_request import Request
 from policy.state.cluster_index import ClusterIndex
+from policy.state.free_cores import Capacity
 
 
 class Pending(NamedTuple):

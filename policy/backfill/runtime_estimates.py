@@ -67,11 +67,12 @@ class Estimates:
         return Tested(self.expected_s(job, left_s), cuttable=True)
 
     def expected_s(self, job: Job, left_s: float) -> float:
-        """What is left of the job by prediction, else by p; all of it if neither gives less, or without a walltime."""
+        """What is left of the job by prediction, else by p; all of it if neither gives less, or without a walltime. A
+        prediction is at least 1 s: a user's last jobs may have ended at once."""
         if left_s == UNLIMITED_S:
             return left_s
         predicted = self._predicted_s(job, left_s)
-        if predicted is not None and predicted <= 0:
+        if predicted is not None and predicted <= 0 and job.saved_s > 0:
             # It has outlasted the prediction.
             return left_s
         if predicted is None:
@@ -85,9 +86,12 @@ class Estimates:
         past = self._history.get(job.user) if self._predictor != "none" else None
         if past is not None and len(past.last) >= 2 and self._predictor == "last-two":
             predicted = sum(past.last) / len(past.last) - job.saved_s
-            most_s = UNLIMITED_S if predicted > 0 and max(1.0, predicted) <= within_s else within_s
+            is_short = max(1.0, predicted) <= within_s and (predicted > 0 or job.saved_s <= 0)
+            most_s = UNLIMITED_S if is_short else within_s
+        elif past is not None and len(past.last) >= 2 and past.estimate_s and past.run_s:
+            most_s = within_s * past.estimate_s / past.run_s
         elif past is not None and len(past.last) >= 2 and past.estimate_s:
-            most_s = within_s * past.estimate_s / past.run_s if past.run_s else within_s
+            most_s = UNLIMITED_S if within_s >= 1 and job.saved_s <= 0 else within_s
         elif self._factor is not None:
             most_s = within_s / self._factor
         return most_s if most_s == UNLIMITED_S else max(within_s, float(int(most_s)))

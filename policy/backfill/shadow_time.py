@@ -1,7 +1,7 @@
-"""Shadow time: the time at which the head, which does not fit now, will.
+"""Shadow time: the first time at which the head, which does not fit now, will fit.
 
-Runs are taken to end by their estimates, backfilled runs by the shrunk estimates that they were tested with. The shadow
-time is the first at which the head fits what is free by then, and no later than its promise if cuts can keep that. The
+Runs are expected to end by their estimates, backfilled runs by the shrunk estimates that they were tested with. The
+shadow time is no later than the head's promise if cuts can keep that. The
 time until it is the backfill window. This is EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995),
 with vnodes instead of a count of processors.
 """
@@ -12,14 +12,14 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from policy.backfill.promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
+from policy.backfill.head_reservation import Reservation
+from policy.backfill.keep_head_promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
 from policy.backfill.release_profile import Future, Pending, Release, expected_ends, future_of, give_back
-from policy.backfill.reservation import Reservation
-from policy.fit.fit import fits
+from policy.fit.best_fit import fits
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.state.capacity import Capacity
+from policy.state.closure_windows import Closed, Windows
 from policy.state.cluster_index import ClusterIndex
-from policy.state.windows import Closed, Windows
+from policy.state.free_cores import Capacity
 
 
 def reserve(

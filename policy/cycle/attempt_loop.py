@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Callable
 
-from policy.backfill.regions import Region
-from policy.cycle.attempt import JobAttempts
+from policy.backfill.queue_regions import Region
+from policy.cycle.job_attempt import JobAttempts
 from policy.model.cluster import Job
-from policy.plan.context import Context
-from policy.plan.deadline import Deadline, TimeIsUp
+from policy.plan.pass_context import Context
+from policy.plan.pass_deadline import Deadline, TimeIsUp
 from policy.plan.plan_builder import PlanBuilder
 from policy.reasons.reason import Reason
 
@@ -52,6 +52,10 @@ class AttemptLoop:
     def attempt_behind_head(self, job: Job, region: Region) -> None:
         """Attempt the job behind the head."""
         self._job_attempts.attempt_behind_head(job, region)
+
+    def attempt_later(self, job: Job, region: Region) -> None:
+        """Attempt a job that the pass has put off."""
+        self._job_attempts.attempt_later(job, region)
 
     def guard(self, attempt: Callable[[], None]) -> None:
         """Make an attempt that is not part of the queue order."""
@@ -118,7 +122,7 @@ class TimedAttemptLoop:
             self._to_pass_over -= 1
             self._passed_over.append(job)
             self._in_vain += 1
-        elif self._is_in_vain(job, region):
+        elif self._is_in_vain(self._job_attempts.attempt, job, region):
             self._in_vain += 1
 
     def attempt_behind_head(self, job: Job, region: Region) -> None:
@@ -126,6 +130,10 @@ class TimedAttemptLoop:
         self._behind += 1
         if self._try(self._job_attempts.attempt_behind_head, job, region) is not _Outcome.LEFT_OUT:
             self._tried_behind += 1
+
+    def attempt_later(self, job: Job, region: Region) -> None:
+        """Attempt a job that the pass has put off, behind the head if there is one by now."""
+        self._try(self._job_attempts.attempt_later, job, region)
 
     def guard(self, attempt: Callable[[], None]) -> None:
         """Make an attempt that is not part of the queue order; does nothing if the time is up."""
@@ -139,26 +147,18 @@ class TimedAttemptLoop:
         if self._passed_over and not self._deadline.is_over():
             self._in_vain = 0
         for job in self._passed_over:
-            if self._is_in_vain(job, self._builder.regions[job.queue]):
+            if self._is_in_vain(self._job_attempts.attempt_later, job, self._builder.regions[job.queue]):
                 self._in_vain += 1
         self._shares = False
         for job in self._postponed:
-            self._try_at_last(job, self._builder.regions[job.queue])
+            self.attempt_later(job, self._builder.regions[job.queue])
 
-    def _is_in_vain(self, job: Job, region: Region) -> bool:
-        """Attempt the job; True if it neither started nor became the head."""
-        outcome = self._try_at_last(job, region)
+    def _is_in_vain(self, attempt: Callable[[Job, Region], None], job: Job, region: Region) -> bool:
+        """Make the attempt; True if the job neither started nor became the head."""
+        outcome = self._try(attempt, job, region)
         return outcome is _Outcome.TRIED and region.reservation is None and job.id in self._cluster.jobs
 
-    def _try_at_last(self, job: Job, region: Region) -> _Outcome:
-        """Attempt the job, behind the head if there is one by now."""
-        return self._try(
-            self._job_attempts.attempt if region.reservation is None else self._job_attempts.attempt_behind_head,
-            job,
-            region,
-        )
-
-    def _try(self, turn: Callable[[Job, Region], None], job: Job, region: Region) -> _Outcome:
+    def _try(self, attempt: Callable[[Job, Region], None], job: Job, region: Region) -> _Outcome:
         """Make the attempt and return its outcome.
 
         An attempt that the deadline ends counts as made: the next pass begins with the job behind it, so that a job
@@ -173,7 +173,7 @@ class TimedAttemptLoop:
             return _Outcome.POSTPONED
         deadline.begin(job)
         self._of_user = job.user
-        ended = self._until_time_is_up(lambda: turn(job, region))
+        ended = self._until_time_is_up(lambda: attempt(job, region))
         self._of_user = None
         deadline.end()
         if not ended:

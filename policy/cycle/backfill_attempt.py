@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Callable, NamedTuple
 
-from policy.backfill.regions import Region
-from policy.backfill.reservation import Reservation
+from policy.backfill.head_reservation import Reservation
+from policy.backfill.queue_regions import Region
 from policy.backfill.runtime_estimates import Tested
 from policy.cycle.start_places import StartPlaces
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job
 from policy.model.ledger import Backfilled
-from policy.plan.context import Context
+from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
-from policy.plan.rejections import Rejections, why_pinned
+from policy.plan.rejection_cache import Rejections, why_pinned
 from policy.reasons.reason import Reason
-from policy.state.windows import NOTHING_CLOSED, Closed
+from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
 
 class Placed(NamedTuple):
@@ -82,7 +82,7 @@ class Backfilling:
         reason = self._builder.shut_beside_heads(job, self._now_s + job.left_s)
         if reason is not None:
             return Left(reason, final=True)
-        if len(self._builder.starts) >= self._settings.schedule.max_starts:
+        if self._builder.is_beyond_limit(job):
             return Left(self._rejections.beyond_limit(), final=True)
         allocation = self._places.place(job, allowed, closed)
         if allocation is None:
@@ -168,4 +168,5 @@ def _tested(context: Context, job: Job, region: Region, reservation: Reservation
 def _not_beside(context: Context, reservation: Reservation, builder: PlanBuilder) -> Reason:
     """Why a job that would fit now, but outlasts the window, does not start."""
     may_start = len(builder.starts) < context.settings.schedule.max_starts
-    return reservation.why_not_beside(only_head=context.windows is None and context.plain and may_start)
+    only_head = context.windows is None and context.plain and may_start
+    return reservation.why_not_beside(only_head=only_head, may_be_taken=context.preemption is not None)

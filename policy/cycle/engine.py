@@ -10,40 +10,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.backfill.regions import Region
+from policy.backfill.queue_regions import Region
 from policy.backfill.runtime_estimates import remember
-from policy.cycle.attempt import JobAttempts
 from policy.cycle.attempt_loop import AttemptLoop, TimedAttemptLoop
 from policy.cycle.backfill_attempt import wait_behind
-from policy.cycle.incremental import settle, still_settled
-from policy.cycle.rescue import rescue
-from policy.eligibility.own_priorities import queue_order
+from policy.cycle.incremental_pass import settle, still_settled
+from policy.cycle.job_attempt import JobAttempts
+from policy.cycle.short_job_rescue import rescue
+from policy.eligibility.qsub_priorities import queue_order
 from policy.model.cluster import Job
 from policy.model.ledger import Ledger
-from policy.plan.context import Context
-from policy.plan.deadline import NEVER, Deadline
+from policy.plan.pass_context import Context
+from policy.plan.pass_deadline import NEVER, Deadline
 from policy.plan.plan import Plan
 from policy.plan.plan_builder import PlanBuilder
-from policy.ranking.score_formulas import FORMULAS, Formulas
 from policy.reasons.reason import Reason
+from policy.reasons.reason_names import ReasonCode
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import Entry
-from policy.state.snapshot import Snapshot
-from policy.striping.learning import learn
+from policy.state.cluster_snapshot import Snapshot
+from policy.striping.layout_learning import learn
 
 
 def decide(
     snapshot: Snapshot,
     ledger: Ledger,
     settings: Settings,
-    formulas: Formulas = FORMULAS,
     deadline: Deadline = NEVER,
 ) -> Plan:
     """Decide one pass. Pure: the same values give the same plan, and nothing is changed.
 
-    Every waiting job is either started (an array: some of its subjobs) or has exactly one reason. ``formulas`` rank the
-    vnodes (P4) and may be a site's own. Once the ``deadline`` is over no further job is attempted, and the plan is what
-    was decided until then; a deadline that never comes does not change the plan.
+    Every waiting job is either started (an array: some of its subjobs) or has exactly one reason. Once the ``deadline``
+    is over no further job is attempted, and the plan is what was decided until then; a deadline that never comes does
+    not change the plan.
     """
     if snapshot.finished:
         ledger = _with_what_was_seen(ledger, snapshot, settings)
@@ -52,7 +51,7 @@ def decide(
     settled = still_settled(snapshot, ledger, settings)
     if settled is not None:
         return settled
-    context = Context(snapshot, ledger, settings, formulas)
+    context = Context(snapshot, ledger, settings)
     try:
         return _Pass(context, deadline).decide()
     finally:
@@ -94,12 +93,6 @@ class _Pass:
 
     def __init__(self, context: Context, deadline: Deadline) -> None:
         self._context = context
-        self._ledger = context.ledger
-        self._settings = context.settings
-        self._now_s = context.now_s
-        self._cluster = context.cluster
-        self._shrinks = context.shrinks
-        self._preemption = context.preemption
         self._builder = PlanBuilder(context)
         self._job_attempts = JobAttempts(context, self._builder)
         self._loop: AttemptLoop | TimedAttemptLoop = (
@@ -109,69 +102,74 @@ class _Pass:
         )
 
     def decide(self) -> Plan:
-        settings, builder = self._settings, self._builder
-        if self._ledger.earmarks:
+        context, builder = self._context, self._builder
+        settings = context.settings
+        if context.ledger.earmarks:
             self._job_attempts.honour_earmarks()
         entries = self._in_order()
-        regions = self._cluster.partitions()
+        regions = context.cluster.partitions()
         region: Region | None = None
         backfills = settings.backfill.kind != "none"
-        plain = self._preemption is None and self._context.windows is None and len(regions) == 1
-        if backfills and plain and self._cluster.nothing_shut():
+        plain = context.preemption is None and context.windows is None and len(regions) == 1
+        if backfills and plain and context.cluster.nothing_shut():
             region = builder.regions[regions[0][1][0]]
             self._walk_plainly(entries, region)
         else:
             self._walk(entries)
         builder.first_behind, builder.tried_in_vain = self._loop.first_behind, self._loop.tried_in_vain
-        if self._preemption is not None:
+        if context.preemption is not None:
             self._job_attempts.heads.settle()
         if settings.rescue.enabled:
-            self._loop.guard(lambda: rescue(self._context, builder, self._job_attempts.earmarks))
-        if self._shrinks:
+            self._loop.guard(lambda: rescue(context, builder, self._job_attempts.earmarks))
+        if context.shrinks:
             self._wake_for_promises()
         self._wake_for_reasons()
-        if self._context.windows is not None and builder.waits:
-            builder.next_s = min([builder.next_s, *self._context.windows.changes_s[:1]])
+        if context.windows is not None and builder.waits:
+            builder.next_s = min([builder.next_s, *context.windows.changes_s[:1]])
         plan = builder.plan()
         if region is not None:
-            settle(self._context, builder, region, plan)
+            settle(context, builder, region, plan)
         return plan
 
     def _wake_for_reasons(self) -> None:
         """Set the next pass to the first time that a reason names, if time alone makes the difference."""
-        quota = self._settings.quota
-        codes: list[str] = []
-        if self._preemption is not None and (quota.exempt_s or quota.delay_s or quota.delay_per_core_s):
+        context = self._context
+        quota = context.settings.quota
+        codes: list[ReasonCode] = []
+        if context.preemption is not None and (quota.exempt_s or quota.delay_s or quota.delay_per_core_s):
             codes += ["preempt-delay", "exempt-victims"]
-        if self._settings.stripe.stagger_s:
+        if context.settings.stripe.stagger_s:
             codes.append("staggered")
-        if not self._cluster.nothing_shut():
+        if not context.cluster.nothing_shut():
             codes.append("not-before")
         if codes:
             self._builder.wake_for(codes)
 
     def _wake_for_promises(self) -> None:
-        """Set the next pass to the next promised time, less the grace, as runs may have to be cut for it; or to when so
-        little is left until then that jobs which do not save are cheap to repeat."""
-        builder = self._builder
-        grace_s, cheap_s = self._settings.checkpoint.grace_s, self._settings.checkpoint.repeat_at_most_s
+        """Set the next pass to the next promised time less the grace, as runs may have to be cut for it, or to the time
+        from which jobs that do not save are cheap to repeat."""
+        context, builder = self._context, self._builder
+        grace_s, cheap_s = context.settings.checkpoint.grace_s, context.settings.checkpoint.repeat_at_most_s
         for region in builder.each_region():
             if region.reservation is not None:
                 head, at_s = region.reservation.head.id, region.reservation.at_s
-                promised_s = self._ledger.promises.get(head, at_s)
-                due_s = promised_s - grace_s if promised_s - grace_s > self._now_s else promised_s
+                promised_s = builder.promises.get(head, at_s)
+                due_s = promised_s - grace_s if promised_s - grace_s > context.now_s else promised_s
                 cheap_from_s = max(region.reservation.until_s, region.promised_s) - cheap_s if cheap_s else due_s
-                builder.next_s = min([builder.next_s, *(each for each in (due_s, cheap_from_s) if each > self._now_s)])
+                builder.next_s = min(
+                    [builder.next_s, *(each for each in (due_s, cheap_from_s) if each > context.now_s)]
+                )
 
     # The order of attempts
 
     def _in_order(self) -> Sequence[Entry]:
         """The waiting jobs in queue order, by class where there are any. Jobs with a promise come before all but those
         of a higher class; jobs with an earmark are left out."""
-        entries: Sequence[Entry] = queue_order(self._cluster, self._now_s)
-        if self._context.classes is not None:
-            entries = self._context.classes.order(entries)
-        earmarks, promises = self._builder.earmarks, self._ledger.promises
+        context = self._context
+        entries: Sequence[Entry] = queue_order(context.cluster, context.now_s)
+        if context.classes is not None:
+            entries = context.classes.order(entries)
+        earmarks, promises = self._builder.earmarks, context.ledger.promises
         if earmarks:
             entries = [entry for entry in entries if entry[3] not in earmarks]
         if promises and entries and not (len(promises) == 1 and entries[0][3] in promises):
@@ -179,12 +177,13 @@ class _Pass:
             if entries[: len(first)] != first:
                 rest = [entry for entry in entries if entry[3] not in promises]
                 entries = self._behind_higher_classes(first, rest)
-        return entries if entries is not self._cluster.order else entries[:]
+        return entries if entries is not context.cluster.order else entries[:]
 
     def _behind_higher_classes(self, promised: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
         """The jobs with a promise before all others but those of higher classes, to which they give way."""
-        claims = self._context.claims
-        if self._context.classes is None or not self._settings.priority.preempt:
+        context = self._context
+        claims = context.claims
+        if context.classes is None or not context.settings.priority.preempt:
             return [*promised, *entries]
         ordered: list[Entry] = []
         for head in promised:
@@ -207,14 +206,14 @@ class _Pass:
         if len(small) < len(rest):
             total = region.total
             large = [entry[5] for entry in rest if total >= entry[4] > idle]
-            if self._cluster.has_shapes:
+            if self._context.cluster.has_shapes:
                 large = self._without_unarranged(large, region)
             self._builder.waiting_for(Reason("too-few-idle", (("idle", idle),))).extend(large)
             if len(large) + len(small) < len(rest):
                 for job in [entry[5] for entry in rest if entry[4] > total]:
                     self._loop.attempt_behind_head(job, region)
         if small:
-            if self._settings.backfill.order == "shortest-first" and len(small) > 1:
+            if self._context.settings.backfill.order == "shortest-first" and len(small) > 1:
                 small = self._shortest_first(small)
             ordered = self._loop.in_order(small)
             wait_behind(self._context, self._builder, ordered, region, self._loop.attempt_behind_head)
@@ -234,13 +233,13 @@ class _Pass:
 
     def _walk(self, entries: Sequence[Entry]) -> None:
         """The walk that checks each job's gates and its right to preempt."""
+        context = self._context
         attempt_behind_head: list[Job] = []
-        shortest_first = self._settings.backfill.order == "shortest-first"
+        shortest_first = context.settings.backfill.order == "shortest-first"
         collects = shortest_first or self._loop.begins_elsewhere
-        backfills = self._settings.backfill.kind != "none"
-        regions, plain, rejections = self._builder.regions, self._cluster.plain_queues(), self._job_attempts.rejections
-        confined = self._context.confined
-        starts, most_starts, promises = self._builder.starts, self._settings.schedule.max_starts, self._ledger.promises
+        backfills = context.settings.backfill.kind != "none"
+        plain, confined = context.cluster.plain_queues(), context.confined
+        regions, rejections = self._builder.regions, self._job_attempts.rejections
         for entry in entries:
             job = entry[5]
             if (
@@ -249,16 +248,16 @@ class _Pass:
                 or job.queue not in plain
                 or (confined is not None and (not job.rerunable or job.id in confined.capped))
             ):
-                reason = self._context.gates.shut(job)
+                reason = context.gates.shut(job)
                 if reason is not None:
                     self._job_attempts.at_a_gate(job, reason)
                     continue
             region = regions[job.queue]
             if region.reservation is None:
-                if len(starts) < most_starts or job.id in promises:
-                    self._loop.attempt(job, region)
-                else:
+                if self._builder.is_beyond_limit(job):
                     self._builder.leave(job, rejections.beyond_limit())
+                else:
+                    self._loop.attempt(job, region)
             elif backfills and entry[4] > region.idle and rejections.leave(job, region, rejections.too_few(region)):
                 continue
             elif collects:
@@ -281,8 +280,4 @@ class _Pass:
         subjobs."""
         self._loop.finish()
         for job in self._job_attempts.set_aside:
-            region = self._builder.regions[job.queue]
-            if region.reservation is None:
-                self._loop.attempt(job, region)
-            else:
-                self._loop.attempt_behind_head(job, region)
+            self._loop.attempt_later(job, self._builder.regions[job.queue])

@@ -1,7 +1,8 @@
 """Which backfilled runs are cut so that a head starts at its promised time (docs/policies.md, P3).
 
 Only runs that were started on that condition are cut, and only those that save or have little to repeat by then. A run
-that could not be cut then is planned with its full estimate. :mod:`policy.backfill.promise` computes what cuts free.
+that could not be cut then is planned with its full estimate. :mod:`policy.backfill.keep_head_promise` computes what
+cuts free.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from policy.backfill.promise import NO_PROMISE, Promise, cut_for, cut_order
+from policy.backfill.keep_head_promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.cycle.start_places import StartPlaces
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.ledger import Backfilled
-from policy.plan.context import Context
+from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.preemption.victim_search import Slot
 
@@ -33,7 +34,7 @@ class PromisedCuts:
 
     def promise_to(self, job: Job, allowed: int) -> Promise:
         """The promise given to the job, with the runs that may be cut to keep it."""
-        at_s = self._context.ledger.promises.get(job.id, UNLIMITED_S)
+        at_s = self._builder.promises.get(job.id, UNLIMITED_S)
         return NO_PROMISE if at_s == UNLIMITED_S else Promise(at_s, lambda: self._cuttable(at_s, allowed))
 
     def expected_ends(self) -> Mapping[str, float]:
@@ -63,7 +64,7 @@ class PromisedCuts:
 
     def room_at_promise(self, job: Job, allowed: int) -> Slot | None:
         """The runs to cut now for a head whose promised time has come; None if it has not, or if cuts do not help."""
-        return self.room_by(self._context.ledger.promises.get(job.id, UNLIMITED_S), job, allowed)
+        return self.room_by(self._builder.promises.get(job.id, UNLIMITED_S), job, allowed)
 
     def room_by(self, at_s: float, job: Job, allowed: int) -> Slot | None:
         """The runs to cut now so that the job starts at that time; None if it is too early to ask them to save, if none

@@ -6,13 +6,13 @@ at which the head keeps its start is preferred.
 
 from __future__ import annotations
 
-from policy.backfill.regions import Region
-from policy.fit.fit import fit
+from policy.backfill.queue_regions import Region
+from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job
-from policy.plan.context import Context
+from policy.plan.pass_context import Context
 from policy.reasons.reason import Reason
-from policy.state.windows import NOTHING_CLOSED, Closed
+from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
 
 class StartPlaces:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from policy.eligibility.quotas import QuotaEntry, Quotas
 from policy.model.cluster import Job, Run
 from policy.model.ledger import Ledger
-from policy.model.limits import GENERIC, EntityKey
+from policy.model.limit_attributes import GENERIC, EntityKey
+from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex, Entry
 
 BASE = -1
@@ -36,7 +37,7 @@ class QuotaLeft(NamedTuple):
     resource: str
     amount: int
     limit: int
-    need: tuple[tuple[str, int], ...] = ()
+    need: Numbers = ()
 
 
 class Classes:
@@ -114,7 +115,7 @@ class Classes:
             return QuotaLeft("ncpus", 0, 0)
         entry = next((each for each in entries if needs[each.resource] > self._left(each)), entries[0])
         need = needs[entry.resource]
-        kept = (("need", need),) if need != job.request.amount(entry.resource) else ()
+        kept: Numbers = (("need", need),) if need != job.request.amount(entry.resource) else ()
         return QuotaLeft(entry.resource, self._left(entry), entry.limit, kept)
 
     def lifted_by(self, job: Job) -> tuple[int, int] | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policy.model.limits import ALL, GENERIC, EntityKey
+from policy.model.limit_attributes import ALL, GENERIC, EntityKey
 
 if TYPE_CHECKING:
     from policy.eligibility.quotas import Quotas
     from policy.model.cluster import Job
-    from policy.model.request import Request
+    from policy.model.job_request import Request
 
 _NO_LIMIT = float("inf")
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Union
 
 from policy.eligibility.quota_headroom import QuotaHeadroom
-from policy.fit.fit import fit
+from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job
-from policy.model.limits import EntityKey, Limits, show_entity
-from policy.model.request import Request
-from policy.reasons.reason import Number
+from policy.model.job_request import Request
+from policy.model.limit_attributes import EntityKey, Limits, show_entity
+from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex
 
 Owner = tuple[str, str, str, str, tuple[str, ...]]
@@ -194,9 +194,14 @@ class Quotas:
     def _where_if_idle(self, job: Job) -> Allocation | None:
         return fit(self._cluster.idle_capacity, job.request, self._cluster.vnodes_of(job.queue))
 
+    @property
+    def changes(self) -> int:
+        """A number that is another one whenever the use of some quota may have changed."""
+        return self._cluster.usage.changes + self._bookings
+
     def headroom(self, queue: str) -> QuotaHeadroom:
         """What users, groups and projects may still use in the queue now; the same object until something changes."""
-        at = self._cluster.usage.changes + self._bookings
+        at = self.changes
         if at != self._headroom_at:
             self._headroom_at = at
             self._headroom.clear()
@@ -307,15 +312,15 @@ class Quotas:
             return Standing(entity, limit, self.used(scope, entity, resource), resource, scope)
         return Standing(("u", job.user), 0, self.used(job.queue, ("u", job.user)), "ncpus", job.queue)
 
-    def numbers_of(self, over: Standing, job: Job, where: Allocation | None = None) -> tuple[tuple[str, Number], ...]:
+    def numbers_of(self, over: Standing, job: Job, where: Allocation | None = None) -> Numbers:
         """The numbers of the reason that a job exceeds this entry.
 
         ``need`` is among them where the request does not show what the job needs, and ``varies`` where that depends on
         the vnodes that it gets to itself.
         """
-        numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
+        numbers: Numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
         need = self.needs(job, where)[over.resource]
-        kept: tuple[tuple[str, Number], ...] = ()
+        kept: Numbers = ()
         if self._lone or job.request.exclusive or need != job.request.amount(over.resource):
             kept = (("need", need),)
         if kept and self.varies(job, over.resource):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from policy.fit.core_binding import sockets_of
 from policy.model.allocation import NO_CORES, Allocation, Cores, Spot
 from policy.model.cluster import Vnode
-from policy.model.request import Chunk, Request
+from policy.model.job_request import Chunk, Request
 from policy.plan.plan import Plan
 
 

@@ -6,25 +6,26 @@ than these, there is no line (docs/policies.md, "Reasons").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from policy.backfill.runtime_estimates import Estimates
-from policy.cycle.rescue import waits_until_s
-from policy.eligibility.own_priorities import queue_order
+from policy.cycle.short_job_rescue import waits_until_s
 from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.qsub_priorities import queue_order
 from policy.eligibility.quotas import Quotas
-from policy.explain.longest_walltime import Longest
+from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
+from policy.explain.would_keep_start import KeptStarts
 from policy.model.allocation import Allocation
 from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.job_preferences import RankWish
 from policy.model.ledger import Ledger
-from policy.model.limits import show_entity
-from policy.model.preferences import RankWish
-from policy.model.units import show_count, show_duration, show_job
+from policy.model.limit_attributes import show_entity
+from policy.model.pbs_units import show_count, show_duration, show_job
 from policy.plan.plan import Plan, Start
-from policy.ranking.ranking import Ranking, Standing
-from policy.reasons.reason import CODES, Number, Reason, show_quota
+from policy.ranking.vnode_ranking import Ranking, Standing
+from policy.reasons.reason import Reason, recall, show_quota
+from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
 
@@ -48,6 +49,7 @@ class Facts:
         self._now_s = plan.time_s
         self._in_line = InLine(plan, settings)
         self._longest = Longest(cluster, plan, settings)
+        self._kept_starts = KeptStarts(plan, settings)
         self._quotas = Quotas(cluster, settings.quota.counted)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
         self._classes = Classes(cluster, _before(plan), self._quotas, plan.time_s) if cluster.has_priorities else None
@@ -83,11 +85,13 @@ class Facts:
         left = f"{of.amount}{what} left of the priority quota of {of.limit} after the jobs in line"
         return [Line("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 
-    def more_of(self, job: Job, reason: Reason) -> Mapping[str, Number]:
+    def more_of(self, job: Job, reason: Reason) -> MoreNumbers:
         """Numbers of the job itself, which a shared reason does not have: its place in line; the longest walltime with
-        which it would start, if estimates are shrunk; and what would lift it out of the base class, whatever earlier
-        jobs of the same quota take."""
+        which it would start, if estimates are shrunk, and whether it would keep that start; and what would lift it out
+        of the base class, whatever earlier jobs of the same quota take."""
         numbers = {**self._in_line.numbers(job.id), **self._longest.numbers(job, reason)}
+        if reason.code == "backfill-window" and self._kept_starts.keeps(job):
+            numbers["keeps_start"] = 1
         lifted = None if self._classes is None else self._classes.lifted_by(job)
         if lifted is not None:
             numbers["lifts_at"], numbers["held"] = lifted
@@ -146,9 +150,10 @@ class Facts:
             return []
         lines = [Line("history", f"preempted {_times(count)}")]
         cut = ledger.cuts.get(job.id)
-        if cut is not None and cut.code in CODES:
+        why = None if cut is None else recall(cut.code, cut.numbers)
+        if cut is not None and why is not None:
             ago = show_duration(self._now_s - cut.at_s)
-            lines.append(Line("history", f"{ago} ago {Reason(cut.code, cut.numbers).sentence(job, self._now_s)}"))
+            lines.append(Line("history", f"{ago} ago {why.sentence(job, self._now_s)}"))
         most = self._settings.quota.max_preemptions
         if most is not None and count >= most:
             lines.append(Line("history", f"it will not be again: quota.max_preemptions is {most}"))
@@ -176,12 +181,12 @@ class Facts:
         entry = self._plan.ledger.backfilled.get(run.id)
         if entry is not None:
             if not entry.cuttable:
-                told = "started ahead of the job first in line, which loses nothing by it: it is not cut"
+                text = "started ahead of the job first in line, which loses nothing by it: it is not cut"
             elif entry.end_s > self._now_s:
-                told = f"expected to end {_in(entry.end_s, self._now_s)}; may be cut at the time promised to a head"
+                text = f"expected to end {_in(entry.end_s, self._now_s)}; may be cut at the time promised to a head"
             else:
-                told = "has outlived the estimate it was tested with; may be cut at the time promised to a head"
-            lines.append(Line("backfilled", told))
+                text = "has outlived the estimate it was tested with; may be cut at the time promised to a head"
+            lines.append(Line("backfilled", text))
         standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
         if standing is not None:
             who = show_entity(standing.entity)
@@ -231,7 +236,7 @@ def _as_asked(job: Job) -> str:
 
 
 def _packed(job: Job) -> str:
-    """How :mod:`policy.fit.fit` places a request of this kind."""
+    """How :mod:`policy.fit.best_fit` places a request of this kind."""
     if job.request.place == "scatter":
         return "one chunk on each host, as its place asks, the fullest first"
     if job.request.place == "pack":
@@ -299,4 +304,4 @@ def _left(job: Job) -> str:
 
 
 def _in(at_s: float, now_s: float) -> str:
-    return "at a time nobody can tell" if at_s == UNLIMITED_S else f"in {show_duration(at_s - now_s)}"
+    return "at an unknown time" if at_s == UNLIMITED_S else f"in {show_duration(at_s - now_s)}"

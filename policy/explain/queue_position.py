@@ -8,16 +8,14 @@ are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from policy.backfill.regions import parts_with_one_head
-from policy.eligibility.own_priorities import queue_order
+from policy.backfill.queue_regions import parts_with_one_head
 from policy.eligibility.priority_classes import BASE
+from policy.eligibility.qsub_priorities import queue_order
 from policy.plan.plan import Plan
-from policy.reasons.reason import Number
+from policy.reasons.reason_names import MoreNumbers, Number, NumberName
 from policy.settings.site_settings import Settings
+from policy.state.closure_windows import windows_of
 from policy.state.cluster_index import ClusterIndex
-from policy.state.windows import windows_of
 
 IN_LINE = frozenset(
     {
@@ -35,15 +33,15 @@ class InLine:
         self._plan = plan
         self._shortest_first = settings.backfill.kind != "none" and settings.backfill.order == "shortest-first"
         self._rule_b = settings.priority.preempt
-        self._numbers: dict[str, dict[str, Number]] | None = None
+        self._numbers: dict[str, dict[NumberName, Number]] | None = None
 
-    def numbers(self, job_id: str) -> Mapping[str, Number]:
+    def numbers(self, job_id: str) -> MoreNumbers:
         """The numbers for :meth:`policy.reasons.reason.Reason.sentence`; empty if the job is in no line."""
         if self._numbers is None:
             self._numbers = self._count()
         return self._numbers.get(job_id, {})
 
-    def _count(self) -> dict[str, dict[str, Number]]:
+    def _count(self) -> dict[str, dict[NumberName, Number]]:
         plan = self._plan
         cluster, promises, classes = plan.started.cluster(), plan.ledger.promises, plan.classes or {}
         heads = {estimate.id for estimate in plan.estimates}
@@ -64,7 +62,7 @@ class InLine:
         part_of = {queue: index for index, (_, queues, _) in enumerate(parts) for queue in queues}
         kept = [_kept_of(cluster, vnodes, plan.time_s) for vnodes, _, _ in parts]
         counts = [0] * len(parts)
-        numbers: dict[str, dict[str, Number]] = {}
+        numbers: dict[str, dict[NumberName, Number]] = {}
         for job in line:
             part = part_of[job.queue]
             numbers[job.id] = {"ahead": counts[part], **kept[part]}
@@ -72,7 +70,7 @@ class InLine:
         return numbers
 
 
-def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> dict[str, Number]:
+def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> dict[NumberName, Number]:
     """Of the windows that keep some of these vnodes now: the one that ends first, its end, and how many more there
     are."""
     windows = windows_of(cluster, now_s, 0.0)

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from policy.model.bitsets import count_vnodes
-from policy.model.request import Amounts
-from policy.model.units import SIZES, parse_resource, show_resource
+from policy.model.job_request import Amounts
+from policy.model.pbs_units import SIZES, parse_resource, show_resource
+from policy.model.vnode_bitsets import count_vnodes
 
 _PIECE = re.compile(r"\(([^()]*)\)")
 

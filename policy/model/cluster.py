@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation
-from policy.model.limits import Limits
-from policy.model.preferences import Layout, RankWish
-from policy.model.request import Amounts, Request
+from policy.model.job_preferences import Layout, RankWish
+from policy.model.job_request import Amounts, Request
+from policy.model.limit_attributes import Limits
 
 UNLIMITED_S = float("inf")
 ONE_OF = "one of "

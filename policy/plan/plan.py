@@ -14,7 +14,7 @@ from policy.model.ledger import Ledger
 from policy.reasons.reason import Reason
 
 if TYPE_CHECKING:
-    from policy.state.snapshot import Snapshot
+    from policy.state.cluster_snapshot import Snapshot
 
 
 class Start(NamedTuple):

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from policy.backfill.regions import Region, parts_with_one_head
+from policy.backfill.queue_regions import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
 from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.ledger import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
-from policy.plan.context import Context
-from policy.plan.idle_cores import with_idle_left
-from policy.plan.next_ledger import array_of, asked_by, moved_so_far
+from policy.plan.idle_cores_in_reasons import with_idle_left
+from policy.plan.pass_context import Context
 from policy.plan.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
-from policy.reasons.reason import Number, Reason
-from policy.state.capacity import Capacity
+from policy.plan.promises_for_next_pass import array_of, asked_by, moved_so_far
+from policy.reasons.reason import Reason
+from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
+from policy.state.free_cores import Capacity
 
 
 class PlanBuilder:
@@ -32,6 +33,8 @@ class PlanBuilder:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._ledger = context.ledger
+        # The promises that are not kept yet. The promise to an array is one to its next subjob.
+        self.promises: Mapping[str, float] = context.ledger.promises
         self.now_s = context.now_s
         self._cluster = cluster = context.cluster
         self._capacity = context.capacity
@@ -84,14 +87,15 @@ class PlanBuilder:
             left = job._replace(subjobs=job.subjobs[1:])
         cluster, undo = self._cluster, self._undo
         end_s = self.now_s + job.left_s
-        preemption = self._context.preemption if job.id in self._ledger.promises else None
+        preemption = self._context.preemption if job.id in self.promises else None
         was_within = preemption is not None and self._context.claims.is_within(job)
         undo.append(("jobs", job.id, cluster.set_job(job.id, None)))
         if left is not None:
             undo.append(("jobs", job.id, cluster.set_job(job.id, left)))
-        undo.append(
-            ("runs", run_id, cluster.set_run(run_id, Run(run_id, job, self.now_s, allocation, end_s, False, subjob)))
-        )
+            if job.id in self.promises:
+                self.promises = {job_id: at_s for job_id, at_s in self.promises.items() if job_id != job.id}
+        run = Run(run_id, job, self.now_s, allocation, end_s, False, subjob)
+        undo.append(("runs", run_id, cluster.set_run(run_id, run)))
         context = self._context
         plain = context.plain and job.layout is None and job.rank is None
         why = None if plain else context.placer.why_layout(job)
@@ -107,8 +111,11 @@ class PlanBuilder:
             self._in_turn.add(run_id)
         if context.classes is not None:
             context.classes.start(job, run_id)
-        if not plain or "placer" in context.__dict__:
-            context.placer.started(job, allocation)
+        if context.preemption is not None:
+            context.preemption.note_start(run)
+        placer = context.used_placer if plain else context.placer
+        if placer is not None:
+            placer.started(job, allocation)
         if job.job_wide:
             context.gates.open_for(job)
         if not self.again and context.preemption is not None:
@@ -119,6 +126,10 @@ class PlanBuilder:
             region.idle = self._idle_in(region.vnodes)
         return left
 
+    def is_beyond_limit(self, job: Job) -> bool:
+        """Whether the job is one start too many for the pass. A job that was promised a start never is."""
+        return len(self.starts) >= self._context.settings.schedule.max_starts and job.id not in self.promises
+
     def cancel_start(self, run: Run, beneficiary: Job) -> bool:
         """Cancel a start of this same pass, as the beneficiary takes its cores; False for a run of before."""
         start = next((start for start in self.starts if start.id == run.id), None)
@@ -128,10 +139,11 @@ class PlanBuilder:
         self.taken_back += 1
         self.again = True
         self.starts.remove(start)
-        if "placer" in self._context.__dict__:
-            self._context.placer.taken_back(run.job, run.allocation)
-        if "core_book" in self._context.__dict__:
-            self._context.core_book.take_back(run.id)
+        placer, core_book = self._context.used_placer, self._context.used_core_book
+        if placer is not None:
+            placer.taken_back(run.job, run.allocation)
+        if core_book is not None:
+            core_book.take_back(run.id)
         self._backfilled.pop(run.id, None)
         self._in_turn.discard(run.id)
         if self._context.classes is not None:
@@ -155,11 +167,12 @@ class PlanBuilder:
         allocation, victims = earmark.allocation, earmark.victims
         inside, missing = self._capacity.part_within(allocation)
         self._capacity.take_amounts(inside)
-        if "placer" in self._context.__dict__:
+        placer = self._context.used_placer
+        if placer is not None:
             for share in allocation.shares(self._capacity.directory):
-                self._context.placer.kept(share.mask)
+                placer.kept(share.mask)
         closed = self._capacity.close(allocation.shares(self._capacity.directory), job.request)
-        promised_s = self.promised.get(job.id, self._ledger.promises.get(job.id, self.now_s))
+        promised_s = self.promised.get(job.id, self.promises.get(job.id, self.now_s))
         # Its victims have time to save before it can start.
         ready_s = promised_s if earmark.rule == PROMISE else earmark.since_s + self._context.settings.checkpoint.grace_s
         end_s = max(self.now_s, ready_s) + job.left_s
@@ -169,7 +182,7 @@ class PlanBuilder:
         self._context.quotas.shift(job, 1, allocation)
         region = self.regions[job.queue]
         region.idle = self._idle_in(region.vnodes)
-        numbers: tuple[tuple[str, Number], ...] = (("victims", ", ".join(victims)),)
+        numbers: Numbers = (("victims", ", ".join(victims)),)
         if earmark.rule == PROMISE and promised_s > self.now_s:
             numbers = (*numbers, ("at_s", promised_s))
         self.leave(job, Reason("preempting", numbers))
@@ -254,7 +267,7 @@ class PlanBuilder:
                     return reason
         return None
 
-    def wake_for(self, codes: Collection[str]) -> None:
+    def wake_for(self, codes: Collection[ReasonCode]) -> None:
         """Set the next pass to the first of the times that reasons of these codes name."""
         for reason in self.waits:
             for tried in (reason, *reason.tried):
@@ -358,13 +371,14 @@ class PlanBuilder:
             backfilled = {**kept_on, **self._backfilled}
         classes = ledger.classes if context.classes is None else context.classes.of_runs
         cores: Mapping[str, Cores] = ledger.cores
-        if cores or "core_book" in context.__dict__:
+        if cores or context.used_core_book is not None:
             lists = {run: each for run, each in context.core_book.lists.items() if run in runs}
             cores = cores if lists == cores else lists
         moved: Mapping[str, Moved] = ledger.moved
         if moved or self.moved:
             moved = moved_so_far(ledger, self.moved, jobs)
-        stripes = context.placer.stripes if ledger.stripes or "placer" in context.__dict__ else ledger.stripes
+        placer = context.placer if ledger.stripes else context.used_placer
+        stripes = ledger.stripes if placer is None else placer.stripes
         asked = asked_by(ledger, promises, self.earmarks, jobs)
         if (
             promises is ledger.promises

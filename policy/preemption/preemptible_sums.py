@@ -13,7 +13,7 @@ from typing import NamedTuple
 from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Owner, Quotas
 from policy.model.cluster import Run
-from policy.model.limits import EntityKey
+from policy.model.limit_attributes import EntityKey
 
 
 class PreemptionRights(NamedTuple):

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from policy.fit.fit import fit
-from policy.fit.host_chunks import may_span
+from policy.fit.best_fit import fit
+from policy.fit.chunks_across_vnodes import may_span
 from policy.model.allocation import Allocation, Directory
-from policy.model.bitsets import count_vnodes, each_bit
 from policy.model.cluster import Job, Run
-from policy.model.request import Amounts, Chunk, Request
-from policy.state.capacity import Capacity
+from policy.model.job_request import Amounts, Chunk, Request
+from policy.model.vnode_bitsets import count_vnodes, each_bit
+from policy.state.closure_windows import NOTHING_CLOSED, Closed
 from policy.state.cluster_index import ClusterIndex
-from policy.state.windows import NOTHING_CLOSED, Closed
+from policy.state.free_cores import Capacity
 
 
 class Guard(Protocol):
@@ -27,11 +27,11 @@ class Guard(Protocol):
     def afresh(self) -> Guard:
         """The same guard with no run gone, for another search."""
 
-    def let_go(self, run: Run) -> None:
+    def remove(self, run: Run) -> None:
         """Count the run as gone."""
 
-    def keep(self, run: Run) -> None:
-        """Undo :meth:`let_go`: the run stays."""
+    def put_back(self, run: Run) -> None:
+        """Undo :meth:`remove`: the run stays."""
 
     def admits(self, allocation: Allocation) -> bool:
         """Whether the head keeps its start if the job runs there and those runs are gone."""
@@ -59,7 +59,7 @@ class Size(NamedTuple):
     most: int
 
 
-def _cores_in(amounts: Amounts) -> int:
+def cores_in(amounts: Amounts) -> int:
     """The cores among these amounts."""
     for name, amount in amounts:
         if name == "ncpus":
@@ -71,7 +71,7 @@ def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Seque
     """The size of a run with ``cores`` on the usable vnodes; ``idle`` has the idle cores of each vnode."""
     everywhere = most = 0
     for mask, amounts, chunks, _ in run.allocation.shares(directory):
-        held = chunks * _cores_in(amounts)
+        held = chunks * cores_in(amounts)
         everywhere |= mask
         here = mask & usable
         while here:
@@ -84,7 +84,7 @@ def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Seque
 def add_idle(idle: list[int], run: Run, usable: int, directory: Directory) -> None:
     """Count the run's cores as idle on its vnodes."""
     for mask, amounts, chunks, _ in run.allocation.shares(directory):
-        held = chunks * _cores_in(amounts)
+        held = chunks * cores_in(amounts)
         here = mask & usable
         while here:
             index = here.bit_length() - 1
@@ -175,9 +175,9 @@ class Search:
                 return None
         elif self._gain(run, self._chunk.amounts, {}, 1) < self.lacking:
             return None
-        self._let_go(run)
+        self._remove(run)
         room = Slot(self._allocation, (run,)) if self._works() and self._allocation is not None else None
-        self._keep(run)
+        self._put_back(run)
         return room
 
     def first_enough(self, offered: Iterable[Run]) -> Slot | None:
@@ -188,7 +188,7 @@ class Search:
             return self._first_enough(iter(offered))
         finally:
             for run in [*self._gone.values()]:
-                self._keep(run)
+                self._put_back(run)
 
     def _first_enough(self, coming: Iterator[Run]) -> Slot | None:
         order: list[Run] = []
@@ -197,13 +197,13 @@ class Search:
             if needed is None:
                 return None
             for run in needed:
-                self._let_go(run)
+                self._remove(run)
             if self._works() and self._allocation is not None:
                 return Slot(self._allocation, tuple(needed))
             # Only the head is in the way: with more runs gone there may be room beside it.
             for run in order:
                 if run.id not in self._gone:
-                    self._let_go(run)
+                    self._remove(run)
         return self._enough_by_trying(coming, order)
 
     def _needed_by_count(self, coming: Iterator[Run], order: list[Run], chunk: Chunk) -> list[Run] | None:
@@ -253,7 +253,7 @@ class Search:
         look_at, works = len(order) + 1, False
         for run in coming:
             order.append(run)
-            self._let_go(run)
+            self._remove(run)
             idle += run.allocation.cores_on(self._usable, directory)
             if (idle < self._job.cores and self._by_cores) or len(order) < look_at:
                 continue
@@ -267,7 +267,7 @@ class Search:
         return self._with_those_needed(order)
 
     def _with_those_needed(self, order: Sequence[Run]) -> Slot:
-        self._keep_the_unneeded()
+        self._put_back_the_unneeded()
         assert self._allocation is not None  # noqa: S101 - it works
         return Slot(self._allocation, tuple(run for run in order if run.id in self._gone))
 
@@ -276,22 +276,22 @@ class Search:
         not."""
         capacity = self._capacity
         for mask, amounts, chunks, _ in run.allocation.shares(capacity.directory):
-            held = chunks * _cores_in(amounts)
+            held = chunks * cores_in(amounts)
             if capacity.reaches(mask & self.allowed, self._smallest - held):
                 return True
         return False
 
-    def _let_go(self, run: Run) -> None:
+    def _remove(self, run: Run) -> None:
         self._capacity.give(run.allocation.shares(self._capacity.directory), run.job.request)
         self._gone[run.id] = run
         if self._guard is not None:
-            self._guard.let_go(run)
+            self._guard.remove(run)
 
-    def _keep(self, run: Run) -> None:
+    def _put_back(self, run: Run) -> None:
         self._capacity.take(run.allocation.shares(self._capacity.directory), run.job.request)
         del self._gone[run.id]
         if self._guard is not None:
-            self._guard.keep(run)
+            self._guard.put_back(run)
 
     def _works(self) -> bool:
         if self._chunk is not None and not self._fits(self._chunk):
@@ -309,12 +309,12 @@ class Search:
         self._allocation = allocation
         return True
 
-    def _keep_the_unneeded(self) -> None:
+    def _put_back_the_unneeded(self) -> None:
         """Put back the runs that the job does not need, those offered last first."""
         for run in [*self._gone.values()][::-1]:
-            self._keep(run)
+            self._put_back(run)
             if not self._works():
-                self._let_go(run)
+                self._remove(run)
         self._works()
 
     def _fits(self, chunk: Chunk) -> bool:

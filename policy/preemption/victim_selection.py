@@ -1,23 +1,26 @@
 """Selects the victims of a job among the runs that rules A and B offer (docs/policies.md, P1 and P2).
 
-Runs of lower classes come in P2's order, then runs that only rule A offers in the configured order. Each is tested with
-those before it gone, so that no owner falls below quota. :mod:`policy.preemption.victim_search` decides whether they
+Starts of this pass come first, as taking one back costs nothing. Then runs of lower classes in P2's order, then runs
+that only rule A offers in the configured order. Each is tested with those before it gone, so that no owner falls below
+quota. :mod:`policy.preemption.victim_search` decides whether they
 are enough.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Callable, NamedTuple
 
 from policy.eligibility.priority_classes import BASE, Classes
 from policy.eligibility.quotas import Quotas, Standing
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
-from policy.preemption.candidates import Candidates, Pool
-from policy.preemption.offer_cache import Line, OfferCache
+from policy.preemption.preemptible_runs_cache import Line, OfferCache
 from policy.preemption.preemptible_sums import PreemptionRights
+from policy.preemption.revocable_starts import PlannedStarts
+from policy.preemption.victim_candidates import Candidates, Pool
 from policy.preemption.victim_search import Search, Slot
 from policy.state.cluster_index import ClusterIndex
 
@@ -55,6 +58,7 @@ class VictimSelection:
         candidates: Candidates,
         still: OfferCache,
         victim_order: str,
+        starts: PlannedStarts,
     ) -> None:
         self._cluster = cluster
         self._quotas = quotas
@@ -63,22 +67,48 @@ class VictimSelection:
         self._still = still
         self._victim_order = victim_order
         self.promised_within: set[str] = set()
+        self._starts = starts
+        # The starts that may be taken back, by rights and, for a user with starts, by user; since the last change.
+        self._takeable: dict[tuple[PreemptionRights, str], list[Run]] = {}
+        self._takeable_at: tuple[int, int, int] | None = None
 
-    def select(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
-        """The victims for the job out of the pool, and its allocation; None if they are not enough."""
+    def takeable(self, job: Job, rights: PreemptionRights) -> list[Run]:
+        """The starts of this pass that could be taken back for the job, each by itself; the latest first."""
+        if not self._starts.any:
+            return []
+        at = (self._quotas.changes, self._starts.changes, len(self.promised_within))
+        if at != self._takeable_at:
+            self._takeable_at = at
+            self._takeable.clear()
+        key = (rights, job.user if self._starts.has_of(job.user) else "")
+        found = self._takeable.get(key)
+        if found is None:
+            starts = self._starts.latest_first()
+            found = self._takeable[key] = [run for run in starts if self._offer(run, job, rights) is not None]
+        return found
+
+    def select(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> Slot | None:
+        """The victims for the job, and its allocation; None if they are not enough. No run is a victim where it is
+        enough to take back ``starts`` of this pass; else starts come before runs."""
+        if starts:
+            room = self._walk(search, Line(starts, self._asks(job, rights, search), self._quotas))
+            if room is not None:
+                return room
         if search.fits_but_for_head():
-            return self._least_repeated(job, rights, search, pool)
+            return self._least_repeated(job, rights, search, pool, starts)
         lower = any(cores and rights.by_class(rank, queue) for (queue, rank), cores in pool.in_classes.items())
         if rights.by_quota and not lower and self._victim_order == "smallest-sufficient":
             # Runs of the base class go first: all others are left out as long as these are enough.
             only_base = rights._replace(above=BASE, rank=BASE, queue=None)
             for each in (rights,) if self._classes is None else (only_base, rights):
                 room = self._smallest_sufficient(job, each, search, pool)
-                room = room or self._walk(search, self._line(job, each, search, pool))
+                room = room or self._walk(search, self._line(job, each, search, pool, starts))
                 if room is not None:
                     return room
             return None
-        room = self._walk(search, self._line(job, rights, search, pool))
+        room = self._walk(search, self._line(job, rights, search, pool, starts))
         if room is None and rights.by_quota:
             # The first runs in order may use up their owner's surplus without being enough.
             room = self._smallest_sufficient(job, rights, search, pool)
@@ -96,17 +126,21 @@ class VictimSelection:
             self._quotas.shift(run.job, 1, run.allocation)
         return Found(room.allocation, tuple(victims))
 
-    def oldest_first(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
+    def oldest_first(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> Slot | None:
         """The runs that have run longest, as many as are enough."""
-        oldest = sorted(pool.ordered, key=lambda run: (run.start_s, run.id))
+        oldest = sorted([*pool.ordered, *starts], key=lambda run: (run.start_s, run.id))
         return self._walk(search, Line(oldest, self._asks(job, rights, search), self._quotas))
 
-    def _least_repeated(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
+    def _least_repeated(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> Slot | None:
         """Victims if only the head is in the way, so that they make room beside it. Regardless of the configured order,
         the runs with the least work to repeat are taken: several or, if that repeats less, a single one."""
         unsaved = self._candidates.unsaved
         ordered = sorted(self._in_order(rights, pool), key=unsaved)
-        room = self._walk(search, Line(ordered, self._asks(job, rights, search), self._quotas))
+        room = self._walk(search, Line([*starts, *ordered], self._asks(job, rights, search), self._quotas))
         least = None if room is None else sum(map(unsaved, room.runs))
         for run in ordered[:_SINGLES_FOR_HEAD]:
             if least is None or unsaved(run) >= least:
@@ -142,12 +176,14 @@ class VictimSelection:
                     return room
         return None
 
-    def _line(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Line:
-        """The line of runs offered to the job."""
-        key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
+    def _line(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]) -> Line:
+        """The line of starts and runs offered to the job."""
+        owner = job.user if starts and self._starts.has_of(job.user) else pool.gives_of(job.user)
+        key = (id(pool), rights, owner, search.allowed, search.closed)
         line = self._still.lines.get(key)
         if line is None:
-            line = Line(self._in_order(rights, pool), self._asks(job, rights, search), self._quotas)
+            offered = chain(starts, self._in_order(rights, pool))
+            line = Line(offered, self._asks(job, rights, search), self._quotas)
             self._still.lines[key] = line
         return line
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-from policy.model.bitsets import mask_of
+from policy.model.vnode_bitsets import mask_of
 
 _FULL = 128
 """A block longer than this is split in two."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable
 
-from policy.fit.fit import fit
-from policy.fit.host_chunks import count_pieces, may_span, span
+from policy.fit.best_fit import fit
+from policy.fit.chunks_across_vnodes import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Directory, Share, Spot
-from policy.model.bitsets import each_bit
-from policy.model.request import Amounts, Chunk, Request
-from policy.state.capacity import Capacity
+from policy.model.job_request import Amounts, Chunk, Request
+from policy.model.vnode_bitsets import each_bit
+from policy.state.free_cores import Capacity
 
 Order = Callable[[int], Iterable[int]]
 """Yields a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, wish)``."""
@@ -28,7 +28,7 @@ def fit_ranked(
     """An allocation for the request on the open ones of these vnodes, best first; None if it does not fit now.
 
     Vnodes that ``order`` leaves out are not used, so the order should know all ``allowed`` vnodes. ``ever`` is as for
-    :func:`policy.fit.fit.fit`.
+    :func:`policy.fit.best_fit.fit`.
     """
     open_now = allowed & capacity.open_to(request)
     for chunk in request.chunks:

@@ -2,51 +2,60 @@
 
 A reason is made where the decision is made and shared by all jobs to which it applies; what belongs to one job (its
 cores, estimate, position) is added when the sentence is written. If a sentence names a change that would help, that
-change does help (``tests/property/test_truth.py``).
+change does help (``tests/property/test_reasons_are_true.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, cast, get_args
 
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.model.units import show_count, show_duration, show_job
-from policy.reasons.shortfall import show_shortfall
-from policy.reasons.walltimes import walltime_until, walltimes_that_do
-from policy.reasons.windows import show_into_window, show_kept, show_what_is_over
-
-Number = Union[int, float, str]
+from policy.model.pbs_units import SIZES, show_count, show_duration, show_job
+from policy.reasons.reason_names import (
+    FactName,
+    Facts,
+    JobId,
+    MoreNumbers,
+    Number,
+    NumberName,
+    Numbers,
+    ReasonCode,
+    Time,
+)
+from policy.reasons.requirement_shortfall import show_shortfall
+from policy.reasons.walltimes_in_reasons import walltime_until, walltimes_that_do
+from policy.reasons.windows_in_reasons import show_into_window, show_kept, show_what_is_over
 
 Moment = Optional[Callable[[float], str]]
 """Writes a future time as a fixed moment (``at 20:35``), for texts that are read later."""
 
-_NOTHING_MORE: Mapping[str, Number] = MappingProxyType({})
+_NOTHING_MORE: MoreNumbers = MappingProxyType({})
 
 
 class Reason(NamedTuple):
     """``code`` is stable and names the rule. ``numbers`` are its inputs, times in seconds of the snapshot's clock.
     ``tried`` are the reasons why what else was tried for the job failed."""
 
-    code: str
-    numbers: tuple[tuple[str, Number], ...] = ()
+    code: ReasonCode
+    numbers: Numbers = ()
     tried: tuple[Reason, ...] = ()
 
-    def number(self, name: str) -> Number:
+    def number(self, name: NumberName) -> Number:
         """One of the numbers. Raises KeyError where the reason has none of that name."""
         return dict(self.numbers)[name]
 
-    def sentence(
-        self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE, moment: Moment = None
-    ) -> str:
+    def sentence(self, job: Job, now_s: float, more: MoreNumbers = _NOTHING_MORE, moment: Moment = None) -> str:
         """The sentence for administrators: what the job waits for, until when, and what would change that.
 
         ``more`` are numbers of this job that a shared reason does not have (:mod:`policy.explain.queue_position`). With
         a ``moment`` the sentence names neither spans from now nor walltimes that would let the job start: these are
         true only for an instant.
         """
-        facts: dict[str, Number] = {"cores": job.cores, "estimate": _estimate(job), **dict(self.numbers), **more}
+        facts: dict[FactName, Number] = {"cores": job.cores, "estimate": _estimate(job)}
+        facts.update(self.numbers)
+        facts.update(more.items())
         facts["dated"] = moment is not None
         facts["walltime"] = walltime_until(job, facts, now_s) if moment is None else ""
         facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
@@ -58,11 +67,12 @@ class Reason(NamedTuple):
             facts["need"] = job.request.amount(str(facts["counted"]))
         for name in _JOBS & facts.keys():
             facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
-        for name in _TIMES & facts.keys():
-            facts[f"{name}_in"] = _when(facts[name], now_s, moment)
+        for at_s, in_words in _IN_WORDS.items():
+            if at_s in facts:
+                facts[in_words] = _when(facts[at_s], now_s, moment)
         return _SENTENCES[self.code](facts)
 
-    def as_json(self, job: Job, now_s: float, more: Mapping[str, Number] = _NOTHING_MORE) -> Mapping[str, object]:
+    def as_json(self, job: Job, now_s: float, more: MoreNumbers = _NOTHING_MORE) -> Mapping[str, object]:
         """The reason as plain data, with its sentence; an infinite time is null."""
         return {
             "code": self.code,
@@ -74,8 +84,8 @@ class Reason(NamedTuple):
 
 _BASE = -1
 
-_TIMES = frozenset({"at_s", "until_s", "enough_s", "kept_until_s"})
-_JOBS = frozenset({"beneficiary", "head", "victims"})
+_IN_WORDS: dict[FactName, FactName] = {at_s: f"{at_s}_in" for at_s in get_args(Time)}  # type: ignore[misc]
+_JOBS: frozenset[FactName] = frozenset(get_args(JobId))
 
 
 def _estimate(job: Job) -> str:
@@ -92,7 +102,7 @@ def _class(number: Number) -> str:
 
 def _when(at_s: Number, now_s: float, moment: Moment) -> str:
     if not isinstance(at_s, (int, float)) or at_s == UNLIMITED_S:
-        return "at a time nobody can tell (running jobs have no walltime)"
+        return "at an unknown time (running jobs have no walltime)"
     if at_s <= now_s:
         return "now"
     return f"in {show_duration(at_s - now_s)}" if moment is None else moment(at_s)
@@ -117,9 +127,6 @@ def _short(need: Number, there: Number) -> int:
     return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
 
 
-Facts = Mapping[str, Number]
-
-
 def _idle_in_vain(facts: Facts) -> str:
     """Why the head does not start although enough cores are idle."""
     if _short(facts["cores"], facts["idle"]):
@@ -140,7 +147,7 @@ def _ago(facts: Facts) -> str:
 def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
     """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
     ``queue``."""
-    of = "" if resource == "ncpus" else f" {resource}"
+    of = "" if resource == "ncpus" else f" {_noun(resource)}"
     where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
     return f"a quota of {limit}{of}{where}"
 
@@ -165,7 +172,12 @@ def _within(facts: Facts) -> str:
 
 def _other(facts: Facts) -> str:
     """What the priority quota counts, where that is not cores."""
-    return "" if facts.get("counted", "ncpus") == "ncpus" else f" {facts['counted']}"
+    return "" if facts.get("counted", "ncpus") == "ncpus" else f" {_noun(facts['counted'])}"
+
+
+def _noun(resource: Number) -> str:
+    """What a number of a resource is followed by: its name, with the unit where it is a size."""
+    return f"kb of {resource}" if resource in SIZES else str(resource)
 
 
 def _in_class(facts: Facts) -> str:
@@ -182,10 +194,16 @@ def _ahead(facts: Facts) -> str:
     return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
 
 
+def _could_start(facts: Facts) -> bool:
+    """Whether a job that ends by the reservation is sure to start: only the head is in its way, and no later job of the
+    pass could take its start back."""
+    return "only_head" in facts and not facts["placed"] and ("may_be_taken" not in facts or "keeps_start" in facts)
+
+
 def _lets_start(facts: Facts) -> str:
     """What a job that passes a reservation could ask for instead to start now."""
     beside = facts.get("fewer", 0)
-    if "only_head" not in facts or facts["placed"]:
+    if not _could_start(facts):
         return "would fit now, but "
     ways = [str(facts["walltimes"])] if facts["walltimes"] else []
     if facts["anywhere"] and isinstance(beside, int) and beside > 0:
@@ -196,7 +214,7 @@ def _lets_start(facts: Facts) -> str:
 def _ends_before(facts: Facts) -> bool:
     """Whether the sentence claims only that a walltime ends before the reservation, not that the job would start with
     it."""
-    return bool(facts["walltime"]) and ("only_head" not in facts or bool(facts["placed"]))
+    return bool(facts["walltime"]) and not _could_start(facts)
 
 
 def _at_limit(facts: Facts) -> str:
@@ -224,11 +242,11 @@ def _capped(facts: Facts) -> str:
     return f"; {_are(facts['capped'], 'core')} held by runs that were preempted as often as the cap allows, {times}"
 
 
-_SENTENCES: dict[str, Callable[[Facts], str]] = {
+_SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
     "left-undone": lambda f: f"would start now, but {f['why']}",
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
-    "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until somebody starts the queue",
+    "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until the queue is started (qstart)",
     "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
     "queue-closed": lambda f: (
         f"queue {f['queue']} starts no jobs now, in {f['window']}"
@@ -241,16 +259,16 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         + ": PBS itself keeps it to these vnodes"
     ),
     "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {f['what']}: {f['used']} are in use, and it needs {f['need']}"
-        f"{_at_limit(f)}"
+        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {f['used']} are in use, and it needs"
+        f" {f['need']}{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
-        f"asks for {f['asked']} {f['resource']} of the server: {_are(f['left'])} left, and it waits for"
+        f"asks for {f['asked']} {_noun(f['resource'])} of the server: {_are(f['left'])} left, and it waits for"
         f" {_short(f['asked'], f['left'])} more"
     ),
     "never-fits": lambda f: (
-        f"needs {_cores(f['cores'])} in {_count(f['pieces'], 'piece')}, and the vnodes open to queue {f['queue']} could"
-        f" hold {_count(f['possible'], 'piece')} of that kind even if all were idle"
+        f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"
+        f" hold {_count(f['possible'], 'chunk')} of that kind even if all were idle"
         + (f" ({f['with_away']:,} with those that take no jobs now)" if "with_away" in f else "")
         + ": it waits for more vnodes, or for another request"
     ),
@@ -288,10 +306,10 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         + (f": a walltime of at most {f['walltime']} ends before it" if _ends_before(f) else "")
     ),
     "preempting": lambda f: (
-        f"starts {f['at_s_in']}, as promised, or as soon as its cores are free; these are to let go of theirs by then:"
+        f"starts {f['at_s_in']}, as promised, or as soon as its cores are free; its victims are to free theirs by then:"
         f" {f['victims']}"
         if "at_s" in f
-        else f"starts as soon as these have let go of their cores: {f['victims']}"
+        else f"starts as soon as its victims have freed their cores: {f['victims']}"
     ),
     "limit-of-pass": lambda f: (
         f"looked at again in the next pass: this one has reached its limit of {_count(f['limit'], 'start')}"
@@ -301,11 +319,11 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         " has left out"
     ),
     "no-quota": lambda f: (
-        f"preempts nobody: no quota of {f['user']} in queue {f['queue']} counts it, and only a job that one counts may"
+        f"preempts no job: no quota of {f['user']} in queue {f['queue']} counts it, and only a job that one counts may"
         " preempt"
     ),
     "over-quota": lambda f: (
-        f"preempts nobody: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
+        f"preempts no job: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
     ),
     "unpreemptible": lambda f: (
         f"could not be preempted, as {f['why']}, so it starts within quota only: {f['entity']} would use"
@@ -317,31 +335,31 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
         else f"may not preempt before its delay is over, {f['at_s_in']}"
     ),
     "no-victims": lambda f: (
-        f"preempts nobody: at most {_cores(f['preemptible'])} may be taken from those over quota, and {_will_not_do(f)}"
+        f"preempts no job: at most {_cores(f['preemptible'])} may be taken from those over quota, and {_will_not_do(f)}"
         f"{_capped(f)}"
     ),
     "exempt-victims": lambda f: (
-        f"preempts nobody yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
+        f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
         " if they are still there"
     ),
     "preempt-delays-head": lambda f: (
-        "preempts nobody: running it on their cores would delay the job first in line"
+        "preempts no job: running it on their cores would delay the job first in line"
         + (f"; with a walltime of at most {f['walltime']} it would not" if f["walltime"] else "")
     ),
     "victims-of-pass": lambda f: (
-        f"preempts nobody in this pass, which has taken {f['limit']} victims, its limit: looked at again in the next"
+        f"preempts no job in this pass, which has taken {f['limit']} victims, its limit: looked at again in the next"
     ),
     "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of {_quota(f)}",
-    "no-priority": lambda f: f"base class, preempts nobody: {f['user']} has no priority in queue {f['queue']}",
+    "no-priority": lambda f: f"base class, preempts no job: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
-        f"base class, preempts nobody: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
+        f"base class, preempts no job: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
         f" of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
-        f"preempts nobody: no running job that may be preempted has a class below its own, {f['class']}{_capped(f)}"
+        f"preempts no job: no running job that may be preempted has a class below its own, {f['class']}{_capped(f)}"
     ),
     "too-few-lower": lambda f: (
-        f"preempts nobody: {_are(f['preemptible'], 'core')} held by jobs below its class {f['class']} that may be"
+        f"preempts no job: {_are(f['preemptible'], 'core')} held by jobs below its class {f['class']} that may be"
         f" preempted, and {_will_not_do(f)}{_capped(f)}"
     ),
     "preempted-class": lambda f: (
@@ -376,5 +394,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "not-good-enough": show_shortfall,
 }
 
-CODES = frozenset(_SENTENCES)
-"""Every code that a reason can have."""
+
+def recall(code: str, numbers: tuple[tuple[str, Any], ...]) -> Reason | None:
+    """The reason that a ledger has; None for a code that only another version knows."""
+    return Reason(code, cast(Numbers, numbers)) if code in _SENTENCES else None

@@ -1,4 +1,4 @@
-"""A program and its arguments as a list of texts: how settings name a program that is run without a shell."""
+"""Checks a program and its arguments in the settings: a list of texts, run without a shell."""
 
 from __future__ import annotations
 

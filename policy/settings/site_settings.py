@@ -1,8 +1,8 @@
 """The site's settings: typed, in a few tables, checked key by key.
 
 The declaration of a field holds its default, what is allowed and the check. An error names the key, the value, what is
-allowed and the file. Quotas and priorities of a real cluster live in PBS, not here; :mod:`policy.settings.queues`
-describes those of a simulated one.
+allowed and the file. Quotas and priorities of a real cluster live in PBS, not here;
+:mod:`policy.settings.simulated_queues` describes those of a simulated one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
-from policy.model.preferences import RANK_MODES, SAVE_METHODS, SAVED_STATUS
+from policy.model.job_preferences import RANK_MODES, SAVE_METHODS, SAVED_STATUS
+from policy.settings.application_presets import Preset, read_presets
 from policy.settings.program_line import read_program_line
-from policy.settings.queues import QueueSettings, read_cluster, read_queues
+from policy.settings.simulated_queues import QueueSettings, read_cluster, read_queues
+from policy.settings.vnode_score_formulas import FormulaError, read_formulas
 
 VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
 BACKFILL_KINDS = ("none", "easy", "checkpoint")
@@ -221,11 +223,18 @@ class PrioritySettings:
 @dataclass(frozen=True)
 class RankingSettings:
     """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
-    ``interval_s`` a reading is stale."""
+    ``interval_s`` a reading is stale. ``formulas`` are the site's own, in place of the built-in ones.
+    ``applications`` has what jobs of these applications wish for as far as they say nothing themselves."""
 
     mode: str = _choice("none", ("none", *RANK_MODES))
     interval_s: float = _number(60, 1, unit="seconds")
     stale_intervals: float = _number(3, 1)
+    formulas: tuple[tuple[str, str], ...] = _setting(
+        (), "a table of expressions by mode, of compute, memory, network and temperature", read_formulas
+    )
+    applications: tuple[tuple[str, Preset], ...] = _setting(
+        (), "a table by application, of rank, min_mem, min_compute, min_network and max_temp", read_presets
+    )
 
 
 @dataclass(frozen=True)
@@ -268,16 +277,22 @@ class PassSettings:
 class SubmissionSettings:
     """What submissions and alterations are refused for.
 
-    In every mode: a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of chunks, or other
-    resources of more than ``text_length`` characters together (0: no bound). From the mode ``refuse_impossible`` on: a
-    job that no vnodes of the server could ever hold. (In ``advise`` PBS's own scheduler is in charge, and lets such a
-    job wait.) ``reservations`` says which reservations of users are let through where a queue is in ``advise`` or
-    ``drive``.
+    In every mode (0: no bound): a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of
+    chunks; other texts that passes read, of more than ``text_length`` characters together; variables, arguments and
+    paths, of more than ``environment_length``; an array of more than ``array_size`` subjobs; a dependency on more than
+    ``depend_jobs`` jobs.
+
+    From the mode ``refuse_impossible`` on: a job that no vnodes of the server could ever hold. (In ``advise`` PBS's own
+    scheduler is in charge, and lets such a job wait.) ``reservations`` says which reservations of users are let through
+    where a queue is in ``advise`` or ``drive``.
     """
 
     select_length: int = _whole(16_384, 0, 1_000_000_000)
     select_kinds: int = _whole(256, 0, 1_000_000_000)
-    text_length: int = _whole(65_536, 0, 1_000_000_000)
+    text_length: int = _whole(8_192, 0, 1_000_000_000)
+    environment_length: int = _whole(131_072, 0, 1_000_000_000)
+    array_size: int = _whole(10_000, 0, 1_000_000_000)
+    depend_jobs: int = _whole(500, 0, 1_000_000_000)
     refuse_impossible: str = _choice("drive", REFUSED_FROM)
     reservations: str = _choice("within-quota", RESERVATIONS)
 
@@ -355,7 +370,7 @@ class Settings:
             table = getattr(self, name)
             changed = {f.name: getattr(table, f.name) for f in fields(kind) if getattr(table, f.name) != f.default}
             if changed:
-                data[name] = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
+                data[name] = {key: _plain(value) for key, value in changed.items()}
         if self.queues:
             data["queue"] = [queue.to_data() for queue in self.queues]
         if self.cluster.to_data():
@@ -379,6 +394,15 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
 )
 
 
+def _plain(value: Any) -> Any:
+    """A value as plain data: a tuple as a list, and one of pairs as a table."""
+    if not isinstance(value, tuple):
+        return value
+    if value and isinstance(value[0], tuple):
+        return {key: _plain(each) for key, each in value}
+    return list(value)
+
+
 def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str]) -> T | None:
     if not isinstance(data, Mapping):
         problems.append(f"{where}: {name} = {data!r}; allowed is a table, [{name}]")
@@ -389,7 +413,11 @@ def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str])
         if key not in known:
             problems.append(f"{where}: unknown key {name}.{key}; allowed are {', '.join(known)}")
             continue
-        kept = known[key].metadata["check"](value)
+        try:
+            kept = known[key].metadata["check"](value)
+        except FormulaError as error:
+            problems.append(f"{where}: {name}.{key}: {error}")
+            continue
         if kept is None:
             problems.append(f"{where}: {name}.{key} = {value!r}; allowed is {known[key].metadata['allowed']}")
         values[key] = kept

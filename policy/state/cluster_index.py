@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable
 
 from policy.model.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
-from policy.model.limits import EntityKey
-from policy.model.request import Request
-from policy.state.capacity import Capacity
-from policy.state.usage import Scope, Usage
+from policy.model.job_request import Request
+from policy.model.limit_attributes import EntityKey
+from policy.state.free_cores import Capacity
+from policy.state.usage_by_user import Scope, Usage
 
 Op = tuple[str, str, Any]
 """A change: put a value in a table under a key. The value None removes the entry."""
@@ -31,7 +31,8 @@ _ONE_QUEUE = 1 << 32
 
 
 class ClusterIndex:
-    """The tables and what follows from them. Mutable: only :class:`~policy.state.snapshot.Snapshot` hands it out.
+    """The tables and what follows from them. Mutable: only :class:`~policy.state.cluster_snapshot.Snapshot` hands it
+    out.
 
     ``memo`` is what the last pass keeps here for an incremental one, and ``arrivals`` are the jobs that were added
     since. Any other change drops both.
@@ -260,7 +261,7 @@ class ClusterIndex:
     @property
     def idle_capacity(self) -> Capacity:
         """What would be free without the runs; not to be changed. ``arrangements`` holds answers of
-        :func:`policy.fit.idle_cluster.fits_idle_cluster` and is dropped with it."""
+        :func:`policy.fit.fits_idle_cluster.fits_idle_cluster` and is dropped with it."""
         if self._idle_capacity is None:
             self._idle_capacity = Capacity(self.vnodes)
         return self._idle_capacity

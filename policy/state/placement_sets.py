@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policy.model.bitsets import indices_of
-from policy.model.request import Chunk, Request
-from policy.state.inventory import Inventory, most_on_vnode
+from policy.model.job_request import Chunk, Request
+from policy.model.vnode_bitsets import indices_of
+from policy.state.vnode_inventory import Inventory, most_on_vnode
 
 _Wants = tuple[tuple[str, str], ...]
 _Host = tuple[int, ...]

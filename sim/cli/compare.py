@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from sim.cli.common import (
+from sim.cli.replay_options import (
     CommandError,
     Source,
     check_writable,
@@ -25,12 +25,12 @@ from sim.cli.common import (
     titled,
     writing,
 )
-from sim.replay.job_record import Replay
-from sim.report.compare import Compared, compare_jobs, first_and_last_s, wide_above
+from sim.replay.job_records import Replay
+from sim.report.compare_by_job_class import Compared, compare_jobs, first_and_last_s, wide_above
 from sim.report.compare_plot import plot_comparison
 from sim.report.compare_text import ASCII, UNICODE, to_text
-from sim.report.report import csv_paths, write_jobs_csv
-from sim.report.time_span import Span, busiest_day, parse_span
+from sim.report.replay_report import csv_paths, write_jobs_csv
+from sim.report.shown_time_span import Span, busiest_day, parse_span
 from sim.workload.workload import Workload
 
 DEFAULT_POLICIES = ("easy", "quota")

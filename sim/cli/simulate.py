@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from sim.cli.common import (
+from sim.cli.replay_options import (
+    CommandError,
     Source,
     check_writable,
     contention_option,
@@ -21,10 +22,11 @@ from sim.cli.common import (
     titled,
     writing,
 )
-from sim.replay.job_record import Replay
+from sim.cli.several_clusters import simulate_clusters
+from sim.replay.job_records import Replay
 from sim.replay.metrics import Metrics, measure
 from sim.report.plots import plot
-from sim.report.report import csv_paths, to_json, to_table, write_jobs_csv
+from sim.report.replay_report import csv_paths, to_json, to_table, write_jobs_csv
 
 DEFAULT_POLICIES = ("fcfs", "easy")
 
@@ -36,6 +38,15 @@ DEFAULT_POLICIES = ("fcfs", "easy")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the table.")
 @file_option("--jobs-csv", "Write when and where each job ran.")
 @file_option("--plot", "Draw to FILE.svg or .png.")
+@click.option(
+    "--clusters", metavar="N|FILE", help="Several clusters, separate and with jobs that migrate between them."
+)
+@click.option(
+    "--copy-mib", type=click.FloatRange(0), help="With --clusters: MiB that move with each core of a job. [1024]"
+)
+@click.option(
+    "--bandwidth-mib", type=click.FloatRange(0.001), help="With --clusters: MiB a second between two clusters. [100]"
+)
 def simulate(
     *,
     source: Source,
@@ -44,6 +55,9 @@ def simulate(
     as_json: bool,
     jobs_csv_file: Path | None,
     plot_file: Path | None,
+    clusters: str | None,
+    copy_mib: float | None,
+    bandwidth_mib: float | None,
 ) -> None:
     """Replay the workload in TRACE under one or more policies, and measure each.
 
@@ -51,7 +65,30 @@ def simulate(
     of these files); each plain or gzipped. Unless --cluster says otherwise, the cluster is the one in the trace's
     header. Instead of a TRACE, --generate JOBS draws jobs from the Lublin-Feitelson model for the --cluster, or, with
     --applications, gives equal jobs of these kinds of applications in turn.
+
+    With --clusters N there are N TRACEs, one for each cluster, or --generate draws N workloads; a FILE has tables
+    [[cluster]] with trace, name and cluster.
     """
+    if clusters is not None:
+        for option, given in (
+            ("--jobs-csv", jobs_csv_file),
+            ("--plot", plot_file),
+            ("--contention", contention or None),
+        ):
+            if given is not None:
+                raise CommandError(f"{option}: not with --clusters")
+        simulate_clusters(
+            source,
+            clusters,
+            policy_names,
+            1024 if copy_mib is None else copy_mib,
+            100 if bandwidth_mib is None else bandwidth_mib,
+            as_json=as_json,
+        )
+        return
+    for option, figure in (("--copy-mib", copy_mib), ("--bandwidth-mib", bandwidth_mib)):
+        if figure is not None:
+            raise CommandError(f"{option} {figure:g}: only with --clusters")
     check_writable({"--jobs-csv": jobs_csv_file, "--plot": plot_file})
     found = find_policies(policy_names or DEFAULT_POLICIES)
     workload, cluster = source.load_workload()

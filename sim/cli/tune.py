@@ -12,11 +12,19 @@ from pathlib import Path
 import click
 
 from policy.settings.site_settings import Settings, SettingsError
-from sim.cli.common import CommandError, check_writable, file_option, load_trace, progress, say_left_out, writing
-from sim.tune.grid import grid
-from sim.tune.report import to_json, to_text, write_csv, write_toml
-from sim.tune.tune import FEWEST_WEEKS, TuneError, Tuning, measured_weeks
-from sim.tune.tune import tune as find
+from sim.cli.replay_options import (
+    CommandError,
+    check_writable,
+    file_option,
+    load_trace,
+    progress,
+    say_left_out,
+    writing,
+)
+from sim.tune.candidate_settings import grid
+from sim.tune.choose_settings import FEWEST_WEEKS, TuneError, Tuning, measured_weeks
+from sim.tune.choose_settings import tune as find
+from sim.tune.tuning_report import to_json, to_text, write_csv, write_toml
 from sim.workload.workload import Cluster, Workload
 
 

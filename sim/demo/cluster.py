@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from hooks.deploy.bundle import EVENTS, build
-from hooks.pbs.status import (
+from hooks.deploy.bundle_hook import EVENTS, build
+from hooks.pbs.server_status import (
     JOB_ATTRIBUTES,
     NAME,
     QUEUE_ATTRIBUTES,
@@ -23,24 +23,33 @@ from hooks.pbs.status import (
     Attributes,
     ServerStatus,
 )
-from hooks.store.config import show_config
-from hooks.store.state_dir import LAST_PASS, State, state_folder
+from hooks.store.hook_settings import show_config
+from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_folder import state_folder
 from policy.model.ledger import Ledger, LedgerError
 from policy.settings.site_settings import Settings
-from sim.demo.load import Load
-from sim.demo.scratch import Scratch
-from sim.demo.site import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
-from sim.demo.trace import Arrivals, furnish_for
-from sim.hookenv.runner import HookSite
+from sim.demo.generated_submissions import Load
+from sim.demo.recorded_workload import Arrivals, furnish_for
+from sim.demo.scratch_folder import Scratch
+from sim.demo.site_setup import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
+from sim.hookenv.hook_runner import HookSite
 from sim.pbs_server.attributes import split_key
+from sim.pbs_server.client_programs import run_program
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import PbsError
-from sim.pbs_server.programs import run_program
 from sim.pbs_server.qmgr import Reply
 from sim.pbs_server.scheduler import Scheduler
 from sim.pbs_server.sensors import Sensors
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.status import Stat, stat_jobs, stat_queues, stat_resources, stat_scheds, stat_server, stat_vnodes
+from sim.pbs_server.status_requests import (
+    Stat,
+    stat_jobs,
+    stat_queues,
+    stat_resources,
+    stat_scheds,
+    stat_server,
+    stat_vnodes,
+)
 from sim.workload.workload import Workload
 
 SPEEDS = (1.0, 1000.0)

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from policy import Ledger, Plan, decide
-from policy.ranking.ranking import Ranking
+from policy.ranking.vnode_ranking import Ranking
 from policy.settings.site_settings import RankingSettings
-from sim.figures import scenes
-from sim.figures.scenes import HOUR_S, RANK_WISH, RANKED_AT_S, Scene
+from sim.figures import example_clusters
+from sim.figures.example_clusters import HOUR_S, RANK_WISH, RANKED_AT_S, Scene
 from sim.figures.svg import INK, Drawing
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.replay.replay import replay
 from sim.report.gantt import Bar, bars
-from sim.report.time_span import Span
+from sim.report.shown_time_span import Span
 
 _WIDTH = 780
 _LEFT, _RIGHT = 62, 26
@@ -121,22 +121,24 @@ class _Panel:
 
 def draw_quota() -> Drawing:
     """P1: the same jobs with the quotas as hard limits and as soft ones."""
-    return _draw_scenes("Hard limits and soft quotas", [scenes.quota()], 12)
+    return _draw_scenes("Hard limits and soft quotas", [example_clusters.quota()], 12)
 
 
 def draw_priority() -> Drawing:
     """P2: job 3 preempts lower classes, if their cores are enough."""
-    return _draw_scenes("A higher class takes from a lower one", [scenes.priority(4), scenes.priority(8)], 9)
+    return _draw_scenes(
+        "A higher class takes from a lower one", [example_clusters.priority(4), example_clusters.priority(8)], 9
+    )
 
 
 def draw_window() -> Drawing:
     """P3: the cores that the window leaves idle, and their use by runs that are checkpointed at the promised time."""
-    return _draw_scenes("Backfilling with and without checkpoints", [scenes.window()], 13, promised=(3,))
+    return _draw_scenes("Backfilling with and without checkpoints", [example_clusters.window()], 13, promised=(3,))
 
 
 def draw_rescue() -> Drawing:
     """The rescue: one run is cut for a short job that has waited long for its length."""
-    return _draw_scenes("Short jobs rescued", [scenes.rescue()], 6)
+    return _draw_scenes("Short jobs rescued", [example_clusters.rescue()], 6)
 
 
 # Ranked vnodes
@@ -144,10 +146,10 @@ def draw_rescue() -> Drawing:
 
 def draw_ranking() -> Drawing:
     """P4: the order of the vnodes before and after the start of the job that requests it."""
-    snapshot = scenes.ranked(scenes.ranked_job(8))
-    plan = decide(snapshot, Ledger(), scenes.ONLY_CLASSES)
+    snapshot = example_clusters.ranked(example_clusters.ranked_job(8))
+    plan = decide(snapshot, Ledger(), example_clusters.ONLY_CLASSES)
     panels = {
-        "before job 8 starts": scenes.ranked(),
+        "before job 8 starts": example_clusters.ranked(),
         f"after its start on {' and '.join(plan.starts[0].allocation.vnodes)}": plan.started,
     }
     drawing = Drawing(_WIDTH, 2 * 176, "Vnodes ranked by what is left of them")
@@ -166,8 +168,8 @@ def draw_ranking() -> Drawing:
             if standing.score is not None and name in best:
                 length = 180 * standing.score
                 drawing.box(_LEFT, y, length, 21, _FILLS[0])
-                told = f"F + G = {standing.priority:.4g}, U = {standing.compliance:.4g}: S = {standing.score:.4g}"
-                drawing.words(_LEFT + length + 8, y + 15, told)
+                text = f"F + G = {standing.priority:.4g}, U = {standing.compliance:.4g}: S = {standing.score:.4g}"
+                drawing.words(_LEFT + length + 8, y + 15, text)
             elif standing.compliance is None:
                 drawing.words(_LEFT, y + 15, "no recent reading: not good enough", colour=_GREY)
             else:
@@ -183,7 +185,7 @@ def draw_stripes() -> Drawing:
     drawing = Drawing(_WIDTH, 168, "Packed and striped")
     half = (_WIDTH - 30) / 2
     for index, (layout, called) in enumerate({"pack": "packed", "stripe": "striped over 4"}.items()):
-        snapshot, settings = scenes.stripes(layout)
+        snapshot, settings = example_clusters.stripes(layout)
         plan = decide(snapshot, Ledger(), settings)
         left = 50 + index * half
         waiting = ", ".join(plan.reasons())

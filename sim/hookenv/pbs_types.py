@@ -10,7 +10,7 @@ from collections.abc import Iterator, KeysView, Mapping, MutableMapping
 from functools import total_ordering
 from typing import Any
 
-from policy.model.units import parse_duration_s, parse_size_kib
+from policy.model.pbs_units import parse_duration_s, parse_size_kib
 from sim.pbs_server.attributes import DURATIONS, Kind, Resources, Table
 
 JOB_STATES: Mapping[str, int] = {

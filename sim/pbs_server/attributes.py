@@ -13,8 +13,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from policy.model.limits import LimitError, parse_entity, show_entity
-from policy.model.units import UnitError, parse_duration_s, parse_size_kib
+from policy.model.limit_attributes import LimitError, parse_entity, show_entity
+from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
 from sim.pbs_server.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
 
 

@@ -6,18 +6,21 @@ one job with its waiting indices; a subjob becomes its own job when it starts.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hooks.pbs import job_ids
 from policy.model.allocation import Allocation
-from policy.model.request import Request, RequestError, parse_request
-from policy.model.units import parse_amount
+from policy.model.job_request import Request, RequestError, parse_request
+from policy.model.pbs_units import parse_amount
 from sim.pbs_server.attributes import JOB, Resources, check_value, find_attribute, split_key
 from sim.pbs_server.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
 from sim.pbs_server.vnodes import show_amount
 
 NO_PROJECT = "_pbs_project_default"
+_RANGE = re.compile(r"[0-9]+-[0-9]+(:[0-9]+)?")
 
 _ONLY_OF_ARRAYS = (
     "array", "array_state_count", "array_indices_submitted", "array_indices_remaining", "project", "Submit_Host",
@@ -170,13 +173,10 @@ def _check_chunk(chunk: str, resources: Resources) -> None:
 
 
 def read_indices(text: str) -> tuple[int, ...]:
-    """The indices of `1-5` or `2-10:2`, as `qsub -J` takes them. PbsError for anything else."""
-    bounds, _, step = text.partition(":")
-    first, _, last = bounds.partition("-")
-    if not all(part.isascii() and part.isdigit() for part in (first, last, step or "1")) or int(step or "1") < 1:
-        raise PbsError(BAD_VALUE, "array_indices_submitted")
-    indices = tuple(range(int(first), int(last) + 1, int(step or "1")))
-    if not indices:
+    """The indices of `1-5` or `2-10:2`, as `qsub -J` takes them: one range. PbsError for anything else."""
+    unread: list[str] = []
+    indices = job_ids.read_indices(text, unread) if _RANGE.fullmatch(text) else ()
+    if unread or not indices:
         raise PbsError(BAD_VALUE, "array_indices_submitted")
     return indices
 

@@ -6,7 +6,7 @@ server, so the runjob hook runs for them.
 
 from __future__ import annotations
 
-from policy.model.request import Chunk, Request
+from policy.model.job_request import Chunk, Request
 from sim.pbs_server.errors import PbsError
 from sim.pbs_server.jobs import SimJob
 from sim.pbs_server.server import SimServer

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import zlib
 
-from hooks.pbs.resources import READING
-from hooks.telemetry.reading import Amount, Heat, HostReading, is_due
-from policy.model.units import parse_amount
+from hooks.pbs.custom_resources import READING
+from hooks.telemetry.host_reading import Amount, Heat, HostReading, is_due
+from policy.model.pbs_units import parse_amount
 from policy.settings.site_settings import RankingSettings
 from sim.pbs_server.moms import CPU_SHARE_PERCENT, MEMORY_SHARE_PERCENT
 from sim.pbs_server.server import SimServer

@@ -2,8 +2,8 @@
 
 Attributes have PBS's names and formats, refusals PBS's messages. Like PBS, it starts a job on the requested vnodes
 without a check of what is free there: the sender of the request, and the runjob hook, must be right. The job's state
-changes are in `sim.pbs_server.lifecycle`, managers' changes in `sim.pbs_server.management`; hooks are called through
-the given :class:`Hooks`.
+changes are in `sim.pbs_server.job_lifecycle`, managers' changes in `sim.pbs_server.manager_changes`; hooks are called
+through the given :class:`Hooks`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from sim.pbs_server.errors import (
     UNKNOWN_QUEUE,
     PbsError,
 )
-from sim.pbs_server.hook_calls import HookRejection, Hooks, NoHooks
+from sim.pbs_server.hook_calls_interface import HookRejection, Hooks, NoHooks
+from sim.pbs_server.job_lifecycle import JobLife, change_holds
 from sim.pbs_server.jobs import (
     QSUB_DEFAULTS,
     SimJob,
@@ -37,7 +38,6 @@ from sim.pbs_server.jobs import (
     show_indices,
     work_out_chunks,
 )
-from sim.pbs_server.lifecycle import JobLife, change_holds
 
 _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})
 

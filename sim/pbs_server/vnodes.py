@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policy.model.request import Amounts
-from policy.model.units import parse_amount
+from policy.model.job_request import Amounts
+from policy.model.pbs_units import parse_amount
 from sim.pbs_server.attributes import split_key
 
 _ALWAYS_SHOWN = {"accelerator_memory": 0, "hbmem": 0, "mem": 0, "naccelerators": 0, "ncpus": 0, "vmem": 0}

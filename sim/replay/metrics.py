@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.workload.workload import Cluster
 
 SLOWDOWN_BOUND_S = 10

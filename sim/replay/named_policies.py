@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Callable
 
 from policy.model.cluster import HardLimits, Queue, Server
-from policy.model.limits import Limits
+from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
@@ -24,7 +24,7 @@ from policy.settings.site_settings import (
     SettingsError,
     StripeSettings,
 )
-from sim.workload.toml import TomlFileError, read_toml
+from sim.workload.read_toml_file import TomlFileError, read_toml
 from sim.workload.workload import Cluster, Workload
 
 QUEUE = "workq"

@@ -19,11 +19,11 @@ from typing import Callable
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.allocation import Allocation
 from policy.plan.plan import MovedPromise, Plan, Start
-from sim.replay.contention import Contention, Shape
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
-from sim.workload.applications import traits_of
-from sim.workload.reservation import windows_of_nodes
+from sim.replay.node_contention import Contention, Shape
+from sim.workload.application_kinds import traits_of
+from sim.workload.reservation_windows import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 _PROGRESS_EVERY = 1000
@@ -51,8 +51,8 @@ def replay(
     """Run the workload to its end. ``progress`` is called now and then with the number of ended jobs.
 
     Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
-    ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.contention`); no job is
-    then killed at its estimate.
+    ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.node_contention`); no
+    job is then killed at its estimate.
     """
     run = _Run(workload, cluster, policy, progress, contention=contention)
     collecting = gc.isenabled()
@@ -195,7 +195,7 @@ class _Run:
                     gone.append(life.job.id)
                     if observes:
                         finished.append(self._observed(life))
-            self._let_go(gone, now_s)
+            self._speed_up_neighbours(gone, now_s)
             while submit_s == now_s:
                 queued.append(self._submit(jobs[next_job]))
                 next_job += 1
@@ -269,7 +269,7 @@ class _Run:
                 life.end_s = end_s
                 heappush(self._ends, (end_s, life.trace.number, life))
 
-    def _let_go(self, gone: Iterable[str], now_s: float) -> None:
+    def _speed_up_neighbours(self, gone: Iterable[str], now_s: float) -> None:
         """Report ended or preempted runs to the contention model, which speeds up the jobs beside them."""
         if self._contention is not None:
             for job_id in gone:
@@ -300,7 +300,7 @@ class _Run:
             charge_s = checkpoint.charge_s(job.cores)
             self.checkpoint_core_s += charge_s * job.cores
             life.job = job._replace(saved_s=job.saved_s + done_s - charge_s)
-        self._let_go([job_id], now_s)
+        self._speed_up_neighbours([job_id], now_s)
         return life.job
 
     def _observed(self, life: _Life) -> Finished:

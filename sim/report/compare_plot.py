@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.replay.job_record import Replay
-from sim.report.canvas import colour_of, new_figure, plain, save
-from sim.report.compare import ALL, CLASSES, Compared, Spread, first_and_last_s
+from sim.replay.job_records import Replay
+from sim.report.compare_by_job_class import ALL, CLASSES, Compared, Spread, first_and_last_s
 from sim.report.gantt import Bar, bars
+from sim.report.matplotlib_setup import colour_of, new_figure, plain, save
 from sim.report.plots import draw_usage
-from sim.report.time_span import Span
+from sim.report.shown_time_span import Span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +100,7 @@ def _draw_boxes(axes: Axes, names: Sequence[str], by_policy: Sequence[Sequence[S
 
 
 def _draw_gantt(axes: Axes, replay: Replay, span: Span, first_s: float) -> None:
-    from matplotlib.collections import PolyCollection  # noqa: PLC0415 - as in sim.report.canvas
+    from matplotlib.collections import PolyCollection  # noqa: PLC0415 - as in sim.report.matplotlib_setup
 
     drawn = bars(replay, span)
     as_image = len(drawn) > _MOST_SINGLE_BARS
@@ -139,8 +139,8 @@ def _draw_gantt(axes: Axes, replay: Replay, span: Span, first_s: float) -> None:
         linewidth=2.2,
     )
     cuts = sum(bar.cut and bar.end_s < span.end_s for bar in drawn)
-    said = f"{plain(replay.policy)}: {len(drawn):,} runs, {cuts:,} cut" + " (red edge)" * (cuts > 0)
-    axes.set_title(said, loc="left", fontsize="medium")
+    title = f"{plain(replay.policy)}: {len(drawn):,} runs, {cuts:,} cut" + " (red edge)" * (cuts > 0)
+    axes.set_title(title, loc="left", fontsize="medium")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.set(ylabel="cores", ylim=(0, replay.cluster.cores))
     axes.set_xlim((span.begin_s - first_s) / _DAY_S, (span.end_s - first_s) / _DAY_S)

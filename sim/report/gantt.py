@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from sim.replay.job_record import JobRecord, Replay
-from sim.report.time_span import Span
+from sim.replay.job_records import JobRecord, Replay
+from sim.report.shown_time_span import Span
 
 
 class Bar(NamedTuple):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.replay.job_record import Replay
+from sim.replay.job_records import Replay
 from sim.replay.metrics import bounded_slowdown, wait_s
-from sim.report.canvas import colour_of, dashes_of, new_figure, plain, save
-from sim.report.compare import first_and_last_s, usage
+from sim.report.compare_by_job_class import first_and_last_s, usage
+from sim.report.matplotlib_setup import colour_of, dashes_of, new_figure, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

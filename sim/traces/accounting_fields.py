@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policy.model.allocation import parse_exec_vnode
-from policy.model.request import RequestError, parse_request
-from policy.model.units import UnitError, parse_duration_s
+from policy.model.job_request import RequestError, parse_request
+from policy.model.pbs_units import UnitError, parse_duration_s
 
 _NEXT = rb"(?=[ ]+[A-Za-z_][\w.-]*=|\s*\Z)"
 _JOB_NAME = rb"jobname=[^ ]*"
@@ -64,21 +64,21 @@ class Fields:
 
 def read_fields(text: bytes) -> Fields:
     """The fields of a Q, S, E or R record. Raises SenselessError."""
-    said = _said(text)
-    walltime = said.get(b"Resource_List.walltime")
-    status = said.get(b"Exit_status", b"")
+    fields = _split(text)
+    walltime = fields.get(b"Resource_List.walltime")
+    status = fields.get(b"Exit_status", b"")
     return Fields(
-        user=_text(said.get(b"user", b"")),
-        group=_text(said.get(b"group", b"")),
-        created_s=_time_s(said, b"ctime"),
-        queued_s=_time_s(said, b"qtime"),
-        eligible_s=_time_s(said, b"etime"),
-        start_s=_time_s(said, b"start"),
-        end_s=_time_s(said, b"end"),
-        cores=_cores(said),
+        user=_text(fields.get(b"user", b"")),
+        group=_text(fields.get(b"group", b"")),
+        created_s=_time_s(fields, b"ctime"),
+        queued_s=_time_s(fields, b"qtime"),
+        eligible_s=_time_s(fields, b"etime"),
+        start_s=_time_s(fields, b"start"),
+        end_s=_time_s(fields, b"end"),
+        cores=_cores(fields),
         walltime_s=None if walltime is None else _duration_s(walltime),
         exit_status=int(status) if _SIGNED.fullmatch(status) else None,
-        vnodes=tuple(map(_text, _VNODE.findall(said.get(b"exec_vnode", b"")))),
+        vnodes=tuple(map(_text, _VNODE.findall(fields.get(b"exec_vnode", b"")))),
     )
 
 
@@ -88,15 +88,15 @@ def check_clock(stamp_s: int, time_s: int) -> None:
         raise SenselessError("its times are days away from the record's own")
 
 
-def _said(text: bytes) -> dict[bytes, bytes]:
+def _split(text: bytes) -> dict[bytes, bytes]:
     """The values of the keys in `_READ`."""
-    said: dict[bytes, bytes] = {}
+    fields: dict[bytes, bytes] = {}
     for key, value in _quoted_pairs(text) if b'"' in text or b"'" in text else _plain_pairs(text):
         if key in _READ:
-            if key in said:
+            if key in fields:
                 raise SenselessError("a field given twice")
-            said[key] = value
-    return said
+            fields[key] = value
+    return fields
 
 
 def _plain_pairs(text: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -112,20 +112,20 @@ def _quoted_pairs(text: bytes) -> Iterator[tuple[bytes, bytes]]:
             yield match[1], next((match[group] for group in (2, 3, 4) if match[group] is not None), b"")
 
 
-def _cores(said: dict[bytes, bytes]) -> int | None:
+def _cores(fields: dict[bytes, bytes]) -> int | None:
     """The requested cores: as a number, else by the select, else the used ones, else those of the vnodes held.
 
     `resource_assigned`, in S records, is more than that for a job that has its vnodes to itself.
     """
-    cores = _count(said, b"Resource_List.ncpus")
-    if cores is None and b"Resource_List.select" in said:
+    cores = _count(fields, b"Resource_List.ncpus")
+    if cores is None and b"Resource_List.select" in fields:
         try:
-            cores = parse_request(_text(said[b"Resource_List.select"])).cores
+            cores = parse_request(_text(fields[b"Resource_List.select"])).cores
         except RequestError as error:
             raise SenselessError("a select that cannot be read") from error
     if not cores:
-        cores = _count(said, b"resources_used.ncpus") or _held(said.get(b"exec_vnode", b"")) or cores
-    assigned = _count(said, b"resource_assigned.ncpus")
+        cores = _count(fields, b"resources_used.ncpus") or _held(fields.get(b"exec_vnode", b"")) or cores
+    assigned = _count(fields, b"resource_assigned.ncpus")
     return max(cores, assigned) if cores and assigned else cores
 
 
@@ -137,8 +137,8 @@ def _held(exec_vnode: bytes) -> int:
         return 0
 
 
-def _count(said: dict[bytes, bytes], key: bytes) -> int | None:
-    value = said.get(key)
+def _count(fields: dict[bytes, bytes], key: bytes) -> int | None:
+    value = fields.get(key)
     if value is None:
         return None
     if not _WHOLE.fullmatch(value) or int(value) > _MOST_CORES:
@@ -146,9 +146,9 @@ def _count(said: dict[bytes, bytes], key: bytes) -> int | None:
     return int(value)
 
 
-def _time_s(said: dict[bytes, bytes], key: bytes) -> int | None:
+def _time_s(fields: dict[bytes, bytes], key: bytes) -> int | None:
     """A time in seconds since 1970; None where PBS wrote 0, which means none yet."""
-    value = said.get(key)
+    value = fields.get(key)
     if value is None or value == b"0":
         return None
     if not _WHOLE.fullmatch(value):

@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.traces.text_lines import LeftOut, read_lines
+from sim.traces.trace_lines import LeftOut, read_lines
 from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
 
+UNKNOWN = "unknown"
+"""The user, or the group, of jobs for which a trace has none."""
 _FIELDS = 18
 _LONGEST_LINE_BYTES = 1 << 16
 _NUMBERS = 10**15
@@ -87,10 +89,11 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
 
     Cores are the requested ones (field 8), else the used ones (5); the estimate is the requested time (9), else the run
     time, at least 1 s; the run time is cut at the estimate; the application is the executable's number (14), none where
-    that is negative. Records with run time 0 or a failed status are jobs like any other. Left out: records that do not
-    have 18 fields, lack a needed number or have an impossible one, repeat a job's number (after the job itself, the
-    format lists its partial runs), or need more cores than the cluster has. Raises SwfError if the file cannot be read,
-    has no usable job, or names no cluster and none is given.
+    that is negative. All jobs of an unknown user (12, -1) count as those of one user, :data:`UNKNOWN`; so with groups
+    (13). Records with run time 0 or a failed status are jobs like any other. Left out: records that do not have 18
+    fields, lack a needed number or have an impossible one, repeat a job's number (after the job itself, the format
+    lists its partial runs), or need more cores than the cluster has. Raises SwfError if the file cannot be read, has no
+    usable job, or names no cluster and none is given.
     """
     header, left_out = _Header(path), LeftOut()
     jobs: dict[int, TraceJob] = {}
@@ -154,9 +157,14 @@ def _job(fields: list[bytes], names: _Names) -> TraceJob:
         raise _SenselessError("number of cores not whole")
     application = "" if fields[13].startswith(b"-") else names[fields[13]]
     return TraceJob(
-        int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), names[fields[11]], names[fields[12]],
-        application,
+        int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), _owner(fields[11], names),
+        _owner(fields[12], names), application,
     )  # fmt: skip
+
+
+def _owner(field: bytes, names: _Names) -> str:
+    """A user or a group. All whom a trace does not know (-1) are one, ``unknown``."""
+    return UNKNOWN if field == b"-1" else names[field]
 
 
 def _number(field: bytes) -> float:

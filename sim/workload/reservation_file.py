@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from policy.model.units import UnitError, parse_duration_s
-from sim.workload.reservation import Reservation
-from sim.workload.toml import TomlFileError, read_toml
+from policy.model.pbs_units import UnitError, parse_duration_s
+from sim.workload.read_toml_file import TomlFileError, read_toml
+from sim.workload.reservation_windows import Reservation
 from sim.workload.workload import Cluster
 
 KEYS = ("name", "nodes", "cores", "start", "duration", "every", "count")

@@ -11,9 +11,9 @@ from dataclasses import replace
 from policy import Changes, Finished, Job, Plan, Queue, Reading, Request, Run, Snapshot, Vnode
 from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import Window
-from policy.model.limits import Limits
-from policy.model.preferences import Needs, RankWish
-from policy.model.request import Chunk
+from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_request import Chunk
+from policy.model.limit_attributes import Limits
 
 USERS = 500
 GROUPS = 40

@@ -11,8 +11,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Job, Ledger, Queue, Request, Run, Settings, Snapshot, Vnode, decide
 from policy.model.allocation import Allocation, Spot
-from policy.model.limits import Limits
-from policy.model.request import Chunk
+from policy.model.job_request import Chunk
+from policy.model.limit_attributes import Limits
 
 USERS = 500
 CORES = 64

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Callable, NamedTuple
 
-from container.hosts import find_host_process
+from container.running_hosts import find_host_process
 from tests.bench_pbs.figures import Figure
 from tests.bench_pbs.site import calling, job_attributes, open_site, script
 from tests.pbs.cluster import PbsCluster

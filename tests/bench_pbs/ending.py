@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from container.hosts import find_host_process
+from container.running_hosts import find_host_process
 from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure, median
 from tests.bench_pbs.site import Caller, calling, job_attributes, open_site, script, without_hooks

@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from container import testbed as testbeds
 from container.requirements import find_pbs_exec
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 from tests.bench_pbs import client
 from tests.hooks.deployed import make_deployment
 from tests.pbs.cluster import PbsCluster

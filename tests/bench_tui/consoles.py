@@ -1,7 +1,7 @@
 """The real console as a child process: on the recorded large server through the real reader, or on a simulated one.
 
-The recorded server's library stands in a folder like PBS's own, so the console starts ``hooks/reader/serve.py`` on it
-just as it does on an installed PBS; nothing of the console is replaced but its patience between polls.
+The recorded server's library stands in a folder like PBS's own, so the console starts ``hooks/reader/serve_console.py``
+on it just as it does on an installed PBS; nothing of the console is replaced but its patience between polls.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ HERE = Path(__file__).parent
 
 _PROGRAM = """
 import sys
-import tui.state.poller
-tui.state.poller.PATIENCE = tui.state.poller.OWN_PATIENCE = float(sys.argv[1])
+import tui.state.server_poller
+tui.state.server_poller.PATIENCE = tui.state.server_poller.OWN_PATIENCE = float(sys.argv[1])
 from tui.cli.main import main
 main(sys.argv[2:])
 """
 _SIMULATED = """
 import sys
 from pathlib import Path
-import tui.state.poller
-tui.state.poller.PATIENCE = tui.state.poller.OWN_PATIENCE = float(sys.argv[1])
+import tui.state.server_poller
+tui.state.server_poller.PATIENCE = tui.state.server_poller.OWN_PATIENCE = float(sys.argv[1])
 from sim.demo.cluster import DemoCluster
-from sim.demo.scratch import Scratch
+from sim.demo.scratch_folder import Scratch
 from tui.screen.app import Console
-from tui.audit.log import Actor
-from tui.backends.interpreter import take_short_turns
+from tui.audit.audit_file import Actor
+from tui.backends.thread_and_gc_tuning import take_short_turns
 from tui.cli.open_backend import cluster_of_trace
-from tui.backends.simulated import SimSource
+from tui.backends.simulated_cluster import SimSource
 take_short_turns()
 cluster = DemoCluster(vnodes=int(sys.argv[2]), jobs=int(sys.argv[3]))
 source = SimSource(cluster, cluster_of_trace, Scratch("pbsteer-bench-"))

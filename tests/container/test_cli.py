@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from container import cli
+from container import cli, cli_common
 from container.run_program import SYSTEM_PATH
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 
 
 @pytest.fixture
@@ -114,16 +114,16 @@ def test_the_ways_in_can_be_pasted_whatever_the_path_leads_to(tmp_path: Path, mo
     program.chmod(0o755)
     monkeypatch.setattr("sys.argv", [str(program), "testbed", "up"])
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert shlex.split(cli._own_command()) == [str(program)]
+    assert shlex.split(cli_common.own_command()) == [str(program)]
     monkeypatch.setenv("PATH", f"/usr/bin:/bin:{program.parent}")
-    assert cli._own_command() == "pbsteer"
+    assert cli_common.own_command() == "pbsteer"
     spec = TestbedSpec(name="t")
     ways = [line.split(None, 1)[1] for line in cli._ways_in(spec, Path("/srv/beds"), "pbsteer") if "MoM" not in line]
     assert all("--name t --state /srv/beds" in way for way in ways)
     for way in ways:
         words = shlex.split(way)[2:]
-        command = cli.testbed.commands[words[0]]
-        command.make_context(words[0], words[1:])
+        named = cli.testbed.commands[words[0]]
+        named.make_context(words[0], words[1:])
 
 
 def test_hosts_find_pbsteer_behind_all_else() -> None:

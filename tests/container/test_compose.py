@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from container import container_entry as entry
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 
 TEXT = (Path(entry.__file__).parent / "compose.yaml").read_text()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from container.container_entry import read_spec
-from container.spec import TestbedError, TestbedSpec
+from container.testbed_spec import TestbedError, TestbedSpec
 
 
 def test_the_environment_shapes_the_testbed_and_the_host_name_says_who() -> None:

@@ -11,7 +11,7 @@ from container.pbs_config import (
     write_server_settings,
     write_vnode_definitions,
 )
-from container.spec import MEM_PER_CORE_GIB, TestbedSpec
+from container.testbed_spec import MEM_PER_CORE_GIB, TestbedSpec
 
 SPEC = TestbedSpec(name="t", moms=2, cores=6, vnodes=2, pbs_exec="/usr/pbs")
 

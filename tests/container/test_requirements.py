@@ -15,7 +15,7 @@ from container.requirements import (
     find_pbs_exec,
     find_shortcomings,
 )
-from container.spec import TestbedError
+from container.testbed_spec import TestbedError
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from container import folder_check as places
 from container import testbed as testbeds
 from container.pbs_daemons import SETUID_PROGRAMS
 from container.requirements import SERVER_PROGRAM
-from container.spec import Host, TestbedError, TestbedSpec
+from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _Disk = namedtuple("_Disk", "total used free")
 

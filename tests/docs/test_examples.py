@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 
 from policy import Changes, Ledger, Plan, Queue, Snapshot, decide
-from policy.explain.explanation import explain
 from policy.explain.hostfiles import Lists, lists_of
-from policy.model.preferences import Layout, Needs, RankWish
-from policy.ranking.ranking import Ranking
+from policy.explain.job_explanation import explain
+from policy.migration.answer import Answer, FreeNodes, Shape, make_answer
+from policy.migration.demand import Demand
+from policy.migration.placing import PlacingSettings, Request, place
+from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.ranking.vnode_ranking import Ranking
 from policy.settings.site_settings import RankingSettings, Settings
-from sim.figures import scenes
-from sim.figures.scenes import HOUR_S, Scene
+from sim.figures import example_clusters
+from sim.figures.example_clusters import HOUR_S, Scene
 from sim.replay.named_policies import Policy, resolve
 from sim.replay.replay import replay
-from sim.workload.campaign import campaign
+from sim.workload.parameter_study import campaign
 from sim.workload.workload import Cluster
 from tests.policy.clusters import QUEUE, job, run, show_cores, vnode
 
@@ -50,10 +53,10 @@ def last_policy(scene: Scene) -> Policy:
 
 
 def test_classes_of_four_jobs() -> None:
-    snapshot, lines = scenes.four_jobs(full=False), []
-    plan = decide(snapshot, Ledger(), scenes.ONLY_CLASSES)
+    snapshot, lines = example_clusters.four_jobs(full=False), []
+    plan = decide(snapshot, Ledger(), example_clusters.ONLY_CLASSES)
     for start in sorted(plan.starts, key=lambda start: start.id):
-        told = explain(snapshot, plan, start.id, scenes.ONLY_CLASSES).lines
+        told = explain(snapshot, plan, start.id, example_clusters.ONLY_CLASSES).lines
         (about,) = [line.text for line in told if line.label == "class"]
         lines.append(f"{start.id}  {start.job.user} asks for {start.job.cores}: class {about}")
     assert len(lines) == 4
@@ -61,14 +64,14 @@ def test_classes_of_four_jobs() -> None:
 
 
 def test_what_four_jobs_wait_for() -> None:
-    lines = tell(decide(scenes.four_jobs(full=True), Ledger(), scenes.ONLY_CLASSES))
-    assert_printed(line for line in lines if "preempts nobody" in line)
+    lines = tell(decide(example_clusters.four_jobs(full=True), Ledger(), example_clusters.ONLY_CLASSES))
+    assert_printed(line for line in lines if "preempts no job" in line)
 
 
 @pytest.mark.parametrize("need", [9, 8, 5, 4])
 def test_what_the_third_job_may_take(need: int) -> None:
-    scene = scenes.priority(need)
-    lines = tell(decide(scenes.moment(scene, 1), Ledger(), last_policy(scene).settings))
+    scene = example_clusters.priority(need)
+    lines = tell(decide(example_clusters.moment(scene, 1), Ledger(), last_policy(scene).settings))
     assert_printed([f"needs {need}:", *lines])
 
 
@@ -90,20 +93,20 @@ def clock(at_s: float) -> str:
 
 @pytest.mark.parametrize("name", ["easy", "checkpoint"])
 def test_timeline_of_a_to_e(name: str) -> None:
-    scene = scenes.window()
+    scene = example_clusters.window()
     assert_printed([f"--policy {name}", *timeline(scene, scene.policies[name])])
 
 
 def passes(scene: Scene, policy: Policy, later: Sequence[Changes]) -> list[Plan]:
     """The pass at one hour, and those after each of the changes."""
-    plans = [decide(scenes.moment(scene, 1), Ledger(), policy.settings)]
+    plans = [decide(example_clusters.moment(scene, 1), Ledger(), policy.settings)]
     for changes in later:
         plans.append(decide(plans[-1].started.apply(changes), plans[-1].ledger, policy.settings))
     return plans
 
 
 def test_what_is_said_of_a_to_e() -> None:
-    scene = scenes.window()
+    scene = example_clusters.window()
     a_ends, b_ends = Changes(2 * HOUR_S, gone=["A"]), Changes(6 * HOUR_S, gone=["B", "D"])
     first, easy = passes(scene, scene.policies["easy"], [a_ends])
     _, second, third = passes(scene, scene.policies["checkpoint"], [a_ends, b_ends])
@@ -117,26 +120,26 @@ def test_what_is_said_of_a_to_e() -> None:
 
 
 def test_timeline_of_the_rescue() -> None:
-    scene = scenes.rescue()
+    scene = example_clusters.rescue()
     for name, policy in scene.policies.items():
         assert_printed([f"--policy {name}", *timeline(scene, policy)])
 
 
 def test_what_is_said_of_the_rescue() -> None:
-    scene = scenes.rescue()
+    scene = example_clusters.rescue()
     settings = last_policy(scene).settings
-    early = scenes.moment(scene, 2.5)
+    early = example_clusters.moment(scene, 2.5)
     told = explain(early, decide(early, Ledger(), settings), "2", settings).lines
     assert_printed(["2:30", *(f"2  {line.text}" for line in told if line.label in ("waits for", "rescue"))])
-    assert_printed(["2:40", *tell(decide(scenes.moment(scene, 2 + 2 / 3), Ledger(), settings))])
+    assert_printed(["2:40", *tell(decide(example_clusters.moment(scene, 2 + 2 / 3), Ledger(), settings))])
 
 
 # P4
 
 
 def test_order_of_ranked_vnodes() -> None:
-    index = scenes.ranked().cluster()
-    ranking = Ranking(index, RankingSettings(), scenes.RANKED_AT_S)
+    index = example_clusters.ranked().cluster()
+    ranking = Ranking(index, RankingSettings(), example_clusters.RANKED_AT_S)
     for mode in ("compute+memory", "composite"):
         wish = RankWish(mode)
         names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
@@ -146,17 +149,20 @@ def test_order_of_ranked_vnodes() -> None:
 
 
 def test_start_of_the_ranked_job_and_who_is_not_started() -> None:
-    waiting = (scenes.ranked_job(8), scenes.ranked_job(9, Needs(memory_kib=120 * scenes.GIB_KIB)))
-    plan = decide(scenes.ranked(*waiting), Ledger(), Settings())
+    waiting = (
+        example_clusters.ranked_job(8),
+        example_clusters.ranked_job(9, Needs(memory_kib=120 * example_clusters.GIB_KIB)),
+    )
+    plan = decide(example_clusters.ranked(*waiting), Ledger(), Settings())
     assert plan.starts[0].allocation.vnodes == ("n2", "n4")
     assert_printed(tell(plan))
 
 
 @pytest.mark.parametrize("form", Lists._fields)
 def test_lists_that_programs_read(form: str) -> None:
-    eight = scenes.ranked_job(8)._replace(rank=scenes.RANK_WISH._replace(detail="core"))
+    eight = example_clusters.ranked_job(8)._replace(rank=example_clusters.RANK_WISH._replace(detail="core"))
     ledger = Ledger(cores={"7": {"n2": tuple(range(16))}})
-    lists = lists_of(decide(scenes.ranked(eight), ledger, Settings()), "8")["8"]
+    lists = lists_of(decide(example_clusters.ranked(eight), ledger, Settings()), "8")["8"]
     command = f"$ pbsteer explain 8 --list {form.replace('_', '-')}"
     assert_printed([command, *getattr(lists, form).splitlines()])
 
@@ -177,8 +183,8 @@ def laid_out(plan: Plan) -> list[str]:
 
 
 def test_three_stripes_one_after_the_other() -> None:
-    selects = (scenes.ONE_CHUNK, scenes.SINGLE_CORES, scenes.SINGLE_CORES)
-    snapshot, settings = scenes.stripes("stripe", selects, stagger_s=60)
+    selects = (example_clusters.ONE_CHUNK, example_clusters.SINGLE_CORES, example_clusters.SINGLE_CORES)
+    snapshot, settings = example_clusters.stripes("stripe", selects, stagger_s=60)
     first = decide(snapshot, Ledger(), settings)
     second = decide(first.started.apply(Changes(60)), first.ledger, settings)
     assert_printed(["t = 0", *laid_out(first)])
@@ -188,7 +194,7 @@ def test_three_stripes_one_after_the_other() -> None:
 def test_a_wish_that_is_too_wide() -> None:
     vnodes = [vnode(f"n{number}", 32) for number in range(1, 9)]
     runs = [run(str(90 + number), "bob", f"n{number}=32", estimate_s=HOUR_S) for number in range(1, 4)]
-    wide = job("4", select=scenes.SINGLE_CORES, estimate_s=HOUR_S, layout=Layout("stripe", 8))
+    wide = job("4", select=example_clusters.SINGLE_CORES, estimate_s=HOUR_S, layout=Layout("stripe", 8))
     plan = decide(Snapshot.build(0, vnodes, [Queue(QUEUE)], [wide], runs), Ledger(), Settings())
     assert_printed(laid_out(plan))
 
@@ -197,7 +203,7 @@ def test_domains_and_gpus() -> None:
     has = {"ngpus": 2}
     vnodes = [vnode(f"{host}[{domain}]", 16, host=host, has=has) for host in ("g1", "g2") for domain in (0, 1)]
     pieces = job("5", select="4:ncpus=4:ngpus=1", estimate_s=HOUR_S)
-    _, settings = scenes.stripes("stripe")
+    _, settings = example_clusters.stripes("stripe")
     plan = decide(Snapshot.build(0, vnodes, [Queue(QUEUE)], [pieces]), Ledger(), settings)
     assert_printed(laid_out(plan))
 
@@ -212,3 +218,23 @@ def test_what_striping_brings(kinds: str) -> None:
         for policy in policies
     ]
     assert_printed([f"| `{kinds}` | {' | '.join(f'{end_s:,.0f} s' for end_s in ends_s)} |"])
+
+
+# P6
+
+
+def test_four_jobs_and_three_clusters() -> None:
+    def answer(name: str, idle: int, **more: int) -> Answer:
+        return make_answer(name, FreeNodes("pbs", 1000, (Shape(1, idle, 0, 0),), **more), [], 8)
+
+    b, c = answer("b", 180, kept=80, head_in_s=HOUR_S), answer("c", 96, max_walltime_s=24 * HOUR_S)
+    answers = {"a": answer("a", 4), "b": b, "c": c}
+    asked = ((64, 4), (150, 1), (64, 48), (64, 4))
+    requests = [
+        Request(f"a.{number}", "alice", Demand(cores, walltime_s=hours * HOUR_S))
+        for number, (cores, hours) in enumerate(asked, 1)
+    ]
+    found = place(requests, answers, PlacingSettings("a", ("b", "c")))
+    to = {gid: f"to {cluster}" for gid, cluster in found.placed.items()}
+    said = {**to, **{gid: stay.sentence() for gid, stay in found.stays.items()}}
+    assert_printed([f"{gid}  {said[gid]}" for gid in sorted(said)])

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted(
+    {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("[a-z]*/README.md"), *ROOT.glob("[a-z]*/[a-z]*/README.md")}
+)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
@@ -28,7 +30,7 @@ def links() -> Iterator[tuple[Path, str]]:
                 yield page, target
 
 
-@pytest.mark.parametrize(("page", "target"), [pytest.param(p, t, id=f"{p.name}:{t}") for p, t in links()])
+@pytest.mark.parametrize(("page", "target"), [pytest.param(p, t, id=f"{p.relative_to(ROOT)}:{t}") for p, t in links()])
 def test_link_leads_somewhere(page: Path, target: str) -> None:
     name, _, anchor = target.partition("#")
     file = (page.parent / name).resolve() if name else page
@@ -41,4 +43,4 @@ def test_link_leads_somewhere(page: Path, target: str) -> None:
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     listed = set(_LINK.findall(index))
-    assert {page.name for page in PAGES if page.parent.name == "docs"} - {"README.md"} <= listed
+    assert {page.name for page in PAGES if page.parent == ROOT / "docs"} - {"README.md"} <= listed

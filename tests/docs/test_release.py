@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hooks.deploy.bundle import VERSION
+from hooks.deploy.bundle_hook import VERSION
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from policy.settings.queues import QueueSettings
+from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import describe_settings
 from tui.cli.main import main
 

@@ -9,7 +9,7 @@ import pytest
 from policy import Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
 from policy.model.allocation import parse_exec_vnode
 from policy.model.cluster import Job
-from policy.model.limits import parse_limits
+from policy.model.limit_attributes import parse_limits
 from policy.settings.site_settings import QuotaSettings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")

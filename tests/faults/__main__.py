@@ -10,7 +10,7 @@ import click
 
 from container import testbed as testbeds
 from container.requirements import find_pbs_exec, find_shortcomings
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 from tests.faults.campaign import draw_schedule, run_campaign, show_table, write_json
 from tests.faults.ground import INTERVAL_S, Ground
 from tests.faults.kinds import KINDS

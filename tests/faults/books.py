@@ -75,6 +75,14 @@ class Books:
         if self.lives[job_id].running is None:
             self.lives[job_id] = self.lives[job_id]._replace(ended=self.lives[job_id].ended or 0)
 
+    def settle(self, job_id: str) -> None:
+        """A job that has done its work and was deleted by force, since PBS had forgotten its end."""
+        self.excused.add(job_id)
+        life = self.lives[job_id]
+        if life.running is not None:
+            self._count(life.running, -1)
+        self.lives[job_id] = life._replace(running=None, ended=0)
+
     def read(self) -> None:
         """Read what was added since."""
         for path in sorted(self._accounting.iterdir()):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable, NamedTuple
 
-from container.spec import TestbedError
+from container.testbed_spec import TestbedError
 from tests.faults.ground import Ground, LostError, tell_error
 from tests.faults.injector import Missed
 from tests.faults.kinds import KINDS
@@ -171,6 +171,10 @@ def _finish(ground: Ground, say: Callable[[str], None]) -> list[str]:
             is_helped = True
             freed = ", ".join(ground.free_wedged_jobs()) or "none"
             say(f"jobs that PBS called running though no vnode had them, requeued by force: {freed}")
+            ended = ", ".join(ground.end_forgotten_jobs()) or "none"
+            say(
+                f"jobs whose end PBS forgot though their programs had done all of their work, deleted by force: {ended}"
+            )
     open_arrays = ground.find_open_arrays()
     if open_arrays:
         say(f"arrays that PBS left open though all their subjobs have ended: {', '.join(open_arrays)}")

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Callable
 
 from container import testbed as testbeds
-from container.hosts import find_host_process
-from hooks.deploy.bundle import EVENTS, PREFIX, build
+from container.running_hosts import find_host_process
+from hooks.deploy.bundle_hook import EVENTS, PREFIX, build
 from hooks.pbs.client import HOLD
-from hooks.pbs.resources import MODE
-from hooks.store.state_dir import FOLDER, LAST_PASS, PASSES, State
+from hooks.pbs.custom_resources import MODE
+from hooks.store.state_files import LAST_PASS, PASSES, State
+from hooks.store.state_folder import FOLDER
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
@@ -47,6 +48,8 @@ MOST_PASSES = 3
 
 _PATIENCE_S = 120.0
 _TOLD = ("comment", "Hold_Types", "array_state_count", "array_indices_remaining", "estimated", "run_count")
+_FORGOTTEN_S = 90.0
+"""How long after its program's end a job that PBS still calls running counts as forgotten."""
 _DISK = "size=48m,nr_inodes=120,mode=700"
 _SERVER = ["pgrep", "-o", "-x", "pbs_server.bin"]
 _SECOND = Path(__file__).with_name("second_pass.py")
@@ -365,6 +368,22 @@ class Ground:
         for job in wedged:
             self.pbs.run(["qrerun", "-W", "force", job])
         return wedged
+
+    def end_forgotten_jobs(self) -> list[str]:
+        """Delete by force, as an administrator would, jobs that PBS calls running long after their programs did all
+        of their work; returns which.
+
+        A MoM that is killed just after a job's last task has ended, and comes back with ``-p``, may never report that
+        end (OpenPBS 23.06: substate 42, "no active tasks" in the MoM's log again and again, past the walltime too).
+        """
+        late_s = time.time() - _FORGOTTEN_S
+        jobs = self.pbs.qstat_json()
+        running = [job for job in self.books.unfinished() if jobs.get(job, {}).get("job_state") == "R"]
+        forgotten = [job for job in running if self.workload.has_done_its_work(job, late_s)]
+        for job in forgotten:
+            self.pbs.run(["qdel", "-W", "force", job])
+            self.books.settle(job)
+        return forgotten
 
     def find_open_arrays(self) -> list[str]:
         """Arrays that PBS has not closed though all their subjobs have ended: their work is done.

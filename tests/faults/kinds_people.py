@@ -8,7 +8,7 @@ import time
 from typing import NamedTuple
 
 from hooks.pbs.job_ids import index_of, parent_of
-from hooks.pbs.job_mark import MARK_ATTRIBUTE, MARK_KEY, MARK_RESOURCE, Mark, read_marks
+from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_KEY, MARK_RESOURCE, Mark, read_marks
 from tests.faults.ground import Ground
 from tests.faults.injector import Missed
 from tests.faults.registry import ASKING_S, demand, kind, linger, wait_for_asking

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from hooks.store.state_dir import PASSES, State
+from hooks.store.state_files import PASSES, State
 from policy.settings.site_settings import SubmissionSettings
 from tests.faults.ground import Ground, LostError
 from tests.faults.injector import Missed

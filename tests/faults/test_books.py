@@ -33,6 +33,21 @@ def test_a_life_from_submission_over_a_requeue_to_its_end(tmp_path: Path) -> Non
     assert books.unfinished() == []
 
 
+def test_a_job_whose_end_pbs_forgot_is_settled_once_and_gives_its_cores_back(tmp_path: Path) -> None:
+    start = f"S;1.s;user=alice {PLACE}"
+    books = read_books(tmp_path, start)
+    books.settle("1.s")
+    assert books.unfinished() == []
+    with (tmp_path / "20261121").open("a", encoding="utf-8") as log:
+        log.writelines(
+            f"11/21/2026 02:49:07;{record}\n" for record in (f"E;1.s;user=alice {PLACE} Exit_status=271", *SECOND)
+        )
+    books.read()
+    assert (books.violations, books.crowds) == ([], [])
+    done = [spell("1.s", "m1", 0.0, 9.0, 7, whole=True)]
+    assert find_losses({"1.s": books.lives["1.s"]}, {"1.s": 7}, done, deleted=books.excused) == []
+
+
 def test_a_deleted_job_may_end_in_any_way_but_not_come_back(tmp_path: Path) -> None:
     start, end = f"S;1.s;user=alice {PLACE}", f"E;1.s;user=alice {PLACE} Exit_status=85"
     books = read_books(tmp_path, start)

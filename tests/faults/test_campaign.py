@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.bundle import EVENTS, build
+from hooks.deploy.bundle_hook import EVENTS, build
 from tests.faults.campaign import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, is_over, show_table
 from tests.faults.injector import Hit, Orders, PassMark, build_in
 from tests.faults.kinds import KINDS

@@ -12,7 +12,7 @@ import pytest
 
 from container import testbed as testbeds
 from container.requirements import find_pbs_exec, find_shortcomings
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 from tests.environment import for_testbeds
 from tests.faults.campaign import draw_schedule, run_campaign, show_table
 from tests.faults.ground import Ground
@@ -41,6 +41,7 @@ def ground() -> Iterator[Ground]:
         testbeds.down(name)
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_in_some_faults_of_every_kind(ground: Ground) -> None:
     said: list[str] = []
     schedule = draw_schedule(FAULTS, SEED)

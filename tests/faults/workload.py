@@ -128,6 +128,12 @@ class Workload:
                 found.add(spell.job)
         return found
 
+    def has_done_its_work(self, job: str, until_s: float) -> bool:
+        """Whether the job's last program came to its end before ``until_s``."""
+        spells = list(read_spells(self._diaries, [job]))
+        last = max(spells, key=lambda spell: spell.begin_s, default=None)
+        return last is not None and last.is_whole and last.end_s < until_s
+
     def find_losses(self) -> list[str]:
         """At the end: every job that has not ended once with its work done, and every overlap of the programs."""
         spells = list(read_spells(self._diaries))

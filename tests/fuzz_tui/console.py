@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz_tui.hostile import HostileBackend
-from tui.audit.log import Actor
+from tui.audit.audit_file import Actor
 from tui.screen.app import Console
 from tui.screen.main_screen import MainScreen
-from tui.state.poller import News
+from tui.state.server_poller import News
 
 did: dict[str, Counter[str]] = {"actions": Counter(), "views": Counter(), "screens": Counter()}
 
@@ -35,7 +35,7 @@ def main(seed: int, written: Path) -> int:
     def counted_tell(self: MainScreen, news: News) -> None:
         tell(self, news)
         fresh = written.with_suffix(".new")
-        fresh.write_text(json.dumps({**did, "polls": backend.polls, "commands": backend.commands}))
+        fresh.write_text(json.dumps({**did, "polls": backend.polls, "changes": backend.changes}))
         fresh.replace(written)
 
     def counted_push(self: Console, screen: Any, *others: Any, **more: Any) -> Any:

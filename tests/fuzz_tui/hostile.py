@@ -1,7 +1,7 @@
 """A server that answers anything: odd names and texts, things missing, things that are no such thing, half answers.
 
-Every answer goes the way of the reader's: lines of :mod:`hooks.reader.differences`, put together by the console's own
-assembly, with a line broken or left out now and then.
+Every answer goes the way of the reader's: lines of :mod:`hooks.reader.status_differences`, put together by the
+console's own assembly, with a line broken or left out now and then.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooks.pbs.status import NAME, ServerStatus
-from hooks.reader.assembly import Assembly
+from hooks.pbs.server_status import NAME, ServerStatus
+from hooks.reader.assemble_status import Assembly
 from policy import Ledger, Settings
 from tests.tui.scripted import HOSTILE_NAMES, NOON_S, a_job, a_vnode, running
-from tui.backends.base import BackendError, Reply
-from tui.backends.journal import JournalReader
+from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.pass_journal import JournalReader
+from tui.backends.pbs.change_commands import PbsCommands
 
 _ODD = (
     *HOSTILE_NAMES,
@@ -51,13 +52,14 @@ class HostileBackend:
     simulated = False
     spool = None
     own_audit = None
+    commands = PbsCommands()
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
         self._assembly = Assembly()
         self.journal = JournalReader(Path("/nonexistent"))
         self.polls: Counter[str] = Counter()
-        self.commands = 0
+        self.changes = 0
 
     @property
     def name(self) -> str:
@@ -119,7 +121,7 @@ class HostileBackend:
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Taken or refused at random; nothing comes of it."""
-        self.commands += 1
+        self.changes += 1
         if self._chance.random() < 0.1:
             raise BackendError(self._odd())
         return Reply(self._chance.random() < 0.5, self._odd())

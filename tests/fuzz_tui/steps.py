@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.bench_tui.terminal import Terminal
 from tests.environment import cleaned
-from tui.actions import ACTIONS
+from tui.action_registry import ACTIONS
 
 ROOT = Path(__file__).parents[2]
 ANSWER_S = 120.0
@@ -76,7 +76,7 @@ class Ran:
     def add(self, written: Path) -> None:
         """Count what one console did."""
         data: dict[str, Any] = loads(written.read_text()) if written.exists() else {}
-        data["commands"] = {"sent": data.get("commands", 0)}
+        data["changes"] = {"sent": data.get("changes", 0)}
         for name, counts in data.items():
             self.did.setdefault(name, Counter()).update(counts)
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.priority_classes import BASE
 from policy.model.cluster import UNLIMITED_S, HardLimits, Server, Window
+from policy.model.job_preferences import Layout, Needs, RankWish
 from policy.model.ledger import Backfilled, Earmark, History, Tally
-from policy.model.limits import Limits
-from policy.model.preferences import Layout, Needs, RankWish
-from policy.model.units import parse_amount
-from sim.workload.toml import read_toml
-from tests.golden.telling import Lines, tell
+from policy.model.limit_attributes import Limits
+from policy.model.pbs_units import parse_amount
+from sim.workload.read_toml_file import read_toml
+from tests.golden.plan_as_lines import Lines, tell
 from tests.policy.clusters import QUEUE, job, place_of, quotas
 
 

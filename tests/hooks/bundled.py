@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hooks.deploy.bundle import build
-from hooks.store.state_dir import State
+from hooks.deploy.bundle_hook import build
+from hooks.store.state_files import State
 from policy.model.ledger import Ledger
 
 RUNNER = Path(__file__).parent / "stand_in" / "run_hook.py"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deployment import Deployment
-from hooks.store.state_dir import State
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.store.state_files import State
 from tests.hooks.bundled import Hook, find_pythons
 from tests.hooks.fake_qmgr import FakeQmgr
 from tests.hooks.stand_in import pbs_ifl

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.deploy.deployment import Deployment
-from hooks.deploy.installed import Reply
-from hooks.store.state_dir import LAST_PASS, State, state_folder
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.installed_state import Reply
+from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import PassSettings, ServerSettings, Settings, SubmissionSettings
 from tests.pbs.cluster import PbsCluster
 
@@ -40,9 +42,22 @@ def make_deployment(pbs: PbsCluster) -> Deployment:
 
 def deploy(pbs: PbsCluster, settings: Settings) -> Deployment:
     """Apply the hooks and wait for the first pass."""
+    deployment = _apply(pbs, settings)
+    wait_for_pass(pbs)
+    return deployment
+
+
+def deploy_and_drive(pbs: PbsCluster, settings: Settings, *queues: str) -> Deployment:
+    """Apply the hooks and let pbsteer start the queues' jobs from the first pass on. No earlier pass has put on record
+    which schedulers were off by themselves: one that is off counts as switched off by pbsteer."""
+    deployment = _apply(pbs, settings)
+    drive(pbs, *queues)
+    return deployment
+
+
+def _apply(pbs: PbsCluster, settings: Settings) -> Deployment:
     deployment = make_deployment(pbs)
     deployment.apply(settings, lambda _: None)
-    wait_for_pass(pbs)
     return deployment
 
 
@@ -55,11 +70,22 @@ def last_pass(pbs: PbsCluster) -> Mapping[str, Any]:
 
 
 def wait_for_pass(pbs: PbsCluster) -> None:
-    """Wait until a pass that began after now is over."""
-    seen_s = last_pass(pbs).get("time_s", 0.0)
-    pbs.wait_until(lambda: last_pass(pbs).get("time_s", 0.0) > seen_s, 120.0, "a pass")
-    begun_s = last_pass(pbs)["time_s"]
-    pbs.wait_until(lambda: last_pass(pbs)["time_s"] > begun_s, 120.0, "one more pass")
+    """Wait until a pass that began after now is over and published. An early pass that does nothing is none of them: it
+    is not in the journal."""
+    asked_s = time.time()
+    state = state_of(pbs)
+
+    def is_over() -> bool:
+        noted_s = max((float(entry["time_s"]) for entry in state.read_journal(1)), default=0.0)
+        return noted_s > asked_s and last_pass(pbs).get("time_s", 0.0) >= noted_s
+
+    pbs.wait_until(is_over, 120.0, "a pass")
+
+
+def settle(pbs: PbsCluster) -> None:
+    """Wait for two passes: the first one after a mode or a scheduler was changed may only hand over."""
+    wait_for_pass(pbs)
+    wait_for_pass(pbs)
 
 
 def set_mode(pbs: PbsCluster, mode: str, *queues: str) -> None:

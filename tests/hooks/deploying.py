@@ -7,7 +7,8 @@ from typing import Any
 
 from hooks.control.scheduler_switch import Switched
 from hooks.deploy.partition import Part
-from hooks.store.state_dir import State, state_folder
+from hooks.store.state_files import State
+from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
@@ -28,8 +29,6 @@ def snapshot(qmgr: FakeQmgr) -> Any:
 def use_it(qmgr: FakeQmgr) -> None:
     """What an administrator sets once the hooks are there."""
     qmgr("set queue workq resources_available.pbsteer_mode = drive")
-    qmgr("set queue workq max_run_res_soft.user_priority = [u:alice=10]")
-    qmgr("set queue workq max_run_res_soft.user_priority += [u:bob=5]")
     qmgr("set sched default scheduling = False")
     switched_by_a_pass(qmgr, "default")
 

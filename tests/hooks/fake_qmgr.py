@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
-from hooks.deploy.installed import Reply
+from hooks.deploy.installed_state import Reply
 
 _HOOK_DEFAULTS = {
     "type": "site", "enabled": "true", "user": "pbsadmin", "alarm": "30", "order": "1", "debug": "false",
@@ -17,6 +19,14 @@ _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 class FakeQmgr:
     """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once. ``busy``: resources
     that are in use, whose flags change no more either; ``jobs``: those that a vnode runs, as PBS lists them."""
+
+    _EMPTY: ClassVar[Mapping[str, Reply]] = {
+        "queue": Reply(1, "", ""),
+        "node": Reply(
+            1, "", "qmgr obj= svr=default: Server has no node list\nqmgr: Error (15064) returned from server\n"
+        ),
+    }
+    """qmgr's replies to a list of what the server has none of."""
 
     def __init__(self, home: Path) -> None:
         self.files = home / "server_priv" / "hooks"
@@ -35,6 +45,8 @@ class FakeQmgr:
 
     def __call__(self, line: str) -> Reply:
         if line.partition(" ")[0] in ("list", "print"):
+            if line.endswith("@default partition") and not self.objects[line.split()[1]]:
+                return self._EMPTY[line.split()[1]]
             return Reply(0, self._show(line), "Max open servers: 49")
         self.lines.append(line)
         if self.refuse and re.search(self.refuse, line):
@@ -92,6 +104,8 @@ class FakeQmgr:
         elif (verb, kind) == ("delete", "sched"):
             del self.scheduling[name]
             self.partitions.pop(f"sched {name}", "")
+        elif verb == "set" and line.replace(" += ", " = ") in [each.replace(" += ", " = ") for each in self.settings]:
+            pass
         elif verb == "set":
             self.settings.append(line)
         elif verb == "unset":

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.model.cluster import Job
 from policy.settings.site_settings import Settings
-from policy.state.snapshot import Snapshot
+from policy.state.cluster_snapshot import Snapshot
 
 NOW_S = 1_795_207_300.0
 RESOURCES = {

@@ -115,6 +115,11 @@ class PbsCluster:
         """Run qmgr commands as root on the server host; `TestbedError` with qmgr's words if one fails."""
         return "".join(self.run(["qmgr", "-c", command]).demand_success().stdout for command in commands)
 
+    def _qmgr_at_once(self, commands: Sequence[str]) -> None:
+        """Run many qmgr commands in one process; `TestbedError` if one fails."""
+        if commands:
+            self.run(["qmgr"], stdin="".join(f"{command}\n" for command in commands)).demand_success()
+
     def pbsnodes(self) -> dict[str, dict[str, Any]]:
         """All vnodes: name -> attributes."""
         answer = self.run(["pbsnodes", "-a", "-v", "-F", "json"]).demand_success()
@@ -135,10 +140,13 @@ class PbsCluster:
     def wait_until(self, predicate: Callable[[], object], timeout_s: float, what: str) -> None:
         """Return when ``predicate`` holds; an AssertionError that says ``what`` was awaited if it does not in time."""
         deadline = time.monotonic() + timeout_s
+        pause_s = 0.1
         while not predicate():
             if time.monotonic() > deadline:
                 raise AssertionError(f"waited {timeout_s:g} s in vain for: {what}")
-            time.sleep(0.2)
+            time.sleep(pause_s)
+            # Each look is a program or two on the host: long waits look less often.
+            pause_s = min(1.4 * pause_s, 0.5)
 
     def stop_server(self) -> None:
         testbeds.stop_server(self.testbed)
@@ -149,7 +157,7 @@ class PbsCluster:
     def kill_server(self) -> None:
         """End pbs_server at once, as a crash would, and leave its data store; returns when it has ended."""
         self.signal_server("KILL")
-        self.wait_until(lambda: not self._server_processes(), 60.0, "the end of the server that was killed")
+        self.wait_until(lambda: not self._server_processes(), 120.0, "the end of the server that was killed")
 
     def signal_server(self, signal: str) -> None:
         """Send pbs_server a signal, such as STOP."""
@@ -193,9 +201,8 @@ class PbsCluster:
         self.wait_until(are_gone, 180.0, "no jobs left")
 
     def _delete_new(self, settings: list[str], kind: str) -> None:
-        for line in settings:
-            if line.startswith(f"create {kind} ") and line not in self._clean_settings:
-                self.qmgr(f"delete {kind} {line.split()[2]}")
+        new = [line for line in settings if line.startswith(f"create {kind} ") and line not in self._clean_settings]
+        self._qmgr_at_once([f"delete {kind} {line.split()[2]}" for line in new])
 
     def _restore_settings(self, settings: list[str]) -> None:
         """Unset what was set since, and set again what has changed or gone."""
@@ -208,12 +215,11 @@ class PbsCluster:
         clean = {_split_setting(line) for line in self._clean_settings if line.startswith("set ")}
         # An amount that another vnode counts goes before that vnode's own, which is in use till then.
         lent = {_split_setting(line) for line in settings if " = @" in line}
-        for target, attribute in sorted(changed - clean, key=lambda setting: (setting not in lent, setting)):
-            if target not in new_objects:
-                self.qmgr(f"unset {target} {attribute}")
-        for line in self._clean_settings:
-            if line.startswith("set ") and _split_setting(line) in changed:
-                self.qmgr(line)
+        unset = sorted(changed - clean, key=lambda setting: (setting not in lent, setting))
+        self._qmgr_at_once([f"unset {target} {name}" for target, name in unset if target not in new_objects])
+        self._qmgr_at_once(
+            [line for line in self._clean_settings if line.startswith("set ") and _split_setting(line) in changed]
+        )
 
     def _read_settings(self) -> list[str]:
         """The qmgr lines that make server, queues, vnodes, schedulers, resources and hooks, but for vnodes' states."""

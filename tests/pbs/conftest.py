@@ -1,4 +1,6 @@
-"""Tests of a real PBS server: one private testbed for the session, and ``pbs``, the same one swept clean for each test.
+"""Tests of a real PBS server: a private testbed for each worker of the run, and ``pbs``, the same one swept clean.
+
+Any worker may run any test; only those that share something dear besides go to one worker.
 
 Its engine is $PBSTEER_ENGINE, by default netns. Where no testbed can run (not root, no installed PBS) every test in
 this folder is skipped, with the reason; so is a test of an engine that cannot, unless the variable names that engine.
@@ -10,24 +12,49 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from container import testbed as testbeds
 from container.cli import list_own_folders
-from container.engine import ENGINES
+from container.engines.engine_interface import ENGINES
 from container.requirements import find_pbs_exec, find_shortcomings
-from container.spec import TestbedError, TestbedSpec
+from container.testbed_spec import TestbedError, TestbedSpec
 from tests.environment import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent
+OWN_TESTBED = ("test_kinds_vnodes.py",)
+"""The files whose tests share a testbed of another shape."""
+CENTRES = f"{HERE.name}/centre/"
+"""The folder of tests whose files share a centre of several testbeds."""
 SESSION_ENGINE = os.environ.get("PBSTEER_ENGINE", "netns")
+
+
+class Spread(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """Gives each test to the next worker that is idle; the tests of an engine other than the session's, and those of a
+    file with a testbed for all of them, to one worker, and those first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        for engine in ENGINES:
+            if engine != SESSION_ENGINE and f"[{engine}" in nodeid:
+                return engine
+        file, _, _ = nodeid.partition("::")
+        return file if file.endswith(OWN_TESTBED) or CENTRES in file else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Spread:
+    return Spread(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if HERE in item.path.parents]
+    if len(ours) == len(items):
+        # The slowest first, so that at the end no worker is busy with one while the others have nothing left to do.
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     shortcomings = find_shortcomings(None, for_testbeds(os.environ), SESSION_ENGINE) if ours else None
     if shortcomings is not None:
         for item in ours:

@@ -16,10 +16,10 @@ import time
 from collections import Counter
 from typing import Any
 
-from hooks.pbs.status import ServerStatus
-from hooks.reader.assembly import Assembly
-from tui.backends.pbs.install import find_pbs
-from tui.backends.pbs.reader import Reader
+from hooks.pbs.server_status import ServerStatus
+from hooks.reader.assemble_status import Assembly
+from tui.backends.pbs.find_pbs import find_pbs
+from tui.backends.pbs.reader_client import Reader
 
 _TRIES = 40
 _USER = "alice"

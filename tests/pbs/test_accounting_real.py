@@ -25,7 +25,7 @@ def logged(pbs: PbsCluster) -> dict[str, PastJob]:
 
 
 def wait_for_end(pbs: PbsCluster, *jobs: str) -> None:
-    pbs.wait_until(lambda: all(pbs.job_state(job) == "F" for job in jobs), 60.0, "all of these ended")
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "F" for job in jobs), 120.0, "all of these ended")
 
 
 def epoch_s(text: str) -> int:
@@ -46,7 +46,7 @@ def assert_as_qstat_has_it(job: PastJob, qstat: dict[str, Any]) -> None:
 def test_plain_and_requeued_jobs_are_as_qstat_has_them(pbs: PbsCluster) -> None:
     plain = pbs.qsub("alice", SLEEP_3, select="2:ncpus=2", walltime="00:05:00", options=("-A", 'a b=c; d "q"'))
     requeued = pbs.qsub("carol", ("/bin/sleep", "8"), select="1:ncpus=3", options=("-r", "y"))
-    pbs.wait_until(lambda: pbs.job(requeued)["substate"] == 42, 60.0, f"{requeued} runs")
+    pbs.wait_until(lambda: pbs.job(requeued)["substate"] == 42, 120.0, f"{requeued} runs")
     pbs.run(["qrerun", requeued]).demand_success()
     wait_for_end(pbs, plain, requeued)
     jobs = logged(pbs)
@@ -71,7 +71,7 @@ def test_a_held_job_may_start_from_its_release(pbs: PbsCluster) -> None:
 
 def test_deleted_jobs_count_if_they_ran(pbs: PbsCluster) -> None:
     running, held = pbs.qsub("alice"), pbs.qsub("bob", options=("-h",))
-    pbs.wait_until(lambda: pbs.job(running)["substate"] == 42, 60.0, f"{running} runs")
+    pbs.wait_until(lambda: pbs.job(running)["substate"] == 42, 120.0, f"{running} runs")
     pbs.run(["qdel", running, held]).demand_success()
     wait_for_end(pbs, running)
     jobs = logged(pbs)
@@ -81,7 +81,7 @@ def test_deleted_jobs_count_if_they_ran(pbs: PbsCluster) -> None:
 
 def test_of_an_array_the_subjobs_are_jobs(pbs: PbsCluster) -> None:
     array = pbs.qsub("dave", SLEEP_3, select="1:ncpus=4", options=("-J", "1-3"))
-    pbs.wait_until(lambda: pbs.qstat_json()[array]["job_state"] == "F", 60.0, "the array ended")
+    pbs.wait_until(lambda: pbs.qstat_json()[array]["job_state"] == "F", 120.0, "the array ended")
     jobs, qstat = logged(pbs), pbs.qstat_json()
     subjobs = [array.replace("[]", f"[{index}]") for index in (1, 2, 3)]
     assert array not in jobs

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 import pytest
 
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
-from tests.hooks.deployed import deploy, drive, last_pass, notes, quick_settings, set_mode, state_of, wait_for_pass
+from tests.hooks.deployed import (
+    deploy,
+    drive,
+    last_pass,
+    notes,
+    quick_settings,
+    set_mode,
+    settle,
+    state_of,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
 
 BY_PRIORITY = 'job_sort_key: "job_priority HIGH"\tALL\n'
@@ -67,11 +77,11 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
         held.update(job for job in alices if jobs[job]["job_state"] == "H")
         return str(jobs[job_id]["job_state"]) == state
 
-    pbs.wait_until(lambda: look(bobs, "R"), 60.0, "bob's job runs")
+    pbs.wait_until(lambda: look(bobs, "R"), 120.0, "bob's job runs")
     assert pbs.job_state(carols) == "Q"
     (victim,) = held
     pbs.wait_until(lambda: look(victim, "Q"), 120.0, "the victim is let go once the beneficiary runs")
-    pbs.wait_until(lambda: look(victim, "R"), 60.0, "the victim runs again")
+    pbs.wait_until(lambda: look(victim, "R"), 120.0, "the victim runs again")
     assert pbs.job(bobs)["Exit_status"] == 0
     assert {job: pbs.job(job)["run_count"] for job in [*alices, bobs]} == {
         **dict.fromkeys([*alices, bobs], 1), victim: 2,
@@ -98,15 +108,15 @@ def test_priorities_follow_the_classes_and_are_put_back(by_priority: PbsCluster)
     }
     own = {name: priority_of(pbs, job_id) for name, job_id in waiting.items()}
     set_mode(pbs, "advise")
-    wait_for_pass(pbs)
+    settle(pbs)
     told = {name: priority_of(pbs, job_id) for name, job_id in waiting.items()}
     assert TOP > told["bob"] > told["alice"] > max(told["carol"], told["bob-beyond"])
     set_mode(pbs, "observe")
-    wait_for_pass(pbs)
+    settle(pbs)
     assert {name: priority_of(pbs, job_id) for name, job_id in waiting.items()} == own
 
     set_mode(pbs, "advise")
-    wait_for_pass(pbs)
+    settle(pbs)
     pbs.run(["qdel", running[0]]).demand_success()
     order: list[str] = []
     deadline_s = time.monotonic() + 180
@@ -124,7 +134,7 @@ def test_jobs_that_wait_already_get_the_shrunk_estimate(pbs: PbsCluster) -> None
     jobs.append(pbs.qsub("bob", walltime="10:00:00", options=("-r", "n")))
     assert "soft_walltime" not in pbs.job(jobs[0])["Resource_List"]
     set_mode(pbs, "advise")
-    wait_for_pass(pbs)
+    settle(pbs)
     assert [pbs.job(job_id)["Resource_List"].get("soft_walltime") for job_id in jobs] == [
         "05:00:00", None, None, None,
     ]  # fmt: skip

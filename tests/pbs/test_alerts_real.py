@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from policy.settings.site_settings import AlertSettings
-from tests.hooks.deployed import LATE_S, deploy, drive, is_scheduling, quick_settings, wait_for_pass
+from tests.hooks.deployed import LATE_S, deploy, deploy_and_drive, is_scheduling, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_shared_audit_real import AS_USER, ROOT
 
@@ -56,8 +56,7 @@ def syslog(pbs: PbsCluster) -> Iterator[Path]:
 def test_failing_passes_and_the_hand_back_are_told_by_syslog_and_by_the_command(pbs: PbsCluster, syslog: Path) -> None:
     told = pbs.server_home / "told"
     command = ("/usr/bin/tee", "-a", str(told))
-    deploy(pbs, quick_settings(alerts=AlertSettings(command)))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(alerts=AlertSettings(command)))
     assert not told.exists()
     tested = pbs.run([PBSTEER, "hooks", "alert", "--pbs-conf", "/etc/pbs.conf"]).demand_success().stdout
     assert "command /usr/bin/tee: ended with 0" in tested
@@ -122,8 +121,9 @@ def test_an_unconfirmed_change_is_told_by_the_command_with_the_administrators_ow
     done = pbs.run(["env", *environment, sys.executable, "-c", AS_USER, "alice", *change])
     assert done.status == 1
     assert "sent, but not confirmed: qmgr did not answer" in done.stderr
-    text, user = told.read_text().splitlines()
-    assert "never confirmed: qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:dave=8]', by alice from" in text
-    assert user == "alice"
+    # On a busy host the hooks may tell of late passes too, by the same command and as root.
+    lines = told.read_text().splitlines()
+    unconfirmed = "never confirmed: qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:dave=8]', by alice from"
+    assert [user for text, user in zip(lines, lines[1:]) if unconfirmed in text] == ["alice"], lines
     pbs.wait_until(lambda: "never confirmed" in syslog.read_text(), LATE_S, "syslog has it")
     assert "[u:dave=8]" in pbs.qmgr("list queue workq max_run_res_soft"), "the server had done it"

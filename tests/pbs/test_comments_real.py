@@ -6,7 +6,7 @@ import re
 
 from tests.hooks.deployed import LATE_S
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven
+from tests.pbs.job_kinds import driven
 
 
 def test_a_changed_quota_is_in_the_comment_at_once_and_the_time_in_front(pbs: PbsCluster) -> None:

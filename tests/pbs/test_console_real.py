@@ -96,7 +96,7 @@ def test_status_and_explain_agree_on_what_waits(pbs: PbsCluster) -> None:
     status = json.loads(pbsteer(pbs, "status", "--json"))
     explained = {each: json.loads(pbsteer(pbs, "explain", each, "--json")) for each in (job, huge)}
     assert status["jobs"] == {"Q": 2}
-    assert status["cores"] == {"used": 0, "total": 24}
+    assert status["cores"] == {"used": 0, "total": 24, "used_not_up": 0}
     assert status["plan"]["starts"] == [job]
     # It would start: nothing drives its queue.
     assert (explained[job]["state"], explained[job]["reason"]["code"]) == ("waiting", "left-undone")
@@ -123,7 +123,7 @@ def test_a_server_that_is_down_is_one_clear_line(pbs: PbsCluster) -> None:
         done = on_server(pbs, "-m", "tui.cli.main", "status")
     finally:
         pbs.start_server()
-    assert done.status == 1
+    assert done.status == 2
     assert done.stderr.startswith("Error: ")
     assert len(done.stderr.strip().splitlines()) == 1
     assert "SIMULATED" not in pbsteer(pbs, "status")

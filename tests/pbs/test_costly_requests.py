@@ -3,20 +3,23 @@ the passes go on and the jobs of everybody else start."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from hooks.store.state_dir import PASSES
+from hooks.store.state_files import PASSES
 from policy.settings.site_settings import PassSettings, SubmissionSettings
 from tests.bench_pbs.site import calling, job_attributes, script
 from tests.hooks.deployed import (
     deploy,
+    deploy_and_drive,
     drive,
     is_scheduling,
     last_pass,
     quick_settings,
     set_mode,
+    settle,
     state_of,
     wait_for_pass,
 )
@@ -28,25 +31,31 @@ WITHIN = "+".join(f"1:ncpus=0:mem={kib + 1}kb" for kib in range(255)) + "+1:ncpu
 UNBOUNDED = SubmissionSettings(select_length=0, select_kinds=0)
 
 
-def of_mode(pbs: PbsCluster, mode: str) -> None:
+def in_every_mode(pbs: PbsCluster) -> Iterator[str]:
+    """The modes, each once the queue has it."""
     deploy(pbs, quick_settings("observe"))
-    if mode == "drive":
-        drive(pbs)
-    else:
-        set_mode(pbs, mode)
-        wait_for_pass(pbs)
+    for mode in MODES:
+        if mode == "drive":
+            drive(pbs)
+        else:
+            set_mode(pbs, mode)
+            settle(pbs)
+        yield mode
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_select_beyond_the_bounds_is_refused_in_every_mode(pbs: PbsCluster, mode: str) -> None:
-    of_mode(pbs, mode)
+def test_a_select_beyond_the_bounds_is_refused_in_every_mode(pbs: PbsCluster) -> None:
+    for mode in in_every_mode(pbs):
+        check_select_bounds(pbs, mode)
+
+
+def check_select_bounds(pbs: PbsCluster, mode: str) -> None:
     waiting = pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
     said = "257 kinds of chunks, counting equal neighbours once; allowed are 256 (submission.select_kinds)"
     for done in (
         pbs.try_qsub("alice", select=BEYOND),
         pbs.run(["qalter", "-l", f"select={BEYOND}", waiting], user="alice"),
     ):
-        assert done.status != 0
+        assert done.status != 0, mode
         assert said in done.stderr
     too_long = pbs.try_qsub("alice", select="+".join(["1:ncpus=1"] * 2000))
     assert "19,999 characters; allowed are 16,384 (submission.select_length)" in too_long.stderr
@@ -54,12 +63,15 @@ def test_a_select_beyond_the_bounds_is_refused_in_every_mode(pbs: PbsCluster, mo
     pbs.qsub("alice", select="+".join(["1:ncpus=0:mem=1kb"] * 500), options=["-h"])
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_user_cannot_submit_with_what_only_pbsteer_writes_of_a_job(pbs: PbsCluster, mode: str) -> None:
-    of_mode(pbs, mode)
+def test_a_user_cannot_submit_with_what_only_pbsteer_writes_of_a_job(pbs: PbsCluster) -> None:
+    for mode in in_every_mode(pbs):
+        check_forged_values(pbs, mode)
+
+
+def check_forged_values(pbs: PbsCluster, mode: str) -> None:
     forged = pbs.qsub("alice", select="1:ncpus=1", options=["-h", "-l", "pbsteer_asked=2:ncpus=4"])
     resources = pbs.job(forged)["Resource_List"]
-    assert resources["select"] == "1:ncpus=1"
+    assert resources["select"] == "1:ncpus=1", mode
     assert not resources.get("pbsteer_asked")
     wait_for_pass(pbs)
     assert pbs.job(forged)["Resource_List"]["select"] == "1:ncpus=1"
@@ -78,14 +90,14 @@ def test_a_user_cannot_submit_with_what_only_pbsteer_writes_of_a_job(pbs: PbsClu
             assert "pbsteer" not in str(job.get("comment"))
 
 
+@pytest.mark.slow
 def test_passes_go_on_beside_a_hundred_costly_jobs_of_one_user(pbs: PbsCluster) -> None:
     """They are in the server before pbsteer is; the vnodes are half taken, so that none of them fits."""
     costly = "+".join(f"1:ncpus=0:mem={kib % 997 + 1}kb" for kib in range(5000)) + "+1:ncpus=8"
     pbs.qmgr("set server scheduling = False", "set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=24]'")
     for _ in range(100):
         pbs.qsub("alice", select=costly)
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     busy = [pbs.qsub("bob", select="1:ncpus=4", options=["-l", "place=scatter"]) for _ in range(3)]
     for job_id in busy:
         pbs.wait_for_state(job_id, "R")
@@ -102,8 +114,7 @@ def test_passes_go_on_beside_a_hundred_costly_jobs_of_one_user(pbs: PbsCluster) 
 
 def test_passes_go_on_beside_a_hundred_jobs_at_the_bounds(pbs: PbsCluster) -> None:
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     for _ in range(24):
         pbs.qsub("bob", select="1:ncpus=1")
     pbs.wait_until(lambda: last_pass(pbs).get("idle_cores") == 0, 120.0, "a full cluster")
@@ -120,7 +131,7 @@ def test_passes_go_on_beside_a_hundred_jobs_at_the_bounds(pbs: PbsCluster) -> No
 
 def test_what_a_user_writes_is_escaped_in_the_comment(pbs: PbsCluster) -> None:
     """qsub itself lets fewer characters through than the server takes."""
-    of_mode(pbs, "drive")
+    deploy_and_drive(pbs, quick_settings("observe"))
     attributes = job_attributes('1:ncpus=1:aoe="a\x1b]0;OWNED\x07\x1b[31mRED"')
     with calling(pbs, "alice") as caller:
         (job_id,) = caller.ask("submit", attributes=attributes, count=1, script=script(pbs, 1), queue="workq")["ids"]
@@ -137,15 +148,31 @@ def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: Pbs
     with calling(pbs, "alice") as caller:
         caller.ask("submit", attributes=attributes, count=60, script=script(pbs, 600), queue="workq")
     budget = PassSettings(interval_s=5, budget_s=0.1)
-    deploy(pbs, replace(quick_settings(), schedule=budget))
-    drive(pbs)
+    deploy_and_drive(pbs, replace(quick_settings(), schedule=budget))
     assert last_pass(pbs)["seconds"]["read_s"] > budget.budget_s
     jobs = [pbs.qsub("bob", select="1:ncpus=1") for _ in range(3)]
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "bob's jobs run")
-    said = "what it asks for beside its select has 65,5"
-    assert said in pbs.try_qsub("alice", options=["-l", f"software={'x' * 65_537}"]).stderr
-    held = pbs.qsub("bob", select="1:ncpus=1", options=["-h", "-l", f"software={'x' * 40_000}"])
+    said = "characters; allowed are 8,192 (submission.text_length)"
+    assert said in pbs.try_qsub("alice", options=["-l", f"software={'x' * 8_193}"]).stderr
+    held = pbs.qsub("bob", select="1:ncpus=1", options=["-h", "-l", f"software={'x' * 5_000}"])
     pbs.run(["qalter", "-l", f"pbsteer_app={'y' * 60}", held], user="bob").demand_success()
-    for name, count in (("software", 65_537), ("pbsteer_app", 30_000)):
+    for name, count in (("software", 8_193), ("pbsteer_app", 4_000)):
         done = pbs.run(["qalter", "-l", f"{name}={'x' * count}", held], user="bob")
-        assert "allowed are 65,536 (submission.text_length)" in done.stderr
+        assert "allowed are 8,192 (submission.text_length)" in done.stderr
+
+
+def test_an_over_wide_array_is_refused_and_one_that_is_there_stops_no_starts(pbs: PbsCluster) -> None:
+    """PBS takes it where the site has raised ``max_array_size``; some of its subjobs run, so that it has begun."""
+    pbs.qmgr("set server max_array_size = 200000")
+    wide = pbs.qsub("alice", options=["-J", "0-199999%1"], select="1:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(wide) == "B", 60.0, "the array has begun")
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    wait_for_pass(pbs)
+    seconds = last_pass(pbs)["seconds"]
+    assert seconds["read_s"] + seconds["decide_s"] < 2.0
+    refused = pbs.try_qsub("bob", options=["-J", "0-10000"])
+    assert "it has 10,001 subjobs; allowed are 10,000 (submission.array_size)" in refused.stderr
+    pbs.qsub("bob", options=["-h", "-J", "0-9999"])
+    job_id = pbs.qsub("bob")
+    pbs.wait_for_state(job_id, "R")

@@ -10,7 +10,7 @@ v3    D . E E E E E E E E  C  E E
 from __future__ import annotations
 
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
-from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings, state_of
+from tests.hooks.deployed import LATE_S, deploy_and_drive, last_pass, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 
 SHRUNK = BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=30)
@@ -30,8 +30,7 @@ def started_s(pbs: PbsCluster, job: str, code: str, index: int) -> float:
 
 
 def test_the_head_starts_at_its_promise_as_the_backfilled_job_is_cut(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings(backfill=SHRUNK, checkpoint=CHEAP))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(backfill=SHRUNK, checkpoint=CHEAP))
     b = pbs.qsub("alice", sleep(50), select=TWO, walltime="00:01:00")
     pbs.wait_for_state(b, "R")
     c = pbs.qsub("bob", sleep(5), select=ALL, walltime="00:00:20")
@@ -58,15 +57,14 @@ def test_the_head_starts_at_its_promise_as_the_backfilled_job_is_cut(pbs: PbsClu
     assert last_pass(pbs)["failures"] == []
 
 
-def test_the_request_to_save_goes_out_before_the_promised_time_while_the_run_that_it_hangs_on_still_holds_its_cores(
+def test_a_save_is_requested_before_the_promised_time(
     pbs: PbsCluster,
 ) -> None:
     """B ends when its walltime is over, which is C's promise. E takes half of the grace to save and is asked a whole
     grace before, so that C starts at its time and not when E has saved after it."""
     grace_s = 40
     saving = CheckpointSettings(grace_s=grace_s, cost_s=0)
-    deploy(pbs, quick_settings(backfill=SHRUNK, checkpoint=saving))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(backfill=SHRUNK, checkpoint=saving))
     b = pbs.qsub("alice", sleep(88), select=TWO, walltime="00:01:30")
     pbs.wait_for_state(b, "R")
     c = pbs.qsub("bob", sleep(5), select=ALL, walltime="00:00:20")

@@ -3,6 +3,7 @@ ends soon, passes come at their time, and no file stays, of those neither that P
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -14,7 +15,9 @@ from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.deployed import deploy, last_pass, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_deploy_real import run_cli, silent, wait_until_gone
-from tests.pbs.test_vigil_real import INTERVAL_S, drive, wait_for_pass
+from tests.pbs.test_early_pass_real import INTERVAL_S, drive, wait_for_pass
+
+pytestmark = pytest.mark.slow
 
 OTHER = Settings(schedule=PassSettings(interval_s=INTERVAL_S + 1, budget_s=10))
 
@@ -39,7 +42,7 @@ def wait_for_process(pbs: PbsCluster) -> int:
 
 
 def wait_for_its_end(pbs: PbsCluster, process: int) -> None:
-    pbs.wait_until(lambda: process not in find_forks(pbs.server_home), 60.0, "the end of the pass that was left")
+    pbs.wait_until(lambda: process not in find_forks(pbs.server_home), 120.0, "the end of the pass that was left")
 
 
 def disable_and_enable(pbs: PbsCluster) -> None:
@@ -70,7 +73,7 @@ def restart(pbs: PbsCluster) -> None:
     [disable_and_enable, apply_other_settings, import_again, kill_and_start, restart],
     ids=lambda f: f.__name__,
 )
-def test_what_is_changed_under_a_pass_ends_it_and_the_next_comes_and_removing_leaves_no_file(
+def test_a_change_under_a_pass_ends_it_and_removing_leaves_no_file(
     pbs: PbsCluster, change: Callable[[PbsCluster], None]
 ) -> None:
     before = see_temporary(pbs)
@@ -123,3 +126,32 @@ def test_who_applies_while_another_removes_is_refused(pbs: PbsCluster) -> None:
     make_deployment(pbs).remove(meanwhile)
     assert refused == ["", ""]
     assert make_deployment(pbs).read().hooks == {}
+
+
+def limits_of(pbs: PbsCluster) -> list[str]:
+    lines = pbs.qmgr("print server").splitlines()
+    return [line for line in lines if "set queue workq max_" in line or "set server max_run" in line]
+
+
+def test_no_limit_is_lost_at_the_restart_after_a_removal(pbs: PbsCluster) -> None:
+    pbs.qmgr(
+        "set queue workq max_run_res_soft.ncpus = '[u:alice=128],[g:chem=512]'",
+        "set queue workq max_run_res_soft.mem = [u:alice=1gb]",
+        "set queue workq max_queued = '[u:alice=7],[u:PBS_GENERIC=8]'",
+        "set server max_run_res.ncpus = [o:PBS_ALL=70]",
+    )
+    kept = limits_of(pbs)
+    deploy(pbs, quick_settings())
+    pbs.qmgr("set queue workq max_run_res_soft.user_priority = '[u:alice=10],[u:bob=5]'")
+    with_priorities = limits_of(pbs)
+    unset = "unset queue workq max_run_res_soft.user_priority"
+    assert f'qmgr -c "{unset}"' in " ".join(run_cli(pbs, "remove", "--plan").replace("#", " ").split())
+    removed = json.loads(run_cli(pbs, "remove", "--json", status=1))
+    assert (removed["left"], removed["limited"]) == (["user_priority"], {"user_priority": [unset]})
+    restart(pbs)
+    assert limits_of(pbs) == with_priorities
+    pbs.qmgr(unset)
+    run_cli(pbs, "remove")
+    assert "user_priority" not in pbs.qmgr("print server")
+    restart(pbs)
+    assert limits_of(pbs) == kept

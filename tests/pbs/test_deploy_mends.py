@@ -9,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deployment import HOOKS
-from hooks.deploy.installed import DeployError
-from hooks.store.state_dir import SecondWriterError
-from tests.hooks.deployed import REFUSING, deploy, drive, make_deployment, quick_settings, state_of, wait_for_pass
+from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.installed_state import DeployError
+from hooks.store.state_files import SecondWriterError
+from tests.hooks.deployed import (
+    REFUSING,
+    deploy,
+    deploy_and_drive,
+    make_deployment,
+    quick_settings,
+    state_of,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_deploy_real import CLI, MARKING, ROOT, run_cli, wait_until_gone
 
@@ -107,8 +115,7 @@ def test_what_an_apply_that_was_cut_off_lacks_is_told_and_comes_with_the_next(pb
 
 
 def test_comments_and_marks_of_passes_go_with_the_hooks_and_nobody_else_s(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     cores = 8 * len(pbs.mom_names)
     running = pbs.qsub("alice", select=f"{len(pbs.mom_names)}:ncpus=8")
     pbs.wait_for_state(running, "R")
@@ -122,7 +129,7 @@ def test_comments_and_marks_of_passes_go_with_the_hooks_and_nobody_else_s(pbs: P
     held = pbs.qsub("alice", options=["-h"])
     # PBS's scheduler would write comments of its own, once it has the queues back.
     pbs.qmgr("set hook pbsteer_periodic enabled = false")
-    pbs.wait_until(lambda: no_pass_is_under_way(pbs), 60.0, "the end of the last pass, which comments too")
+    pbs.wait_until(lambda: no_pass_is_under_way(pbs), 120.0, "the end of the last pass, which comments too")
     pbs.run(["qalter", "-W", "comment=a manager's own", held]).demand_success()
     # One that waited through the upgrade from 0.1.0 has a comment in its form.
     pbs.run(["qalter", "-W", "comment=pbsteer 2026-11-20 10:00: waits for 8 cores", waiting[0]]).demand_success()

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from hooks.deploy.deployment import HOOKS, Deployment
-from hooks.deploy.installed import DeployError, Reply
+from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deployment_steps import Step
+from hooks.deploy.installed_state import DeployError, Reply
 from hooks.deploy.partition import Part
-from hooks.deploy.steps import Step
 from policy.settings.site_settings import QuotaSettings
 from tests.hooks.deployed import deploy, drive, is_scheduling, last_pass, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]
-CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks import hooks; hooks()"
+CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks_commands.hooks import hooks; hooks()"
 PART = "part"
 POLICY = "[schedule]\ninterval_s = 2\nbudget_s = 1.5\n[ranking]\ninterval_s = 2\n"
 
@@ -79,7 +79,7 @@ def _no_hooks_of_an_earlier_test(pbs: PbsCluster) -> None:
 def wait_until_gone(pbs: PbsCluster) -> None:
     """PBS deletes the files of a MoM's hook once every MoM has deleted its own."""
     folders = [pbs.server_home / "server_priv" / "hooks", *(hooks_of(pbs, mom) for mom in pbs.mom_names)]
-    pbs.wait_until(lambda: not [path for each in folders for path in each.glob("pbsteer*")], 60.0, "no files of hooks")
+    pbs.wait_until(lambda: not [path for each in folders for path in each.glob("pbsteer*")], 120.0, "no files of hooks")
 
 
 def make_queue(pbs: PbsCluster) -> None:
@@ -97,6 +97,7 @@ def test_what_an_administrator_sets_in_between_stays_and_all_else_is_as_it_was_f
     pbs.qmgr("set queue workq max_run_res_soft.user_priority = '[u:alice=10],[u:bob=5]'")
     job_id = pbs.qsub("alice")
     pbs.wait_for_state(job_id, "R")
+    pbs.qmgr("unset queue workq max_run_res_soft.user_priority")
     run_cli(pbs, "remove")
     assert pbs.qmgr("print queue workq") == set_between
     assert "pbsteer_" not in str(read_all(pbs))
@@ -265,7 +266,9 @@ def test_status_names_moms_with_an_old_copy_and_says_when_all_is_well(pbs: PbsCl
         assert any("1 MoM has an old copy or none" in sentence for sentence in told["problems"])
     finally:
         pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_mom"], host=mom).demand_success()
-    pbs.wait_until(lambda: all(vnode["state"] == "free" for vnode in pbs.pbsnodes().values()), 60.0, "the MoM to be up")
+    pbs.wait_until(
+        lambda: all(vnode["state"] == "free" for vnode in pbs.pbsnodes().values()), 120.0, "the MoM to be up"
+    )
     wait_until_sent(pbs)
     wait_for_pass(pbs)
     told = json.loads(run_cli(pbs, "status", "--json"))

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.hooks.deployed import deploy, drive, is_scheduling, last_pass, notes, quick_settings, set_mode, wait_for_pass
+from tests.hooks.deployed import (
+    deploy,
+    deploy_and_drive,
+    drive,
+    is_scheduling,
+    last_pass,
+    notes,
+    quick_settings,
+    set_mode,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.test_advise import hang_up
 
 LICENCE = ("-l", "licences=2")
 
@@ -62,8 +74,7 @@ def runs_of(pbs: PbsCluster, jobs: Sequence[str]) -> int:
 
 def test_limits_and_licences_bind_the_jobs_of_a_driven_queue(pbs: PbsCluster) -> None:
     pbs.qmgr("create resource licences type=long,flag=q")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     wrong = {}
     for limit in LIMITS:
         alices_group = pbs.run(["id", "-gn", "alice"]).stdout.strip()
@@ -81,15 +92,14 @@ def test_limits_and_licences_bind_the_jobs_of_a_driven_queue(pbs: PbsCluster) ->
 
 
 def test_a_job_waits_for_its_time_and_for_who_holds_it(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     soon = pbs.run(["date", "-d", "+65 seconds", "+%H%M.%S"]).stdout.strip()
     later = pbs.qsub("alice", ("/bin/sleep", "1"), options=["-a", soon])
     held = pbs.qsub("alice", ("/bin/sleep", "1"), options=["-h"])
     wait_for_pass(pbs)
     assert (pbs.job_state(later), pbs.job_state(held)) == ("W", "H")
     begins_s = int(pbs.run(["date", "-d", "now", "+%s"]).stdout)
-    pbs.wait_for_state(later, "F", 120.0)
+    pbs.wait_for_state(later, "F")
     assert int(pbs.run(["date", "+%s"]).stdout) > begins_s
     assert pbs.job_state(held) == "H"
 
@@ -110,8 +120,7 @@ CONFIGURED = [
 
 
 def test_what_is_not_honoured_is_named_and_the_queue_handed_back(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     vnode = pbs.mom_names[0]
     wrong = {}
     for line, words in REFUSED:
@@ -141,10 +150,28 @@ def test_what_the_schedulers_own_file_says_is_named(pbs: PbsCluster, sched_confi
     try:
         for line, words in CONFIGURED:
             sched_config.write_text(f"{before}{line}\n")
+            hang_up(pbs)
             wait_for_pass(pbs)
             if last_pass(pbs)["acted"] or words not in notes(pbs):
                 missing[line] = notes(pbs)
     finally:
         sched_config.write_text(before)
+        hang_up(pbs)
     drive(pbs)
     assert missing == {}
+
+
+def test_a_file_that_the_scheduler_has_not_read_since_it_was_edited_is_named(
+    pbs: PbsCluster, sched_config: Path
+) -> None:
+    deploy(pbs, quick_settings())
+    drive(pbs)
+    # The scheduler reads its files when the server first reaches it, which may be a moment after its start.
+    time.sleep(2)
+    sched_config.write_text(sched_config.read_text() + "# edited\n")
+    wait_for_pass(pbs)
+    assert "was edited at" in notes(pbs)
+    assert last_pass(pbs)["acted"] == []
+    hang_up(pbs)
+    drive(pbs)
+    assert "was edited at" not in notes(pbs)

@@ -51,12 +51,12 @@ def test_each_command_of_the_guide_does_what_it_is_there_for(pbs: PbsCluster) ->
         told[line] = done.stdout
         if line == FIRST_APPLY:
             seen_s = last_pass(pbs).get("time_s", 0.0)
-            pbs.wait_until(lambda: last_pass(pbs).get("time_s", 0.0) > seen_s, 60.0, "a pass")  # noqa: B023
+            pbs.wait_until(lambda: last_pass(pbs).get("time_s", 0.0) > seen_s, 120.0, "a pass")  # noqa: B023
         if line.startswith("qsub "):
             running = names["4711"] = done.stdout.strip()
-            pbs.wait_for_state(running, "R", 60.0)
+            pbs.wait_for_state(running, "R")
         if line.startswith("qrerun "):
-            pbs.wait_until(lambda: not pbs.pbsnodes()[first].get("jobs"), 60.0, "the drained vnode is empty")
+            pbs.wait_until(lambda: not pbs.pbsnodes()[first].get("jobs"), 120.0, "the drained vnode is empty")
     assert "[u:alice=8]" in told["pbsteer quota set workq alice 8 --yes"]
     assert "last pass: " in told["pbsteer hooks status"]
     assert "another request" in " ".join(told["pbsteer explain 1234"].split())

@@ -13,7 +13,7 @@ import pytest
 from tests.hooks.deployed import LATE_S, deploy, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.terminal import Terminal, joined, open_terminal
-from tui.state.poller import PATIENCE
+from tui.state.server_poller import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")

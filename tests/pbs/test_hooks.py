@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.bundle import EVENTS, build
-from hooks.deploy.deployment import Deployment
-from hooks.deploy.events import HOOK_EVENTS
-from hooks.deploy.installed import DeployError, Reply
-from hooks.reader.assembly import Assembly
-from hooks.reader.serve import __file__ as reader_file
+from hooks.deploy.bundle_hook import EVENTS, build
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_events import HOOK_EVENTS
+from hooks.deploy.installed_state import DeployError, Reply
+from hooks.reader.assemble_status import Assembly
+from hooks.reader.serve_console import __file__ as reader_file
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deployed import deploy, deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_users_reservations import clear, reserve
 
 ROOT = Path(__file__).parents[2]
-CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks import hooks; hooks()"
+CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks_commands.hooks import hooks; hooks()"
 HOSTILE_WORDS = [
     "[/red]",
     "[@click=app.quit]x[/]",
@@ -55,11 +55,11 @@ def run_cli(pbs: PbsCluster, *words: str) -> str:
 def test_taking_the_hooks_out_leaves_the_server_as_it_was_found(pbs: PbsCluster) -> None:
     before = read_server(pbs)
     home = set(pbs.server_home.iterdir())
-    deployment = deploy(pbs, quick_settings())
-    drive(pbs)
+    deployment = deploy_and_drive(pbs, quick_settings())
     pbs.qmgr("set queue workq max_run_res_soft.user_priority = '[u:alice=10],[u:bob=5]'")
     job_id = pbs.qsub("alice", ("/bin/sleep", "1"))
     pbs.wait_for_state(job_id, "F")
+    pbs.qmgr("unset queue workq max_run_res_soft.user_priority")
     deployment.remove(lambda _: None)
     assert read_server(pbs) == before
     assert set(pbs.server_home.iterdir()) == home
@@ -107,12 +107,11 @@ def test_observing_does_nothing_but_write_down_what_it_would_do(pbs: PbsCluster)
     assert "comment" not in pbs.job(job_id)
     entry = last_pass(pbs)
     assert (entry["acted"], [start["job"] for start in entry["starts"]]) == ([], [job_id])
-    assert "nobody starts its jobs" in " ".join(entry["notes"])
+    assert "its jobs are not started" in " ".join(entry["notes"])
 
 
 def test_driving_starts_jobs_arrays_and_jobs_without_walltime_or_select(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     jobs = [
         pbs.qsub("alice", ("/bin/sleep", "2"), select="2:ncpus=3:mem=1gb"),
         pbs.qsub("bob", ("/bin/sleep", "2"), select=None, walltime=None, options=["-l", "ncpus=2"]),
@@ -128,8 +127,7 @@ def test_driving_starts_jobs_arrays_and_jobs_without_walltime_or_select(pbs: Pbs
 
 
 def test_driving_leaves_held_and_dependent_jobs_and_says_why(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     first = pbs.qsub("alice", ("/bin/sleep", "60"))
     held = pbs.qsub("alice", ("/bin/sleep", "1"), options=["-h"])
     after = pbs.qsub("alice", ("/bin/sleep", "1"), options=["-W", f"depend=afterany:{first}"])
@@ -145,8 +143,7 @@ def test_driving_leaves_held_and_dependent_jobs_and_says_why(pbs: PbsCluster) ->
 
 
 def test_driving_leaves_offline_vnodes_alone(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     pbs.run(["pbsnodes", "-o", pbs.mom_names[0]]).demand_success()
     jobs = [pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}") for _ in pbs.mom_names]
     pbs.wait_until(lambda: [pbs.job_state(job) for job in jobs].count("R") == len(jobs) - 1, 120.0, "all but one run")
@@ -260,8 +257,7 @@ def test_hooks_that_raise_hold_up_neither_submissions_nor_starts(pbs: PbsCluster
 def test_hostile_words_go_through_qsub_and_disturb_no_pass(pbs: PbsCluster) -> None:
     """This qsub takes few of them as a name; as an account it takes all, as a project some."""
     before = len(pbs.server_log())
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     tried = {
         (option, word): pbs.try_qsub("alice", ("/bin/sleep", "1"), options=[option, word])
         for option in ("-N", "-A", "-P")
@@ -291,8 +287,7 @@ def test_the_reader_gives_the_console_its_picture(pbs: PbsCluster, pbs_exec: str
 
 
 def test_a_pass_carries_on_after_the_server_was_away(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     running = pbs.qsub("alice")
     pbs.wait_for_state(running, "R")
     waiting = pbs.qsub("bob", options=["-h"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.hooks.deployed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven, why_it_waits
+from tests.pbs.job_kinds import driven, why_it_waits
 
 
 def states(pbs: PbsCluster, array: str, *indices: int) -> str:

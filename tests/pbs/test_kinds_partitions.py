@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.hooks.deployed import deploy, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven, run_by_pass, why_it_waits
+from tests.pbs.job_kinds import driven, run_by_pass, why_it_waits
 
 
 def test_one_partition_is_driven_and_the_other_is_not(pbs: PbsCluster) -> None:

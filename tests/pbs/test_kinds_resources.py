@@ -8,7 +8,8 @@ import pytest
 
 from tests.hooks.deployed import last_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
+from tests.pbs.job_kinds import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
+from tests.pbs.test_advise import hang_up
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_number_that_is_not_used_up_is_had_by_vnodes_with_as_much_or_more(rich
     for wish in ("speed=4.5", "speed=1", "disk=5120mb", "disk=1kb"):
         assert run_by_pass(rich, select=f"1:ncpus=1:{wish}")["exec_vnode"].startswith(f"({first}:"), wish
     for wish in ("speed=4.6", "disk=6gb"):
-        assert "could hold 0 pieces of that kind" in why_it_waits(rich, rich.qsub("alice", select=f"1:ncpus=1:{wish}"))
+        assert "could hold 0 chunks of that kind" in why_it_waits(rich, rich.qsub("alice", select=f"1:ncpus=1:{wish}"))
 
 
 def test_what_nobody_counts_keeps_no_job_from_a_vnode_again_and_again(pbs: PbsCluster) -> None:
@@ -118,6 +119,7 @@ def test_what_a_job_asks_for_as_a_whole_is_what_queue_and_server_have(pbs: PbsCl
     before = config.read_text()
     try:
         config.write_text(before.replace('resources: "', 'resources: "campus, tested, '))
+        hang_up(pbs)
         south = pbs.qsub("alice", options=["-l", "campus=south"])
         tested = pbs.qsub("alice", options=["-l", "tested=true"])
         run_by_pass(pbs, options=["-l", "campus=north,tested=false"])
@@ -125,6 +127,7 @@ def test_what_a_job_asks_for_as_a_whole_is_what_queue_and_server_have(pbs: PbsCl
         assert "it asks for tested=True, and the server has tested=False" in pbs.job(tested)["comment"]
     finally:
         config.write_text(before)
+        hang_up(pbs)
     for job_id in (south, tested):
         pbs.wait_for_state(job_id, "R")
 
@@ -169,4 +172,4 @@ def test_a_job_that_may_shrink_gets_its_longest_walltime(pbs: PbsCluster) -> Non
 def test_a_request_that_no_vnode_can_ever_meet_waits_and_says_so(rich: PbsCluster) -> None:
     driven(rich)
     job_id = rich.qsub("alice", select="1:ncpus=1:rack=r9")
-    assert "could hold 0 pieces of that kind" in why_it_waits(rich, job_id)
+    assert "could hold 0 chunks of that kind" in why_it_waits(rich, job_id)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from container import testbed as testbeds
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 from tests.hooks.deployed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
+from tests.pbs.job_kinds import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_running_chunks_over_several_vnodes_are_counted_on_each(numa: PbsCluster
 def test_a_chunk_larger_than_any_host_waits_and_says_so(numa: PbsCluster) -> None:
     driven(numa)
     job_id = numa.qsub("alice", select="1:ncpus=6", options=["-l", "place=vscatter"])
-    assert "could hold 0 pieces of that kind" in why_it_waits(numa, job_id)
+    assert "could hold 0 chunks of that kind" in why_it_waits(numa, job_id)
     assert "can never run in queue workq" in numa.wait_for_refusal("alice", select="1:ncpus=9")
 
 

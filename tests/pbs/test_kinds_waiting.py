@@ -6,7 +6,7 @@ import time
 
 from tests.hooks.deployed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven, run_by_pass, why_it_waits
+from tests.pbs.job_kinds import driven, run_by_pass, why_it_waits
 
 RUNNING = 42
 

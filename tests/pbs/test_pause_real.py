@@ -11,7 +11,7 @@ import pytest
 from policy.settings.site_settings import PassSettings, ServerSettings, Settings
 from tests.hooks.deployed import LATE_S, deploy, is_scheduling, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.kinds import driven
+from tests.pbs.job_kinds import driven
 
 PBSTEER = str(Path(sys.executable).with_name("pbsteer"))
 STOPPED = "set server scheduling = False"
@@ -47,7 +47,7 @@ def test_the_servers_own_switch_pauses_what_is_driven(pbs: PbsCluster) -> None:
     assert not is_scheduling(pbs)
 
 
-def test_a_stop_holds_that_comes_before_the_next_pass_after_the_scheduler_was_switched_off(pbs: PbsCluster) -> None:
+def test_a_stop_right_after_the_scheduler_was_switched_off_holds(pbs: PbsCluster) -> None:
     schedule = PassSettings(interval_s=5, budget_s=2, look_s=0)
     deploy(pbs, Settings(schedule=schedule, server=ServerSettings(mode="drive")))
     pbs.wait_until(lambda: last_pass(pbs)["acted"] == ["workq"], 2 * LATE_S, "the queue is driven")

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from hooks.pbs.planned_start import digest_of_plan
-from hooks.store.state_dir import SUMMARY, SecondWriterError, State
-from tests.hooks.deployed import deploy, drive, quick_settings, state_of
+from hooks.pbs.planned_start_digest import digest_of_plan
+from hooks.store.event_hook_summary import SUMMARY
+from hooks.store.state_files import SecondWriterError, State
+from tests.hooks.deployed import deploy_and_drive, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 
 
@@ -54,8 +55,7 @@ def start_as_planned(pbs: PbsCluster, changes: Mapping[str, Sequence[str]], subj
 
 
 def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     changes = ((), ("-r", "n"), ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-c", "n"), ("-P", "other"))
     jobs = {pbs.qsub("alice", options=("-h",), select="1:ncpus=1"): change for change in changes}
     start_as_planned(pbs, jobs)
@@ -66,16 +66,14 @@ def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsC
 
 def test_a_planned_start_of_a_subjob_is_refused_once_its_array_was_altered(pbs: PbsCluster) -> None:
     """PBS itself lets an array that waits be made one whose subjobs cannot run again."""
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     changes: tuple[tuple[str, ...], ...] = ((), ("-r", "n"), ("-l", "walltime=00:20:00"))
     options = ("-h", "-J", "1-2")
     start_as_planned(pbs, {pbs.qsub("alice", options=options, select="1:ncpus=1"): change for change in changes}, "1")
 
 
 def test_an_array_whose_subjobs_run_stays_one_that_can_be_preempted_while_it_is_held(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     array = pbs.qsub("alice", options=("-J", "1-3"), select="1:ncpus=1")
     pbs.wait_for_state(array.replace("[]", "[1]"), "R")
     pbs.run(["qhold", array], user="alice").demand_success()
@@ -88,8 +86,7 @@ def test_an_array_whose_subjobs_run_stays_one_that_can_be_preempted_while_it_is_
 
 def test_jobs_of_all_kinds_start_as_they_were_planned(pbs: PbsCluster) -> None:
     """What PBS and the pass make of a job before it starts is none of its owner's alterations."""
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     plain: dict[str, Any] = {"select": None, "walltime": None}
     wide = ("-l", "pbsteer_layout=stripe", "-l", "pbsteer_width=3")
     jobs = [

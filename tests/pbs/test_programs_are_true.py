@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sim.pbs_server.client_programs import run_program
 from sim.pbs_server.clock import Clock
-from sim.pbs_server.programs import run_program
 from sim.pbs_server.qmgr import run_line
 from sim.pbs_server.server import SimServer
 from tests.pbs.cluster import PbsCluster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hooks.deployed import deploy, drive, quick_settings, wait_for_pass
+from tests.hooks.deployed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 
@@ -15,8 +15,7 @@ def waiting_for(pbs: PbsCluster, job_id: str) -> str:
 def test_jobs_that_may_not_be_rerun_run_within_quota_only(pbs: PbsCluster) -> None:
     """24 cores; alice's quota is 8, bob's 8: submitted or altered, hers never keep bob from his."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8],[u:PBS_GENERIC=8]'")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     kept = pbs.qsub("alice", options=("-r", "n"), select="1:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(kept) == "R", 120.0, "it is within alice's quota, and runs")
     refused = pbs.qsub("alice", options=("-r", "n"), select="1:ncpus=8")
@@ -40,8 +39,7 @@ def test_jobs_that_may_not_be_rerun_run_within_quota_only(pbs: PbsCluster) -> No
 
 def test_a_manager_may_and_a_waiting_job_may(pbs: PbsCluster) -> None:
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     running = pbs.qsub("alice", select="1:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(running) == "R", 120.0, "it runs")
     assert pbs.run(["qalter", "-r", "n", running]).status == 0
@@ -55,8 +53,7 @@ def test_a_manager_may_and_a_waiting_job_may(pbs: PbsCluster) -> None:
 def test_a_users_own_priority_orders_only_that_users_jobs(pbs: PbsCluster) -> None:
     """dave has all 24 cores; then, one after another, come carol's job and two of alice's; a manager raises one of
     dave's own. As room comes, each pass starts the next in order."""
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     filling = pbs.qsub("dave", select="3:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(filling) == "R", 120.0, "all cores are used")
     carols = pbs.qsub("carol", select="1:ncpus=8")
@@ -74,8 +71,7 @@ def test_a_users_own_priority_orders_only_that_users_jobs(pbs: PbsCluster) -> No
 
 def test_a_queue_of_a_higher_priority_comes_first(pbs: PbsCluster) -> None:
     pbs.qmgr("create queue express queue_type=execution,enabled=true,started=true,Priority=50")
-    deploy(pbs, quick_settings())
-    drive(pbs, "workq", "express")
+    deploy_and_drive(pbs, quick_settings(), "workq", "express")
     filling = pbs.qsub("dave", select="3:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(filling) == "R", 120.0, "all cores are used")
     older = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(3)]
@@ -84,3 +80,20 @@ def test_a_queue_of_a_higher_priority_comes_first(pbs: PbsCluster) -> None:
     pbs.run(["qdel", filling])
     pbs.wait_until(lambda: sum(pbs.job_state(job) == "R" for job in (*older, first)) == 3, 120.0, "3 run")
     assert [pbs.job_state(job) for job in (first, *older)] == ["R", "R", "R", "Q"]
+
+
+def test_a_promise_to_a_small_job_is_none_once_it_asks_for_more(pbs: PbsCluster) -> None:
+    """alice's job of one core is promised a start, and then asks for all 24. dave's, of a higher priority, gets the
+    cores that come free; while hers had the promise it would come first, and need them at its start."""
+    deploy_and_drive(pbs, quick_settings())
+    filling = [pbs.qsub("carol", select="1:ncpus=8", walltime="10:00:00") for _ in range(3)]
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in filling), 120.0, "all cores are used")
+    alices = pbs.qsub("alice", walltime="01:00:00")
+    pbs.wait_until(lambda: [each["job"] for each in last_pass(pbs)["estimates"]] == [alices], 120.0, "it is promised")
+    daves = pbs.qsub("dave", select="1:ncpus=8", walltime="20:00:00")
+    pbs.run(["qalter", "-l", "pbsteer_priority=5", daves]).demand_success()
+    pbs.run(["qalter", "-l", "select=3:ncpus=8,walltime=100:00:00", alices], user="alice").demand_success()
+    wait_for_pass(pbs)
+    pbs.run(["qdel", "-W", "force", filling[0]]).demand_success()
+    pbs.wait_for_state(daves, "R")
+    assert pbs.job_state(alices) == "Q"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.hooks.deployed import deploy, drive, quick_settings
+from tests.hooks.deployed import deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 
@@ -16,8 +16,7 @@ def test_the_servers_quota_counts_all_queues(pbs: PbsCluster) -> None:
     """alice holds 16 of 8 in two queues, neither of which has a quota; bob gets his 16 of 24."""
     pbs.qmgr("create queue short queue_type=execution,enabled=true,started=true")
     pbs.qmgr("set server max_run_res_soft.ncpus = '[u:alice=8],[u:bob=16]'")
-    deploy(pbs, quick_settings())
-    drive(pbs, "workq", "short")
+    deploy_and_drive(pbs, quick_settings(), "workq", "short")
     alices = [pbs.qsub("alice", select="1:ncpus=8", queue=queue) for queue in ("workq", "short")]
     wait_for_all(pbs, alices)
     bobs = [pbs.qsub("bob", select="1:ncpus=8", queue=queue) for queue in ("workq", "short")]
@@ -32,8 +31,7 @@ def test_gpus_count_beside_cores(pbs: PbsCluster) -> None:
         pbs.qmgr(f"set node {vnode} resources_available.ngpus = 2")
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:PBS_GENERIC=24]'")
     pbs.qmgr("set queue workq max_run_res_soft.ngpus = '[u:PBS_GENERIC=2]'")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     alices = [pbs.qsub("alice", select="1:ncpus=1:ngpus=2") for _ in range(3)]
     wait_for_all(pbs, alices)
     bobs = pbs.qsub("bob", select="1:ncpus=1:ngpus=2")
@@ -47,8 +45,7 @@ def test_gpus_count_beside_cores(pbs: PbsCluster) -> None:
 def test_an_exclusive_job_counts_all_of_its_vnode(pbs: PbsCluster) -> None:
     """alice asks for one core on each of three vnodes alone: 24 of her 8, and bob gets one of them."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     alices = [pbs.qsub("alice", select="1:ncpus=1", options=("-l", "place=excl")) for _ in range(3)]
     wait_for_all(pbs, alices)
     bobs = pbs.qsub("bob", select="1:ncpus=8")

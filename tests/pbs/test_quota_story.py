@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hooks.deploy.bundle import build
-from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
+from hooks.deploy.bundle_hook import build
+from tests.hooks.deployed import deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ALICES_QUOTA, BOBS_QUOTA = 4, 8
@@ -49,7 +49,7 @@ def submit_all(pbs: PbsCluster, user: str, cores: Sequence[int]) -> list[str]:
 
 
 def wait_for_start(pbs: PbsCluster, jobs: Sequence[str]) -> None:
-    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 60.0, "all of these run")
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "all of these run")
 
 
 def set_quotas(pbs: PbsCluster) -> None:
@@ -63,8 +63,7 @@ def preempted(pbs: PbsCluster) -> set[str]:
 
 def test_exactly_the_right_job_makes_room_and_comes_back(pbs: PbsCluster) -> None:
     set_quotas(pbs)
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     alices = submit_all(pbs, "alice", [8, 4, 4, 5, 3])
     wait_for_start(pbs, alices)
     watch = Watch(pbs)
@@ -94,8 +93,7 @@ def test_exactly_the_right_job_makes_room_and_comes_back(pbs: PbsCluster) -> Non
 def test_nobody_is_preempted_where_the_quota_would_be_broken(pbs: PbsCluster) -> None:
     """Alice has 6 + 2 of a vnode, carol (no quota) has the others; bob wants 4. Without the 6, alice would have 2."""
     set_quotas(pbs)
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     jobs = [*submit_all(pbs, "carol", [8, 8]), *submit_all(pbs, "alice", [6, 2])]
     wait_for_start(pbs, jobs)
     watch = Watch(pbs)
@@ -111,8 +109,7 @@ def test_nobody_is_preempted_where_the_quota_would_be_broken(pbs: PbsCluster) ->
 @pytest.mark.parametrize("event", ["queuejob", "runjob"])
 def test_the_story_goes_on_when_another_hook_raises(pbs: PbsCluster, tmp_path: Any, event: str) -> None:
     set_quotas(pbs)
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     start = "def handle(pbs: Any) -> str | None:"
     (tmp_path / "raising.py").write_text(
         build(event).replace(start, f"{start}\n    raise RuntimeError('on purpose')", 1)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from hooks.admission.stagger import STRIPE_STARTS
-from hooks.deploy.bundle import build
-from hooks.store.state_dir import SUMMARY
+from hooks.admission.stagger_stripe_starts import STRIPE_STARTS
+from hooks.deploy.bundle_hook import build
+from hooks.store.event_hook_summary import SUMMARY
 from policy.settings.site_settings import StripeSettings
-from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, wait_for_pass
+from tests.hooks.deployed import deploy, deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 STAGGER_S = 15.0
@@ -27,7 +27,7 @@ def test_two_stripes_that_pbss_scheduler_starts_start_apart_on_a_node(pbs: PbsCl
     jobs = [pbs.qsub("alice", select="1:ncpus=4:mpiprocs=4", options=["-l", "pbsteer_width=3"]) for _ in range(2)]
     packed = pbs.qsub("alice", select="1:ncpus=2")
     for job_id in (*jobs, packed):
-        pbs.wait_for_state(job_id, "R", 90.0)
+        pbs.wait_for_state(job_id, "R")
     starts = [time.mktime(time.strptime(pbs.job(job_id)["stime"])) for job_id in (*jobs, packed)]
     # Both begin within the second in which the hook let them, and PBS tells whole seconds.
     assert abs(starts[1] - starts[0]) >= STAGGER_S - 1
@@ -42,11 +42,10 @@ def test_two_stripes_that_pbss_scheduler_starts_start_apart_on_a_node(pbs: PbsCl
 
 
 def test_stripes_of_a_pass_start_apart_and_none_is_refused_by_the_guard(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings(stripe=StripeSettings(layout="stripe", stagger_s=STAGGER_S)))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(stripe=StripeSettings(layout="stripe", stagger_s=STAGGER_S)))
     jobs = [pbs.qsub("alice", select="3:ncpus=2:mpiprocs=2", options=["-l", "pbsteer_width=3"]) for _ in range(2)]
     for job_id in jobs:
-        pbs.wait_for_state(job_id, "R", 60.0)
+        pbs.wait_for_state(job_id, "R")
         assert last_pass(pbs)["failures"] == []
     starts = [time.mktime(time.strptime(pbs.job(job_id)["stime"])) for job_id in jobs]
     assert abs(starts[1] - starts[0]) >= STAGGER_S - 2
@@ -74,7 +73,7 @@ def test_an_amount_that_another_vnode_counts_keeps_no_job_from_starting(pbs: Pbs
     for _ in range(2):
         job_id = pbs.qsub("alice", select="1:ncpus=1:seats=2")
         pbs.run(["qrun", "-H", f"({second}:ncpus=1:seats=2)", job_id]).demand_success()
-        pbs.wait_for_state(job_id, "R", 120.0)
+        pbs.wait_for_state(job_id, "R")
     too_large = pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}:seats=1")
     refused = pbs.run(["qrun", "-H", f"({second}:ncpus={pbs.spec.cores}:seats=1)", too_large])
     assert "there is no room" in refused.stderr
@@ -106,6 +105,7 @@ def break_file(path: Path, how: str) -> None:
 BROKEN = ("missing", "empty", "cut off", "of wrong types", "a list", "huge", "no text", "a folder", "unreadable")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["summary", "config"])
 def test_files_broken_in_any_way_hold_up_no_submission_alteration_or_start(pbs: PbsCluster, broken: str) -> None:
     deploy(pbs, quick_settings("advise", stripe=StripeSettings(layout="stripe", stagger_s=1)))
@@ -134,6 +134,7 @@ def test_files_broken_in_any_way_hold_up_no_submission_alteration_or_start(pbs: 
         break_file(path, "missing")
 
 
+@pytest.mark.slow
 def test_a_stripe_starts_file_broken_in_any_way_holds_up_no_start(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings("advise", stripe=StripeSettings(layout="stripe", stagger_s=1)))
     path = pbs.server_home / "pbsteer" / STRIPE_STARTS

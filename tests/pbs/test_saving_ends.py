@@ -9,13 +9,15 @@ import time
 
 import pytest
 
-from hooks.checkpoint.epilogue import SLACK_S
-from hooks.deploy.deployment import Deployment
-from hooks.deploy.installed import DeployError
+from hooks.checkpoint.requeue_after_end import SLACK_S
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.installed_state import DeployError
 from policy.settings.site_settings import CheckpointSettings
-from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, state_of
+from tests.hooks.deployed import deploy_and_drive, quick_settings, set_mode, state_of
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting import SIGNAL, counting, log_of, passes_with, submit, wait_until_it_counts
+from tests.pbs.counting_programs import SIGNAL, counting, log_of, passes_with, submit, wait_until_it_counts
+
+pytestmark = pytest.mark.slow
 
 GRACE_S = 20
 GOAL = 150
@@ -26,9 +28,7 @@ def prepare(pbs: PbsCluster, grace_s: int = GRACE_S) -> Deployment:
     for vnode in pbs.mom_names[1:]:
         pbs.run(["pbsnodes", "-o", vnode]).demand_success()
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=8]'")
-    deployment = deploy(pbs, quick_settings(checkpoint=CheckpointSettings(grace_s=grace_s, cost_s=0)))
-    drive(pbs)
-    return deployment
+    return deploy_and_drive(pbs, quick_settings(checkpoint=CheckpointSettings(grace_s=grace_s, cost_s=0)))
 
 
 def ask(pbs: PbsCluster, program: str) -> str:
@@ -57,7 +57,7 @@ def test_a_job_that_saves_when_it_is_deleted_is_gone_all_the_same(pbs: PbsCluste
     prepare(pbs)
     job = ask(pbs, counting(f"' USR2; trap 'save; exit {exit_status}' TERM; trap ':", goal=GOAL))
     pbs.run(["qdel", job], user="alice").demand_success()
-    ended = pbs.wait_for_state(job, "F", 120.0)
+    ended = pbs.wait_for_state(job, "F")
     assert (ended["run_count"], ended["Exit_status"]) == (1, exit_status)
 
 
@@ -69,7 +69,7 @@ def test_who_is_held_and_released_while_it_saves_and_then_deleted_is_gone_too(pb
         pbs.run(command, user="alice").demand_success()
     pbs.wait_until(lambda: bool(pbs.job(job).get("comment")), 30.0, "a pass that writes a comment")
     pbs.run(["qdel", job], user="alice").demand_success()
-    ended = pbs.wait_for_state(job, "F", 120.0)
+    ended = pbs.wait_for_state(job, "F")
     assert (ended["run_count"], ended["Exit_status"]) == (1, 85)
 
 
@@ -81,10 +81,10 @@ def test_a_job_that_takes_its_time_to_be_deleted_is_not_requeued_meanwhile(pbs: 
     pbs.wait_for_state(job, "R")
     pbs.run(["qdel", job], user="alice").demand_success()
     bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
-    pbs.wait_until(lambda: passes_that_want(pbs, job), 60.0, "a pass that would preempt it")
+    pbs.wait_until(lambda: passes_that_want(pbs, job), 120.0, "a pass that would preempt it")
     assert pbs.job(job)["job_state"] in "RE", "it still ends"
-    assert pbs.wait_for_state(job, "F", 120.0)["run_count"] == 1
-    pbs.wait_for_state(bobs, "F", 120.0)
+    assert pbs.wait_for_state(job, "F")["run_count"] == 1
+    pbs.wait_for_state(bobs, "F")
 
 
 def test_the_hooks_do_not_go_while_a_job_saves(pbs: PbsCluster) -> None:
@@ -110,7 +110,7 @@ def test_whose_beneficiary_is_deleted_runs_again_only_where_it_says_that_it_save
         pbs, counting(":", goal=GOAL).replace("    echo $count >> $log\n", f"    echo $count >> $log\n    {ends}\n")
     )
     pbs.run(["qdel", bobs], user="bob").demand_success()
-    pbs.wait_until(lambda: withdrawn(pbs, job), 60.0, "the request to save is withdrawn")
+    pbs.wait_until(lambda: withdrawn(pbs, job), 120.0, "the request to save is withdrawn")
     assert withdrawn(pbs, job) == "beneficiary-gone"
     # For some seconds after that any end still counts as one in its time to save: clocks differ.
     time.sleep(SLACK_S + 1)

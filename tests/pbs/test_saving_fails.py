@@ -12,9 +12,9 @@ import pytest
 
 from container.run_program import Finished
 from policy.settings.site_settings import RankingSettings
-from tests.hooks.deployed import deploy, drive, quick_settings
+from tests.hooks.deployed import deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting import (
+from tests.pbs.counting_programs import (
     SETTINGS,
     counting,
     log_of,
@@ -26,6 +26,8 @@ from tests.pbs.counting import (
     with_actions,
 )
 
+pytestmark = pytest.mark.slow
+
 CHECKPOINT = ("-l", "pbsteer_save=checkpoint")
 HANGS = "import time\ntime.sleep(600)\n"
 
@@ -36,8 +38,7 @@ def cluster(pbs: PbsCluster) -> Iterator[PbsCluster]:
     for vnode in pbs.mom_names[1:]:
         pbs.run(["pbsnodes", "-o", vnode]).demand_success()
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=8]'")
-    deploy(pbs, quick_settings(checkpoint=SETTINGS, ranking=RankingSettings(interval_s=5)))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(checkpoint=SETTINGS, ranking=RankingSettings(interval_s=5)))
     with with_actions(pbs, "save", "restart"):
         yield pbs
 
@@ -92,7 +93,7 @@ def test_a_job_that_is_deleted_while_its_restart_script_hangs_is_gone(cluster: P
     script.write_text(f"open({str(begun)!r}, 'w')\n{HANGS}", encoding="utf-8")
     cluster.wait_until(begun.exists, 120.0, "the restart hangs")
     cluster.run(["qdel", job], user="alice").demand_success()
-    cluster.wait_for_state(job, "F", 120.0)
+    cluster.wait_for_state(job, "F")
     assert cluster.job(job)["run_count"] == 1
     assert not notes(cluster)
 

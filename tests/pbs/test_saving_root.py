@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting import reread, with_actions
+from tests.pbs.counting_programs import reread, with_actions
+
+pytestmark = pytest.mark.slow
 
 TELLS = """
 import json, os, resource, signal, sys, time
@@ -100,7 +102,7 @@ def release(pbs: PbsCluster, job: str) -> None:
 def restart_once(pbs: PbsCluster, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a job's program found before and after it was saved and restarted."""
     job = submit(pbs, TELLS, *options)
-    pbs.wait_until(lambda: len(read_told(pbs)) == 1, 60.0, "the program begins")
+    pbs.wait_until(lambda: len(read_told(pbs)) == 1, 120.0, "the program begins")
     hold(pbs, job)
     release(pbs, job)
     pbs.wait_until(lambda: len(read_told(pbs)) == 2, 120.0, "the program begins again")
@@ -143,10 +145,10 @@ def test_lines_of_old_that_do_not_isolate_python_save_nothing_and_the_job_runs_o
     config.write_text(config.read_text().replace("pbs_python -I ", "pbs_python "))
     reread(cluster, 1)
     job = submit(cluster, TELLS)
-    cluster.wait_until(lambda: len(read_told(cluster)) == 1, 60.0, "the program begins")
+    cluster.wait_until(lambda: len(read_told(cluster)) == 1, 120.0, "the program begins")
     sid = read_told(cluster)[0]["sid"]
     cluster.run(["qhold", job], user="alice")
-    cluster.wait_until(lambda: "checkpoint failed" in cluster.mom_log(), 60.0, "a script that refuses")
+    cluster.wait_until(lambda: "checkpoint failed" in cluster.mom_log(), 120.0, "a script that refuses")
     assert is_there(cluster, sid)
     assert cluster.job_state(job) == "R"
 
@@ -167,7 +169,7 @@ def test_a_restarted_job_has_its_own_descriptors_rights_and_limits_and_no_other(
 def test_a_job_that_is_saved_makes_root_read_no_more_than_is_right(cluster: PbsCluster) -> None:
     job = submit(cluster, CLAIMS)
     claimed = Path(cluster.testbed.home("alice")) / "claimed"
-    cluster.wait_until(lambda: claimed.exists() and claimed.read_text(), 60.0, "the program claims its environment")
+    cluster.wait_until(lambda: claimed.exists() and claimed.read_text(), 120.0, "the program claims its environment")
     if claimed.read_text() != "yes":
         pytest.skip(f"this kernel refuses PR_SET_MM_MAP: {claimed.read_text()}")
     failed = cluster.mom_log().count("checkpoint failed")
@@ -192,13 +194,13 @@ def group(pbs: PbsCluster) -> Iterator[Path]:
     yield path
     pbs.reset()
     if path.exists():
-        pbs.wait_until(lambda: not (path / "cgroup.procs").read_text(), 60.0, "an empty control group")
+        pbs.wait_until(lambda: not (path / "cgroup.procs").read_text(), 120.0, "an empty control group")
         path.rmdir()
 
 
 def put_into(group: Path, pbs: PbsCluster) -> int:
     """Put the job that told into the control group; the session, by its own number."""
-    pbs.wait_until(lambda: len(read_told(pbs)) == 1, 60.0, "the program begins")
+    pbs.wait_until(lambda: len(read_told(pbs)) == 1, 120.0, "the program begins")
     sid = int(read_told(pbs)[0]["sid"])
     joins = f"echo {sid} > {group}/cgroup.procs"
     pbs.run(["sh", "-c", joins], host=pbs.mom_names[0]).demand_success()
@@ -219,9 +221,9 @@ def test_a_job_whose_control_group_is_gone_is_not_restarted_outside_of_it(cluste
     job = submit(cluster, TELLS)
     sid = put_into(group, cluster)
     hold(cluster, job)
-    cluster.wait_until(lambda: not (group / "cgroup.procs").read_text(), 60.0, "an empty control group")
+    cluster.wait_until(lambda: not (group / "cgroup.procs").read_text(), 120.0, "an empty control group")
     group.rmdir()
     release(cluster, job)
     cluster.wait_until(lambda: "restart script" in cluster.mom_log(), 120.0, "a restart that fails")
-    cluster.wait_until(lambda: cluster.job_state(job) in "QFRH", 60.0, "it is told of")
+    cluster.wait_until(lambda: cluster.job_state(job) in "QFRH", 120.0, "it is told of")
     assert not any(told["sid"] == sid and f"/{group.name}" not in told["groups"] for told in read_told(cluster)[1:])

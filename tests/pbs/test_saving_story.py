@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deployed import LATE_S, deploy, drive, last_pass, quick_settings
+from tests.hooks.deployed import LATE_S, deploy_and_drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting import (
+from tests.pbs.counting_programs import (
     GOAL,
     GRACE_S,
     SETTINGS,
@@ -36,6 +36,8 @@ from tests.pbs.counting import (
     wait_until_it_counts,
     with_actions,
 )
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "counting.sh"
@@ -64,8 +66,7 @@ def cluster(pbs: PbsCluster) -> PbsCluster:
     for vnode in pbs.mom_names[1:]:
         pbs.run(["pbsnodes", "-o", vnode]).demand_success()
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=8]'")
-    deploy(pbs, quick_settings(checkpoint=SETTINGS, ranking=RANKING))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(checkpoint=SETTINGS, ranking=RANKING))
     return pbs
 
 
@@ -143,7 +144,7 @@ def checkpoint_twice(pbs: PbsCluster, program: str, kind: str, exit_status: int 
         wait_until_it_counts(pbs, job)
         bobs = pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
         pbs.wait_for_state(job, "H", 240.0)
-        pbs.wait_for_state(bobs, "F", 90.0)
+        pbs.wait_for_state(bobs, "F")
         pbs.wait_for_state(job, "R")
     assert repeated(pbs, job, LONG_GOAL, exit_status) == 0
     assert len(passes_with(pbs, "asked", job)) == 2
@@ -195,7 +196,7 @@ def test_a_job_that_is_deleted_while_it_saves_is_gone(cluster: PbsCluster) -> No
     cluster.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
     cluster.wait_until(lambda: passes_with(cluster, "asked", job), 120.0, "it is asked to save")
     cluster.run(["qdel", job], user="alice").demand_success()
-    ended: dict[str, Any] = cluster.wait_for_state(job, "F", 120.0)
+    ended: dict[str, Any] = cluster.wait_for_state(job, "F")
     assert ended["run_count"] == 1
 
 
@@ -205,8 +206,8 @@ def test_subjobs_are_asked_too(cluster: PbsCluster) -> None:
     for subjob in subjobs:
         wait_until_it_counts(cluster, subjob)
     bobs = cluster.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
-    cluster.wait_for_state(bobs, "F", 60.0)
-    cluster.wait_for_state(array, "F", 90.0)
+    cluster.wait_for_state(bobs, "F")
+    cluster.wait_for_state(array, "F")
     for subjob in subjobs:
         assert passes_with(cluster, "asked", subjob)
         assert read_counts(log_of(cluster, subjob)) == list(range(1, GOAL + 1))
@@ -215,8 +216,7 @@ def test_subjobs_are_asked_too(cluster: PbsCluster) -> None:
 def test_the_second_part_of_a_job_that_was_cut_for_a_promise_runs_after_the_head(pbs: PbsCluster) -> None:
     """The picture of P3 (tests/pbs/test_cut_story.py draws it) with a program that saves: E goes on from its count."""
     shrunk = BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=30)
-    deploy(pbs, quick_settings(backfill=shrunk, checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0)))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(backfill=shrunk, checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0)))
     b = pbs.qsub("alice", ("/bin/sleep", "40"), select="2:ncpus=8", walltime="00:00:50")
     pbs.wait_for_state(b, "R")
     c = pbs.qsub("bob", ("/bin/sleep", "5"), select="3:ncpus=8", walltime="00:00:20")
@@ -225,9 +225,9 @@ def test_the_second_part_of_a_job_that_was_cut_for_a_promise_runs_after_the_head
     goal = 250
     e = submit(pbs, counting("save; exit 85", goal=goal), *SIGNAL, walltime="00:02:00")
     pbs.wait_for_state(e, "R")
-    pbs.wait_for_state(c, "F", 120.0)
+    pbs.wait_for_state(c, "F")
     (asked_s,) = passes_with(pbs, "asked", e)
     (started_s,) = passes_with(pbs, "started", c)
     assert estimate["promised_s"] - GRACE_S <= asked_s < started_s <= estimate["promised_s"] + LATE_S
-    pbs.wait_until(lambda: has_run(pbs, e, 2), 60.0, "E runs again")
+    pbs.wait_until(lambda: has_run(pbs, e, 2), 120.0, "E runs again")
     assert repeated(pbs, e, goal) == 0

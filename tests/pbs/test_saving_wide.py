@@ -10,9 +10,9 @@ from __future__ import annotations
 import pytest
 
 from policy.settings.site_settings import RankingSettings
-from tests.hooks.deployed import deploy, drive, last_pass, quick_settings
+from tests.hooks.deployed import deploy_and_drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting import (
+from tests.pbs.counting_programs import (
     GOAL,
     SETTINGS,
     SIGNAL,
@@ -25,12 +25,18 @@ from tests.pbs.counting import (
     with_actions,
 )
 
+pytestmark = pytest.mark.slow
+
 WIDE = "3:ncpus=8"
 RANKS = range(3)
 
 
 def ranks(tmrsh: str, every: int = 0) -> str:
-    """The program: each rank counts; asked, the first has all save. Saved after each ``every`` steps too."""
+    """The program: each rank counts; asked, the first has all save. Saved after each ``every`` steps too.
+
+    Each process on the job's first host gets the signal (docs/saving.md). A ``pbs_tmrsh`` that did not ignore it would
+    end, and the first rank would not wait for the others.
+    """
     periodically = f"[ $((count % {every})) -eq 0 ] && save" if every else ":"
     return f"""#!/bin/bash
 rank=${{1:-0}}
@@ -44,7 +50,7 @@ if [ $rank -eq 0 ]; then
     other=0
     for host in $(sort -u $PBS_NODEFILE | grep -v -F -x "$(head -1 $PBS_NODEFILE)"); do
         other=$((other + 1))
-        {tmrsh} $host $0 $other &
+        (trap '' USR2; exec {tmrsh} $host $0 $other) &
     done
 else
     trap : USR2
@@ -70,8 +76,7 @@ wait
 def cluster(pbs: PbsCluster) -> PbsCluster:
     """Three vnodes that pbsteer drives, with quotas."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=24]'")
-    deploy(pbs, quick_settings(checkpoint=SETTINGS, ranking=RankingSettings(interval_s=5)))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(checkpoint=SETTINGS, ranking=RankingSettings(interval_s=5)))
     return pbs
 
 

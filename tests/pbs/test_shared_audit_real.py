@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hooks.store.state_dir import CHANGES
-from tests.hooks.deployed import LATE_S, deploy, drive, quick_settings, state_of, wait_for_pass
+from hooks.store.state_files import CHANGES
+from tests.hooks.deployed import LATE_S, deploy, deploy_and_drive, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,8 @@ GROUP = "chem"
 
 AS_USER = """
 import os, pwd, sys
-import tui.cli.audit, tui.cli.make_change, tui.cli.open_backend, tui.backends.pbs.server, tui.cli.quota
+import tui.cli.audit, tui.cli.change_commands.quota, tui.cli.change_commands.run_operation, tui.cli.open_backend
+import tui.backends.pbs.server
 from tui.cli.main import main
 user = pwd.getpwnam(sys.argv[1])
 os.initgroups(user.pw_name, user.pw_gid)
@@ -82,8 +83,7 @@ def test_two_administrators_see_each_others_changes_however_they_made_them(pbs: 
 
 
 def test_what_passes_do_themselves_is_no_administrators_change(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     job = pbs.qsub("alice", select="1:ncpus=8")
     pbs.wait_for_state(job, "R")
     assert "attributes unset: scheduling" in pbs.server_log(), "the pass did switch the scheduler off"

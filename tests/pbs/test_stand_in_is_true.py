@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from sim.hookenv.ifl_module import make_pbs_ifl
-from sim.hookenv.runner import HookSite
+from sim.hookenv.hook_runner import HookSite
+from sim.hookenv.pbs_ifl_module import make_pbs_ifl
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import PbsError
 from sim.pbs_server.qmgr import run_line
@@ -133,7 +133,7 @@ def run_in_pbs_python(pbs: PbsCluster, names: dict[str, Any]) -> list[Any]:
 
 def test_pbs_ifl_answers_alike(pbs: PbsCluster) -> None:
     pbs.qmgr("set server scheduling = false")
-    pbs.wait_until(lambda: _holds_nothing(pbs), 60.0, "the server has what the jobs of other tests held")
+    pbs.wait_until(lambda: _holds_nothing(pbs), 120.0, "the server has what the jobs of other tests held")
     real_jobs = {name: submit_real(pbs, attributes) for name, attributes in JOBS.items()}
     real_names = {**real_jobs, "vnodes": pbs.mom_names[:2]}
     real = normalize(run_in_pbs_python(pbs, real_names), Masks(pbs.spec.server.name, real_jobs, pbs.mom_names))

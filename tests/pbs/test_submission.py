@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from container import testbed as testbeds
-from container.spec import TestbedSpec
+from container.testbed_spec import TestbedSpec
 from policy.model.allocation import parse_exec_vnode
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, StripeSettings
-from tests.hooks.deployed import REFUSING, deploy, drive, quick_settings, wait_for_pass
+from tests.hooks.deployed import REFUSING, deploy, deploy_and_drive, drive, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 RANKS = "cat $PBS_NODEFILE\necho threads $OMP_NUM_THREADS\n"
@@ -27,19 +27,19 @@ def read_ranks(pbs: PbsCluster, job_id: str) -> tuple[list[int], list[str]]:
     return sorted(hosts.values()), threads
 
 
-@pytest.mark.parametrize(
-    ("select", "width", "ranks", "threads"),
-    [
+def test_a_job_is_striped_with_its_ranks_threads_and_memory_in_all(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings("advise", stripe=STRIPE))
+    for select, width, ranks, threads in (
         ("1:ncpus=4:mpiprocs=4:mem=400mb", None, [2, 2], "1"),
         ("6:ncpus=1:mem=100mb", "3", [2, 2, 2], "1"),
         ("1:ncpus=7:mpiprocs=7:mem=7mb", "3", [2, 2, 3], "1"),
         ("1:ncpus=8:mpiprocs=2:ompthreads=4:mem=800mb", "2", [1, 1], "4"),
-    ],
-)
-def test_a_job_is_striped_with_its_ranks_threads_and_memory_in_all(
-    pbs: PbsCluster, select: str, width: str | None, ranks: list[int], threads: str
-) -> None:
-    deploy(pbs, quick_settings("advise", stripe=STRIPE))
+    ):
+        check_stripe(pbs, select, width, ranks, threads)
+
+
+def check_stripe(pbs: PbsCluster, select: str, width: str | None, ranks: list[int], threads: str) -> None:
+    """Run a job striped, and packed after it, and compare them."""
     pbs.qmgr("set server scheduling = False")
     wish = ["-l", f"pbsteer_width={width}"] if width else []
     striped = pbs.qsub("alice", RANKS, select=select, options=wish)
@@ -60,26 +60,21 @@ def test_a_job_is_striped_with_its_ranks_threads_and_memory_in_all(
     assert held.total("mem") == parse_exec_vnode(pbs.job(plain)["exec_vnode"]).total("mem")
 
 
-@pytest.mark.parametrize(
-    ("select", "options"),
-    [
-        ("1:ncpus=4:mpiprocs=4", ["-l", "place=pack"]),
-        ("1:ncpus=4:mpiprocs=4", ["-l", "place=scatter"]),
-        ("1:ncpus=4:mpiprocs=4", ["-l", "place=excl"]),
-        ("1:ncpus=4:mpiprocs=3", []),
-        ("1:ncpus=4:mpiprocs=4:mem=1000001kb", []),
-        ("1:ncpus=4", []),
-        ("1:ncpus=2:mpiprocs=2+2:ncpus=1", []),
-    ],
-)
-def test_what_cannot_be_cut_evenly_or_says_how_it_is_placed_stays_as_it_is(
-    pbs: PbsCluster, select: str, options: list[str]
-) -> None:
+def test_what_cannot_be_cut_evenly_or_says_how_it_is_placed_stays_as_it_is(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings("advise", stripe=STRIPE))
     pbs.qmgr("set server scheduling = False")
-    job_id = pbs.qsub("alice", select=select, options=options)
-    asked = pbs.job(job_id)["Resource_List"]
-    assert (asked["select"], asked.get("pbsteer_asked")) == (select, None)
+    for select, *options in (
+        ("1:ncpus=4:mpiprocs=4", "-l", "place=pack"),
+        ("1:ncpus=4:mpiprocs=4", "-l", "place=scatter"),
+        ("1:ncpus=4:mpiprocs=4", "-l", "place=excl"),
+        ("1:ncpus=4:mpiprocs=3",),
+        ("1:ncpus=4:mpiprocs=4:mem=1000001kb",),
+        ("1:ncpus=4",),
+        ("1:ncpus=2:mpiprocs=2+2:ncpus=1",),
+    ):
+        job_id = pbs.qsub("alice", select=select, options=options)
+        asked = pbs.job(job_id)["Resource_List"]
+        assert (asked["select"], asked.get("pbsteer_asked")) == (select, None)
 
 
 def test_defaults_of_a_chunk_are_not_multiplied_by_the_stripe(pbs: PbsCluster) -> None:
@@ -102,8 +97,7 @@ def test_a_job_that_was_striped_starts_packed_when_its_queue_is_driven_so(pbs: P
     select = "1:ncpus=4:mpiprocs=4:mem=400mb"
     job_id = pbs.qsub("alice", RANKS, select=select)
     assert pbs.job(job_id)["Resource_List"]["place"] == "scatter"
-    deploy(pbs, quick_settings("advise", stripe=StripeSettings(layout="pack")))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings("advise", stripe=StripeSettings(layout="pack")))
     pbs.wait_for_state(job_id, "F")
     assert read_ranks(pbs, job_id)[0] == [4]
     asked = pbs.job(job_id)["Resource_List"]
@@ -111,34 +105,29 @@ def test_a_job_that_was_striped_starts_packed_when_its_queue_is_driven_so(pbs: P
 
 
 def test_a_driven_job_that_was_cut_is_whole_again_when_it_starts_packed(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings(stripe=STRIPE))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(stripe=STRIPE))
     job_id = pbs.qsub("alice", "sleep 600\n", select="1:ncpus=4:mpiprocs=4")
     pbs.wait_for_state(job_id, "R")
     asked = pbs.job(job_id)["Resource_List"]
     assert (asked["select"], asked["pbsteer_asked"]) == ("4:ncpus=1:mpiprocs=1", "1:ncpus=4:mpiprocs=4")
     deploy(pbs, quick_settings(stripe=StripeSettings(layout="pack")))
     pbs.run(["qrerun", job_id]).demand_success()
-    pbs.wait_until(lambda: pbs.job(job_id).get("run_count") == 2, 60.0, "a second start")
+    pbs.wait_until(lambda: pbs.job(job_id).get("run_count") == 2, 120.0, "a second start")
     asked = pbs.wait_for_state(job_id, "R")["Resource_List"]
     assert (asked["select"], asked.get("pbsteer_asked")) == ("1:ncpus=4:mpiprocs=4", None)
 
 
-@pytest.mark.parametrize(
-    ("select", "options", "words"),
-    [
+def test_what_can_never_run_is_refused_with_the_reason(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings("advise", submission=REFUSING))
+    refused: tuple[tuple[str, list[str], str], ...] = (
         ("1:ncpus=1:host=nosuch", [], "it asks for host=nosuch, and there is no such host"),
         ("1:ncpus=1:vnode=nosuch", [], "it asks for vnode=nosuch, and there is no such vnode"),
         ("4:ncpus=1", ["-l", "place=scatter"], "it asks for 4 hosts, and 3 are open to that queue"),
         ("3:ncpus=4", ["-l", "place=pack"], "one host has to have ncpus=12"),
         ("1:ncpus=9", ["-J", "1-3"], "one chunk asks for ncpus=9"),
-    ],
-)
-def test_what_can_never_run_is_refused_with_the_reason(
-    pbs: PbsCluster, select: str, options: list[str], words: str
-) -> None:
-    deploy(pbs, quick_settings("advise", submission=REFUSING))
-    assert words in pbs.wait_for_refusal("alice", select=select, options=options)
+    )
+    for select, options, words in refused:
+        assert words in pbs.wait_for_refusal("alice", select=select, options=options)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from typing import Callable
 import pytest
 
 from container import testbed as testbeds
-from container.spec import ENGINES, TestbedError, TestbedSpec
+from container.testbed_spec import ENGINES, TestbedError, TestbedSpec
 from tests.pbs.cluster import PbsCluster
 
 
@@ -227,6 +227,7 @@ def test_up_of_a_running_testbed_with_another_shape_is_refused(pbs: PbsCluster) 
     assert testbeds.status(pbs.spec.name).is_up
 
 
+@pytest.mark.slow
 def test_a_second_testbed_stands_beside_the_first_and_goes_without_a_trace(
     pbs: PbsCluster, second: TestbedSpec
 ) -> None:
@@ -253,6 +254,7 @@ def test_a_second_testbed_stands_beside_the_first_and_goes_without_a_trace(
     assert testbeds.status(pbs.spec.name).is_up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["starting", "making", "waiting"])
 def test_an_up_that_was_killed_is_cleaned_by_down(pbs: PbsCluster, second: TestbedSpec, step: str) -> None:
     machine = list_machine()
@@ -302,7 +304,7 @@ def test_an_up_that_fails_takes_down_what_it_made(second: TestbedSpec, monkeypat
     def fail(*_: object) -> None:
         raise TestbedError("no cable")
 
-    monkeypatch.setattr(f"container.{second.engine}.furnish_host", fail)
+    monkeypatch.setattr(f"container.engines.{second.engine}_engine.furnish_host", fail)
     with pytest.raises(TestbedError, match="no cable"):
         testbeds.up(second)
     assert not any(list_traces(second).values())
@@ -314,6 +316,7 @@ def test_status_of_a_stopped_server_says_that_it_does_not_answer(pbs: PbsCluster
     assert (found.exists, found.is_up, found.server_answers) == (True, False, False)
 
 
+@pytest.mark.slow
 def test_four_who_take_one_down_at_once_all_succeed(testbed: PbsCluster, tmp_path: Path) -> None:
     for turn in range(5):
         name = f"gone{turn}"

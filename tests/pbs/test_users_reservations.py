@@ -8,7 +8,7 @@ import pytest
 
 from container.run_program import Finished
 from policy.settings.site_settings import SubmissionSettings
-from tests.hooks.deployed import deploy, drive, quick_settings, set_mode, wait_for_pass
+from tests.hooks.deployed import deploy, deploy_and_drive, quick_settings, set_mode, settle
 from tests.pbs.cluster import PbsCluster
 
 
@@ -27,8 +27,7 @@ def clear(pbs: PbsCluster) -> None:
 def test_no_running_job_of_a_driven_queue_is_made_a_reservation_by_its_owner(pbs: PbsCluster) -> None:
     """24 cores; alice has 8 and runs 24. Her jobs stay where bob's quota reaches them."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
-    deploy(pbs, quick_settings())
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings())
     jobs = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(3)]
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "they run on idle cores")
     for job in jobs:
@@ -46,7 +45,7 @@ def test_users_reserve_within_their_quotas_and_managers_what_they_like(pbs: PbsC
     pbs.qmgr("set server managers += dave@*")
     deploy(pbs, quick_settings())
     set_mode(pbs, mode)
-    wait_for_pass(pbs)
+    settle(pbs)
     try:
         refused = reserve(pbs, "alice", 9)
         assert "ncpus=9 to be reserved is more than the quota u:alice=8 of queue workq" in refused.stderr
@@ -63,8 +62,7 @@ def test_users_reserve_within_their_quotas_and_managers_what_they_like(pbs: PbsC
 
 def test_a_site_can_leave_reservations_to_pbs(pbs: PbsCluster) -> None:
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
-    deploy(pbs, quick_settings(submission=SubmissionSettings(reservations="any")))
-    drive(pbs)
+    deploy_and_drive(pbs, quick_settings(submission=SubmissionSettings(reservations="any")))
     job = pbs.qsub("alice", select="1:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(job) == "R", 120.0, "it runs")
     try:

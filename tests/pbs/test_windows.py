@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, set_mode, wait_for_pass
+from tests.hooks.deployed import deploy, deploy_and_drive, drive, last_pass, quick_settings, set_mode, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 AHEAD_S, LASTS_S = 35, 20
@@ -126,8 +126,7 @@ def test_a_job_checkpointed_by_pbs_waits_for_its_vnodes(pbs: PbsCluster) -> None
     first = pbs.mom_names[0]
     cores = pbs.spec.cores
     with own_checkpoint(pbs, first):
-        deploy(pbs, quick_settings())
-        drive(pbs)
+        deploy_and_drive(pbs, quick_settings())
         kept = pbs.qsub("alice", select=f"1:ncpus={cores}", options=("-l", "place=pack"))
         # A job that is just being started would be held, but not checkpointed.
         pbs.wait_until(lambda: pbs.job(kept)["substate"] == RUNNING, 120.0, f"{kept} runs")

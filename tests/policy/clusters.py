@@ -10,7 +10,7 @@ from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
 from policy.model.allocation import Allocation, parse_exec_vnode
-from policy.model.limits import Limits, parse_limits
+from policy.model.limit_attributes import Limits, parse_limits
 from policy.settings.site_settings import QuotaSettings
 
 QUEUE = "workq"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from policy import Job, Queue, Run, Vnode
 from policy.model.allocation import Allocation, Spot
-from policy.model.request import Request
+from policy.model.job_request import Request
 from tests.property.strategies import NOW_S, USERS, Parts
 
 

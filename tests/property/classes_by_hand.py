@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from policy import Job, Queue, Run
 from policy.eligibility.quotas import Quotas
-from policy.model.limits import GENERIC, EntityKey
-from tests.property import audit
+from policy.model.limit_attributes import GENERIC, EntityKey
+from tests.property import plan_invariants
 from tests.property.strategies import Parts
 
 BASE = -1
@@ -41,7 +41,7 @@ def classes_of_runs(parts: Parts, known: dict[str, int]) -> dict[str, int]:
         own = BASE
         if subject is not None:
             entity, priority, quota = subject
-            held[run.job.queue, entity] += audit.kept(parts, audit.of_run(run), "ncpus")
+            held[run.job.queue, entity] += plan_invariants.kept(parts, plan_invariants.of_run(run), "ncpus")
             own = priority if held[run.job.queue, entity] <= quota else BASE
         found[run.id] = known.get(run.id, own)
     return found
@@ -108,7 +108,7 @@ def in_order(parts: Parts) -> list[Job]:
 
 def used_by(parts: Parts, queue: str, entity: EntityKey) -> int:
     """What the runs of a user or a group keep in a queue."""
-    return audit.use(parts, queue, "ncpus")[entity]
+    return plan_invariants.use(parts, queue, "ncpus")[entity]
 
 
 def _need(parts: Parts, job: Job) -> int:

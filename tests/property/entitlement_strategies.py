@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from policy import Job, Queue, Run, Vnode
 from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import Server, Window
-from policy.model.limits import EntityKey, Limits
-from policy.model.request import parse_request
+from policy.model.job_request import parse_request
+from policy.model.limit_attributes import EntityKey, Limits
 from tests.property.strategies import NOW_S, Parts
 
 WIDE = "9000"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from policy import Finished, Job, Queue, Reading, Run, Snapshot, Vnode, parse_request
 from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import UNLIMITED_S, HardLimits, Server
-from policy.model.limits import GENERIC, EntityKey, Limits
-from policy.model.units import show_resource
+from policy.model.limit_attributes import GENERIC, EntityKey, Limits
+from policy.model.pbs_units import show_resource
 
 NOW_S = 1000
 USERS = ("alice", "bob", "carol", "dave")

@@ -10,11 +10,11 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Run, Settings, decide
-from policy.model.limits import Limits
-from tests.property import audit
+from policy.model.limit_attributes import Limits
+from tests.property import plan_invariants
 from tests.property.classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
-from tests.property.past_strategies import ledgers
-from tests.property.site_strategies import all_settings, by_class_settings, eager_settings
+from tests.property.ledger_strategies import ledgers
+from tests.property.settings_strategies import all_settings, by_class_settings, eager_settings
 from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
 
 Situation = tuple[Parts, Ledger, Settings]
@@ -111,9 +111,9 @@ def test_either_rule_is_enough_for_each_victim(situation: Situation) -> None:
         elif preempt.reason.code == "preempted-quota":
             assert settings.quota.preempt
             assert victim.user != waiting[preempt.beneficiary].user
-            used = audit.use(parts, victim.queue, "ncpus")
+            used = plan_invariants.use(parts, victim.queue, "ncpus")
             for start in plan.starts:
-                audit.add_use(used, parts, start, victim.queue, "ncpus", 1)
+                plan_invariants.add_use(used, parts, start, victim.queue, "ncpus", 1)
             bounds = queues[victim.queue].quotas.bounds(victim.user, victim.group, victim.project)
             assert any(used[entity] > limit for entity, limit in bounds)
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Preempt, Run, Settings, decide
 from policy.model.ledger import Backfilled
-from tests.property import audit
+from tests.property import plan_invariants
 from tests.property.backfilled_strategies import waiting_clusters
-from tests.property.past_strategies import due_ledgers, ledgers
-from tests.property.site_strategies import all_settings, cutting_settings
+from tests.property.ledger_strategies import due_ledgers, ledgers
+from tests.property.settings_strategies import all_settings, cutting_settings
 from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
 
 Situation = tuple[Parts, Ledger, Settings]
@@ -86,15 +86,18 @@ def test_who_is_cut_for_makes_full_use_of_it(situation: Situation) -> None:
     """The head fits where its victims were, and no victim could have been kept."""
     parts, _, _ = situation
     plan = plan_of(situation)
-    assert audit.oversubscribed(parts.vnodes, audit.residents_after(parts, plan)) == []
+    assert plan_invariants.oversubscribed(parts.vnodes, plan_invariants.residents_after(parts, plan)) == []
     waiting = {job.id: job for job in parts.jobs}
     queues = {queue.name: queue for queue in parts.queues}
     for job_id, hold in plan.ledger.earmarks.items():
-        assert audit.misplaced(parts.vnodes, queues[waiting[job_id].queue], waiting[job_id], hold.allocation) == []
+        assert (
+            plan_invariants.misplaced(parts.vnodes, queues[waiting[job_id].queue], waiting[job_id], hold.allocation)
+            == []
+        )
     for preempt in cuts(plan):
         job = waiting[preempt.beneficiary]
-        if audit.simple(job.request):
-            assert not audit.fits_without(parts, plan, job, preempt.id), (preempt.id, job.id)
+        if plan_invariants.simple(job.request):
+            assert not plan_invariants.fits_without(parts, plan, job, preempt.id), (preempt.id, job.id)
 
 
 @given(due(plain=True, alone=True))
@@ -107,7 +110,7 @@ def test_the_run_on_most_nodes_is_cut_first(situation: Situation) -> None:
     if len(plan.ledger.earmarks) != 1 or not taken:
         return
     head = next(job for job in parts.jobs if job.id in plan.ledger.earmarks)
-    gone = audit.ended_by_promise(parts, plan)
+    gone = plan_invariants.ended_by_promise(parts, plan)
     parts = replace(parts, runs=tuple(run for run in parts.runs if run.id not in gone))
     idle = _idle(parts, [start.job for start in plan.starts if not start.backfilled])
     freed = sum(run.job.cores for run in taken.values())
@@ -245,7 +248,7 @@ def test_who_is_rescued_is_held_its_cores_and_counts_as_backfilled(situation: Si
     """Its cores are there once the victim is gone; when it starts, in the next pass, its run is noted as backfilled."""
     parts, _, settings = situation
     plan = plan_of(situation)
-    assert audit.oversubscribed(parts.vnodes, audit.residents_after(parts, plan)) == []
+    assert plan_invariants.oversubscribed(parts.vnodes, plan_invariants.residents_after(parts, plan)) == []
     rescued = [job for job, hold in plan.ledger.earmarks.items() if hold.rule == "rescue"]
     gone = [preempt.id for preempt in plan.preempts]
     then = decide(plan.started.apply(Changes(parts.time_s, gone=gone)), plan.ledger, settings)

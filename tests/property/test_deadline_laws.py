@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Job, Plan, decide
-from policy.plan.deadline import Deadline
+from policy.plan.pass_deadline import Deadline
 from tests.policy.countdown import Countdown
-from tests.property import audit
-from tests.property.test_one_pass import Situation, contended, situations
+from tests.property import plan_invariants
+from tests.property.test_laws_of_one_pass import Situation, contended, situations
 
 
 def plan_by(situation: Situation, deadline: Deadline) -> Plan:
@@ -30,7 +30,7 @@ def test_a_deadline_that_never_comes_changes_nothing(situation: Situation) -> No
     # What an earlier pass left out is tried first only where there is a deadline at all.
     ledger = ledger._replace(first_behind=0, tried_in_vain=0)
     whole = decide(parts.snapshot(), ledger, settings)
-    assert audit.told(plan_by((parts, ledger, settings), Countdown())) == audit.told(whole)
+    assert plan_invariants.told(plan_by((parts, ledger, settings), Countdown())) == plan_invariants.told(whole)
 
 
 @given(situations(), looks(), st.one_of(st.none(), st.integers(0, 20)))
@@ -51,23 +51,23 @@ def test_no_vnode_is_given_more_than_it_has_when_the_time_is_up(
     situation: Situation, left: int, share: int | None
 ) -> None:
     parts, plan = situation[0], plan_by(situation, Countdown(left, share))
-    assert audit.oversubscribed(parts.vnodes, audit.residents(parts, plan)) == []
-    assert audit.oversubscribed(parts.vnodes, audit.residents_after(parts, plan)) == []
+    assert plan_invariants.oversubscribed(parts.vnodes, plan_invariants.residents(parts, plan)) == []
+    assert plan_invariants.oversubscribed(parts.vnodes, plan_invariants.residents_after(parts, plan)) == []
 
 
 @given(st.one_of(situations(), contended()), looks(), st.one_of(st.none(), st.integers(0, 20)))
 def test_a_search_that_is_broken_off_leaves_nothing_behind(situation: Situation, left: int, share: int | None) -> None:
     parts, ledger, settings = situation
     snapshot = parts.snapshot()
-    before = audit.told(decide(snapshot, ledger, settings))
+    before = plan_invariants.told(decide(snapshot, ledger, settings))
     decide(snapshot, ledger, settings, deadline=Countdown(left, share))
-    assert audit.told(decide(snapshot, ledger, settings)) == before
+    assert plan_invariants.told(decide(snapshot, ledger, settings)) == before
 
 
 @given(situations(), looks(), st.one_of(st.none(), st.integers(0, 20)))
 def test_the_same_deadline_gives_the_same_plan(situation: Situation, left: int, share: int | None) -> None:
     first, second = (plan_by(situation, Countdown(left, share)) for _ in range(2))
-    assert audit.told(first) == audit.told(second)
+    assert plan_invariants.told(first) == plan_invariants.told(second)
 
 
 @given(situations(), st.integers(1, 400))

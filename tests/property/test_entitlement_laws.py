@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.priority_classes import BASE
 from policy.eligibility.quotas import Quotas
-from policy.fit.fit import fit, fits
+from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import HardLimits, Server
-from policy.model.limits import EntityKey, Limits
-from policy.model.request import parse_request
+from policy.model.job_request import parse_request
+from policy.model.limit_attributes import EntityKey, Limits
 from policy.settings.site_settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
 from tests.property.classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.entitlement_strategies import WIDE, contested_sites
-from tests.property.past_strategies import ledgers
-from tests.property.site_strategies import backfills, checkpoints
+from tests.property.ledger_strategies import ledgers
+from tests.property.settings_strategies import backfills, checkpoints
 from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters, parts_of
 
 Situation = tuple[Parts, Ledger, Settings]

@@ -13,20 +13,20 @@ from hypothesis import HealthCheck, Phase, given, seed
 from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
-from policy.backfill.regions import Region
-from policy.cycle.attempt import JobAttempts
+from policy.backfill.queue_regions import Region
+from policy.cycle.job_attempt import JobAttempts
 from policy.eligibility.priority_classes import BASE, Classes
-from policy.eligibility.unpreemptible import Confined
+from policy.eligibility.unpreemptible_jobs import Confined
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
-from policy.preemption.candidates import Candidates
-from policy.preemption.precedence import Claims
+from policy.preemption.precedence_over_head import Claims
+from policy.preemption.preempt_for_job import Preemption
 from policy.preemption.preemptible_sums import PreemptionRights
-from policy.preemption.preemptor import Preemption
+from policy.preemption.victim_candidates import Candidates
 from policy.preemption.victim_selection import VictimSelection
 from policy.reasons.reason import Reason
-from policy.state.windows import Closed
-from tests.property import test_class_laws, test_confined_laws, test_entitlement_laws
+from policy.state.closure_windows import Closed
+from tests.property import test_class_laws, test_entitlement_laws, test_unpreemptible_laws
 
 Law = Callable[..., None]
 
@@ -159,8 +159,8 @@ ENTITLED = (
     Mutation("runs of other queues stay", VictimSelection, "_offer", _spares_other_queues),
     Mutation("runs stay one preemption before the cap", Candidates, "_all_candidates", _capped_sooner),
     Mutation("a head without a quota counts as within it", Claims, "is_within", _within_without_quota),
-    Mutation("who has a reservation ahead preempts nobody", Preemption, "find", _no_victims_beside_windows),
-    Mutation("arrays preempt nobody", Preemption, "rights", _no_rights_for_arrays),
+    Mutation("who has a reservation ahead preempts no job", Preemption, "find", _no_victims_beside_windows),
+    Mutation("arrays preempt no job", Preemption, "rights", _no_rights_for_arrays),
 )
 """Of the law that no entitled job waits beside runs that may be taken for it."""
 
@@ -230,7 +230,7 @@ def test_the_law_of_entitled_jobs_notices(mutation: Mutation, monkeypatch: pytes
 
 @pytest.mark.parametrize("mutation", CONFINED, ids=lambda mutation: mutation.title)
 def test_the_law_of_confined_jobs_notices(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
-    law = test_confined_laws.test_what_may_not_be_preempted_starts_within_quota_only_and_waits_only_beyond_it
+    law = test_unpreemptible_laws.test_what_may_not_be_preempted_starts_within_quota_only_and_waits_only_beyond_it
     _break(monkeypatch, mutation)
     assert finds_a_counterexample(law, test_entitlement_laws.roomy_situations(), test_entitlement_laws.EXAMPLES)
 

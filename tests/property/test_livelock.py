@@ -18,7 +18,7 @@ from hypothesis import settings as settings_of_law
 
 import sim.replay.replay
 from policy import Ledger, Plan, Settings, Snapshot, decide
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Preempt, Queue, Run, Settings, Snapshot, Vnode, decide
 from policy.model.allocation import Allocation, Spot
+from policy.model.job_request import Chunk, Request, parse_request
 from policy.model.ledger import Backfilled
-from policy.model.request import Chunk, Request, parse_request
-from tests.property import audit
+from tests.property import plan_invariants
 from tests.property.backfilled_strategies import backfilling_clusters
 from tests.property.change_strategies import arrivals
-from tests.property.site_strategies import cutting_settings, lively
+from tests.property.settings_strategies import cutting_settings, lively
 from tests.property.strategies import NOW_S, USERS, Parts, clusters, crowded_clusters, parts_of
-from tests.property.test_in_time import Lively, as_estimated, earlier
+from tests.property.test_laws_over_time import Lively, as_estimated, earlier
 from tests.property.timeline import History, live
 
 CUTS = ("cut-for-promise", "cut-for-rescue")
@@ -101,13 +101,13 @@ def _demand_all_needed(parts: Parts, plan: Plan) -> None:
         if preempt.beneficiary not in served:
             served.append(preempt.beneficiary)
         job = waiting[preempt.beneficiary]
-        if preempt.again or preempt.reason.code not in CUTS or not audit.simple(job.request):
+        if preempt.again or preempt.reason.code not in CUTS or not plan_invariants.simple(job.request):
             continue
         then = plan._replace(
             preempts=tuple(each for each in plan.preempts if each.beneficiary in served),
             ledger=plan.ledger._replace(earmarks={i: h for i, h in plan.ledger.earmarks.items() if i in served}),
         )
-        assert not audit.fits_without(parts, then, job, preempt.id), (preempt.id, job.id)
+        assert not plan_invariants.fits_without(parts, then, job, preempt.id), (preempt.id, job.id)
 
 
 @given(lives())

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Plan, Settings, decide
-from policy.model.limits import EntityKey, Limits
+from policy.model.limit_attributes import EntityKey, Limits
 from policy.settings.site_settings import PrioritySettings, QuotaSettings
-from tests.property import audit
+from tests.property import plan_invariants
 from tests.property.strategies import NOW_S, Parts, clusters, limit_sets
 
 _RESOURCES = ("ncpus", "ngpus")
@@ -43,22 +43,22 @@ def tables(parts: Parts, queue: str) -> Iterator[tuple[str, str, Limits]]:
         yield "", name, limits
 
 
-def entries(parts: Parts, resident: audit.Resident) -> Iterator[tuple[str, str, EntityKey, int]]:
+def entries(parts: Parts, resident: plan_invariants.Resident) -> Iterator[tuple[str, str, EntityKey, int]]:
     """Each entry that counts somebody: of a resource that is asked for."""
     job = resident.job
     for scope, name, limits in tables(parts, job.queue):
-        if audit.kept(parts, resident, name):
+        if plan_invariants.kept(parts, resident, name):
             for entity, limit in limits.bounds(job.user, job.group, job.project):
                 yield scope, name, entity, limit
 
 
 def used(parts: Parts, plan: Plan, scope: str, name: str, *, gone: bool) -> Counter[EntityKey]:
     """What everybody keeps with the plan's starts; without its victims where they are gone."""
-    counts = audit.use(parts, scope, name)
+    counts = plan_invariants.use(parts, scope, name)
     for start in plan.starts:
-        audit.add_use(counts, parts, start, scope, name, 1)
+        plan_invariants.add_use(counts, parts, start, scope, name, 1)
     for preempt in plan.preempts if gone else ():
-        audit.add_use(counts, parts, audit.of_run(preempt.run), scope, name, -1)
+        plan_invariants.add_use(counts, parts, plan_invariants.of_run(preempt.run), scope, name, -1)
     return counts
 
 
@@ -69,7 +69,7 @@ def test_who_loses_a_run_is_over_and_stays_at_some_quota(parts: Parts) -> None:
     for preempt in plan.preempts:
         if preempt.reason.code != "preempted-quota":
             continue
-        victim = audit.of_run(preempt.run)
+        victim = plan_invariants.of_run(preempt.run)
         own = [entry for entry in entries(parts, victim) if entry[2][0] == "u"]
         before = [used(parts, plan, s, n, gone=False)[e] - limit for s, n, e, limit in entries(parts, victim)]
         after = [used(parts, plan, s, n, gone=True)[e] - limit for s, n, e, limit in own]
@@ -84,12 +84,12 @@ def test_beneficiaries_stay_within_every_quota_where_they_will_be(parts: Parts) 
     for job_id, hold in plan.ledger.earmarks.items():
         if hold.rule != "quota":
             continue
-        resident = audit.Resident(job_id, waiting[job_id], hold.allocation)
+        resident = plan_invariants.Resident(job_id, waiting[job_id], hold.allocation)
         for scope, name, entity, limit in entries(parts, resident):
-            counts = audit.use(parts, scope, name)
+            counts = plan_invariants.use(parts, scope, name)
             for preempt in plan.preempts:
-                audit.add_use(counts, parts, audit.of_run(preempt.run), scope, name, -1)
-            audit.add_use(counts, parts, resident, scope, name, 1)
+                plan_invariants.add_use(counts, parts, plan_invariants.of_run(preempt.run), scope, name, -1)
+            plan_invariants.add_use(counts, parts, resident, scope, name, 1)
             assert counts[entity] <= limit, (job_id, scope, name, entity)
 
 
@@ -100,13 +100,15 @@ def test_what_could_not_be_preempted_starts_within_every_quota(parts: Parts) -> 
     for start in plan.starts:
         if start.job.rerunable:
             continue
-        for scope, name, entity, limit in entries(parts, audit.Resident(start.id, start.job, start.allocation)):
-            counts = audit.use(parts, scope, name)
+        for scope, name, entity, limit in entries(
+            parts, plan_invariants.Resident(start.id, start.job, start.allocation)
+        ):
+            counts = plan_invariants.use(parts, scope, name)
             earlier = plan.starts[: plan.starts.index(start) + 1]
             for each in earlier:
-                audit.add_use(counts, parts, each, scope, name, 1)
+                plan_invariants.add_use(counts, parts, each, scope, name, 1)
             for preempt in plan.preempts:
-                audit.add_use(counts, parts, audit.of_run(preempt.run), scope, name, -1)
+                plan_invariants.add_use(counts, parts, plan_invariants.of_run(preempt.run), scope, name, -1)
             assert counts[entity] <= limit, (start.id, scope, name, entity)
 
 
@@ -116,5 +118,5 @@ def test_the_use_of_each_scope_is_what_its_runs_keep(parts: Parts) -> None:
     for scope in ("", *(queue.name for queue in parts.queues)):
         for name in _RESOURCES:
             counted = {e: amount for e, amount in snapshot.use(scope, name).items() if e[0] != "o"}
-            assert counted == {e: amount for e, amount in audit.use(parts, scope, name).items() if amount}
+            assert counted == {e: amount for e, amount in plan_invariants.use(parts, scope, name).items() if amount}
     assert snapshot.time_s == NOW_S

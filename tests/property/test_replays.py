@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.model.cluster import HardLimits, Queue
-from policy.model.limits import Limits
+from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import QuotaSettings, Settings
 from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload
 from tests.property.strategies import USERS
 from tests.property.workload_strategies import quota_policies, workloads
-from tests.sim.counting import count
+from tests.sim.easy_by_counting import count
 
 Drawn = tuple[Workload, Cluster]
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Settings, parse_request
 from policy.model.allocation import Allocation, parse_exec_vnode
-from policy.model.limits import Limits, parse_limits, show_limits
+from policy.model.limit_attributes import Limits, parse_limits, show_limits
 from policy.settings.site_settings import find_conflicts
-from tests.property.past_strategies import allocations, any_ledgers
-from tests.property.site_strategies import any_limits, written_settings
+from tests.property.ledger_strategies import allocations, any_ledgers
+from tests.property.settings_strategies import any_limits, written_settings
 from tests.property.strategies import places, selects
 
 

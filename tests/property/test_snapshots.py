@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Settings, Snapshot, decide
 from policy.settings.site_settings import QuotaSettings
-from tests.property import audit
+from tests.property import plan_invariants
 from tests.property.change_strategies import Turn, shuffles, turns
-from tests.property.shaped_strategies import shaped_clusters
-from tests.property.site_strategies import all_settings, backfills, eager_settings
+from tests.property.request_shape_strategies import shaped_clusters
+from tests.property.settings_strategies import all_settings, backfills, eager_settings
 from tests.property.strategies import Parts, clusters, contended_clusters
 
 PARTS = st.one_of(clusters(), contended_clusters(ranked=True))
@@ -32,8 +32,8 @@ def test_a_changed_snapshot_decides_as_one_built_anew(drawn: tuple[Parts, Turn],
     parts, turn = drawn
     snapshot = parts.snapshot()
     decide(snapshot, Ledger(), settings)
-    carried = audit.told(decide(snapshot.apply(turn.changes), Ledger(), settings))
-    assert carried == audit.told(decide(turn.after.snapshot(), Ledger(), settings))
+    carried = plan_invariants.told(decide(snapshot.apply(turn.changes), Ledger(), settings))
+    assert carried == plan_invariants.told(decide(turn.after.snapshot(), Ledger(), settings))
 
 
 @given(PARTS.flatmap(lambda parts: st.tuples(st.just(parts), turns(parts), turns(parts))), SETTINGS)
@@ -48,8 +48,8 @@ def test_versions_do_not_disturb_each_other(drawn: tuple[Parts, Turn, Turn], set
     ]
     for snapshot, truth in versions + versions[::-1]:
         assert snapshot == truth.snapshot()
-        expected = audit.told(decide(truth.snapshot(), Ledger(), settings))
-        assert audit.told(decide(snapshot, Ledger(), settings)) == expected
+        expected = plan_invariants.told(decide(truth.snapshot(), Ledger(), settings))
+        assert plan_invariants.told(decide(snapshot, Ledger(), settings)) == expected
 
 
 @given(PARTS, SETTINGS)
@@ -75,12 +75,14 @@ def _decides_as_built_anew_after_the_starts(parts: Parts, settings: Settings) ->
     )
     assert after == anew
     assert after.idle_cores() == anew.idle_cores()
-    assert audit.told(decide(after, plan.ledger, settings)) == audit.told(decide(anew, plan.ledger, settings))
+    assert plan_invariants.told(decide(after, plan.ledger, settings)) == plan_invariants.told(
+        decide(anew, plan.ledger, settings)
+    )
 
 
 @given(PARTS.flatmap(turns), SETTINGS, shuffles())
 def test_what_has_ended_and_what_was_reported_may_come_in_any_order(
     turn: Turn, settings: Settings, shuffle: Callable[[Parts], Parts]
 ) -> None:
-    expected = audit.told(decide(turn.after.snapshot(), Ledger(), settings))
-    assert audit.told(decide(shuffle(turn.after).snapshot(), Ledger(), settings)) == expected
+    expected = plan_invariants.told(decide(turn.after.snapshot(), Ledger(), settings))
+    assert plan_invariants.told(decide(shuffle(turn.after).snapshot(), Ledger(), settings)) == expected

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from policy import Job, Ledger, Queue, Run, Settings, Snapshot, Vnode, parse_request
 from policy.model.allocation import Allocation, Spot
-from policy.model.preferences import Layout
-from policy.model.request import Amounts, Chunk
-from policy.plan.placer import Placer
+from policy.model.job_preferences import Layout
+from policy.model.job_request import Amounts, Chunk
+from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import StripeSettings
-from policy.striping.striping import cut
+from policy.striping.spread_ranks import cut
 from tests.property.strategies import NOW_S, places, run_lists, selects, vnode_lists
 
 STAGGER_S = 60

@@ -10,11 +10,11 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Plan, Run, Settings, Snapshot, Vnode, decide
-from tests.property import audit
+from tests.property import plan_invariants
 from tests.property.change_strategies import shuffles
-from tests.property.site_strategies import all_settings, cutting_settings, nobody_makes_room
+from tests.property.settings_strategies import all_settings, cutting_settings, nobody_makes_room
 from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
-from tests.property.test_in_time import Lively, as_estimated, earlier, lives_of
+from tests.property.test_laws_over_time import Lively, as_estimated, earlier, lives_of
 from tests.property.timeline import live
 from tests.property.window_strategies import windowed
 
@@ -74,8 +74,8 @@ def test_no_vnode_is_given_more_than_it_has_beside_windows(lively: Lively) -> No
 
     def watch(snapshot: Snapshot, _ledger: Ledger, plan: Plan) -> None:
         now = parts_of(snapshot)
-        assert audit.oversubscribed(now.vnodes, audit.residents(now, plan)) == []
-        assert audit.wrongly_shared(now.vnodes, audit.residents(now, plan)) == []
+        assert plan_invariants.oversubscribed(now.vnodes, plan_invariants.residents(now, plan)) == []
+        assert plan_invariants.wrongly_shared(now.vnodes, plan_invariants.residents(now, plan)) == []
 
     live(parts, settings, as_estimated, coming=coming, watch=watch)
 
@@ -112,7 +112,7 @@ def test_windows_read_in_any_order_give_the_same_plan(parts: Parts, settings: Se
     other = shuffle(parts)
     other = replace(other, vnodes=tuple(replace(v, closed=tuple(reversed(v.closed))) for v in other.vnodes))
     plans = [decide(each.snapshot(), Ledger(), settings) for each in (parts, other)]
-    assert audit.told(plans[0]) == audit.told(plans[1])
+    assert plan_invariants.told(plans[0]) == plan_invariants.told(plans[1])
 
 
 @given(window_lives(), st.floats(0.01, 0.99))
@@ -120,7 +120,9 @@ def test_a_snapshot_with_windows_carried_on_decides_as_one_built_anew(lively: Li
     parts, coming, settings = lively
 
     def watch(snapshot: Snapshot, ledger: Ledger, plan: Plan) -> None:
-        assert audit.told(decide(parts_of(snapshot).snapshot(), ledger, settings)) == audit.told(plan)
+        assert plan_invariants.told(decide(parts_of(snapshot).snapshot(), ledger, settings)) == plan_invariants.told(
+            plan
+        )
 
     live(parts, settings, earlier, coming=coming, watch=watch)
 

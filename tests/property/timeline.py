@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
 from policy.model.cluster import UNLIMITED_S
 from policy.plan.plan import MovedPromise
-from tests.property import confined_by_hand
+from tests.property import unpreemptible_by_hand
 from tests.property.change_strategies import finished_of
 from tests.property.strategies import Parts, parts_of
 
@@ -166,7 +166,7 @@ class _Life:
             if reason is not None and reason.code == "unpreemptible":
                 self.history.promised_s.pop(job_id, None)
                 self.history.lapsed.append(job_id)
-                confined_by_hand.check_reasons(parts_of(self.snapshot), self._ledger, plan, self._settings)
+                unpreemptible_by_hand.check_reasons(parts_of(self.snapshot), self._ledger, plan, self._settings)
 
     def _requeue(self, run: Run) -> None:
         """The job waits again, with its submit time; a subjob goes back among those of its array that wait."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from policy.model.cluster import Queue
-from policy.model.limits import Limits
+from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import (
     BACKFILL_ORDERS,
     VICTIM_ORDERS,
@@ -19,7 +19,7 @@ from policy.settings.site_settings import (
 )
 from sim.replay.named_policies import QUEUE, Policy
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.property.site_strategies import backfills, checkpoints, cutting_settings, priorities, rescues
+from tests.property.settings_strategies import backfills, checkpoints, cutting_settings, priorities, rescues
 from tests.property.strategies import GROUPS, USERS, rankings
 
 

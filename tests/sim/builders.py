@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.workload.workload import Cluster, TraceJob
 
 TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"

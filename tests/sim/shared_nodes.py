@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from policy import Changes, Job, Ledger, Queue, Settings, Snapshot, Vnode, decide, parse_request
 from policy.model.cluster import Finished
 from policy.settings.site_settings import BackfillSettings, QuotaSettings, StripeSettings
-from sim.replay.contention import Contention, Shape
-from sim.workload.applications import traits_of
+from sim.replay.node_contention import Contention, Shape
+from sim.workload.application_kinds import traits_of
 from sim.workload.workload import Cluster
 
 NODES = Cluster(16, 32)

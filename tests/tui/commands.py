@@ -14,7 +14,11 @@ from tui.cli.main import main
 def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedBackend:
     """The server that all commands find from now on, the user's own state being in ``state``."""
     scripted = ScriptedBackend()
-    for module in ("tui.cli.status", "tui.cli.quota", "tui.cli.do", "tui.cli.make_change"):
+    for module in (
+        "tui.cli.status_and_explain",
+        "tui.cli.change_commands.quota",
+        "tui.cli.change_commands.run_operation",
+    ):
         monkeypatch.setattr(f"{module}.open_backend", lambda **_: scripted)
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     return scripted

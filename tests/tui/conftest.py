@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,15 @@ def audit(tmp_path: Path) -> Path:
 @pytest.fixture
 def backend() -> ScriptedBackend:
     return ScriptedBackend()
+
+
+@pytest.fixture(autouse=True)
+def _owners_run_this(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owners of scripted jobs are the user who runs the tests, so that files written here are theirs."""
+    monkeypatch.setattr("tui.backends.job_output_tail.find_uid", lambda user: os.getuid() if user else None)
+
+
+@pytest.fixture(autouse=True)
+def _no_other_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migration's files of this machine are none of the tests'; a test that has some names its own folder."""
+    monkeypatch.setenv("MG_HOME", "/nonexistent/mg")

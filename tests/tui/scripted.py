@@ -9,10 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hooks.pbs.status import NAME, ServerStatus
+from hooks.pbs.server_status import NAME, ServerStatus
 from policy import Ledger, Settings
-from tui.backends.base import BackendError, Reply
-from tui.backends.journal import JournalReader
+from tests.hooks import server_statuses
+from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.operation_commands import Commands
+from tui.backends.pass_journal import JournalReader
+from tui.backends.pbs.change_commands import PbsCommands
 
 NOON_S = 1_790_000_000.0
 HOSTILE_NAMES = (
@@ -25,36 +28,29 @@ HOSTILE_NAMES = (
     "\ud800half",
 )
 _SET = re.compile(r"set queue (\S+) max_run_res_soft\.(\w+) (\+=|-=) \[(\w:[^=]+)=(\d+)\]")
-_SERVER_SET = re.compile(r'(?:un)?set server (\S+)(?: = "(.*)")?')
+_SERVER_SET = re.compile(r'(?:un)?set server (\S+)(?: = "?([^"]*)"?)?')
 _PLAIN_SET = re.compile(r"set queue (\S+) (\S+) = (\S+)")
 _NODE_SET = re.compile(r"set node (\S+) state (\+=|-=) offline(?:, comment = (['\"])(.*)\3)?")
 _ENTRY = re.compile(r"\[([^=\]]+)=(\d+)\]")
 
 Attributes = dict[str, str]
+PBS = PbsCommands()
+"""The commands of the scripted server, and of operations made by hand."""
 
 
 def a_job(
     user: str, cores: int, state: str = "Q", *, queue: str = "workq", name: str = "sim", **more: str
 ) -> Attributes:
-    attributes = {
+    own = {
         "Job_Name": name,
         "Job_Owner": f"{user}@host",
-        "euser": user,
         "egroup": "users",
-        "project": "_pbs_project_default",
-        "job_state": state,
-        "queue": queue,
-        "Priority": "0",
-        "Rerunable": "True",
-        "Resource_List.ncpus": str(cores),
-        "Resource_List.select": f"1:ncpus={cores}",
-        "Resource_List.place": "free",
         "Resource_List.walltime": "02:00:00",
         "schedselect": f"1:ncpus={cores}",
         "ctime": str(int(NOON_S - 3600)),
         "qtime": str(int(NOON_S - 3600)),
     }
-    return {**attributes, **more}
+    return {**server_statuses.job(state, cores, queue, user), **own, **more}
 
 
 def running(user: str, cores: int, vnode: str, **more: str) -> Attributes:
@@ -64,15 +60,8 @@ def running(user: str, cores: int, vnode: str, **more: str) -> Attributes:
 
 
 def a_vnode(cores: int, used: int = 0, state: str = "free", **more: str) -> Attributes:
-    return {
-        "state": state,
-        "resources_available.ncpus": str(cores),
-        "resources_assigned.ncpus": str(used),
-        "resources_available.mem": "64gb",
-        "resources_available.host": "h",
-        "sharing": "default_shared",
-        **more,
-    }
+    own = {"resources_available.mem": "64gb", "resources_available.host": "h", "sharing": "default_shared"}
+    return {**server_statuses.vnode(cores, used, state), **own, **more}
 
 
 def a_server_status() -> ServerStatus:
@@ -139,6 +128,8 @@ class ScriptedBackend:
     spool: Path | None = None
     folder: Path = Path("/nowhere/pbsteer")
     own_audit: Path | None = None
+    commands: Commands = PBS
+    hooks: str = ""
     name: str = "hpc1"
     simulated: bool = False
 
@@ -179,6 +170,8 @@ class ScriptedBackend:
 
     def run(self, argv: Sequence[str]) -> Reply:
         self._demand_up()
+        if tuple(argv) == ("qmgr", "-c", "list hook @default"):
+            return Reply(True, self.hooks)
         self.lines.append(shlex.join(argv))
         if self.refusal:
             return Reply(False, self.refusal)

@@ -9,16 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from tests.tui.scripted import NOON_S, ScriptedBackend, ScriptedSimulation
-from tui.audit.log import Actor
+from tui.audit.audit_file import Actor
 from tui.screen.app import Console
 from tui.screen.main_screen import MainScreen
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 """So long may the screen stand still before what is waited for counts as not coming."""
-LONGEST_S = 120.0
+LONGEST_S = 300.0
+LONG = 50
+"""From so many characters on a command is pasted: each key typed takes the screen a while."""
 
 
 @dataclass
@@ -53,8 +56,13 @@ class Steered:
         await self.pilot.pause()
 
     async def command(self, text: str) -> None:
+        """Type a command; paste it if it is long, as one would with a path or many job ids."""
         await self.press("colon")
-        await self.type(text)
+        if len(text) < LONG:
+            await self.type(text)
+            return
+        self.console.post_message(Paste(text))
+        await self.press("enter")
 
     async def until(self, holds: Callable[[], object], what: str = "") -> None:
         """Wait for it, on a busy machine longer: as long as the screen goes on changing."""

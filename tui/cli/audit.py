@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from tui.audit.log import audit_path
-from tui.audit.trail import Record, find_problem, read_trail
-from tui.cli.options import open_backend, source_options
-from tui.text.durations import day_and_time
-from tui.text.lines import safe
+from tui.audit.audit_file import audit_path
+from tui.audit.audit_records import Record, find_problem, read_trail
+from tui.cli.shared_options import open_backend, source_options
+from tui.text.screen_line import safe
+from tui.text.times_and_durations import day_and_time
 
 _TOLD = ("stage", "user", "origin", "server", "command", "before", "after", "reply")
 

@@ -10,11 +10,12 @@ import importlib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from tui.cli.options import settings_option
+from tui.cli.options_before_command import hand_down
+from tui.cli.shared_options import ServerAwayError, settings_option
 from tui.config.theme_names import THEME_NAMES
 
 
@@ -27,23 +28,32 @@ class Part(NamedTuple):
 
 
 COMMANDS: Mapping[str, Part] = {
-    "status": Part("tui.cli.status", "status", "One look at the cluster, then exit."),
-    "explain": Part("tui.cli.status", "explain", "Why a job waits, and what would have to change."),
-    "jobs": Part("tui.cli.tables", "jobs", "Jobs as a table, CSV or JSON: columns, filter and sort as you like."),
-    "vnodes": Part("tui.cli.tables", "vnodes", "Vnodes, the same."),
-    "queues": Part("tui.cli.tables", "queues", "Queues, the same."),
-    "quotas": Part("tui.cli.tables", "quotas", "Use beside quota, the same."),
-    "quota": Part("tui.cli.quota", "quota", "Show soft quotas beside use, or set one."),
-    "priority": Part("tui.cli.quota", "priority", "Set a user's priority in a queue."),
-    "do": Part("tui.cli.do", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."),
+    "status": Part("tui.cli.status_and_explain", "status", "One look at the cluster, then exit."),
+    "explain": Part("tui.cli.status_and_explain", "explain", "Why a job waits, and what would have to change."),
+    "jobs": Part(
+        "tui.cli.table_commands", "jobs", "Jobs as a table, CSV or JSON: columns, filter and sort as you like."
+    ),
+    "vnodes": Part("tui.cli.table_commands", "vnodes", "Vnodes, the same."),
+    "queues": Part("tui.cli.table_commands", "queues", "Queues, the same."),
+    "quotas": Part("tui.cli.table_commands", "quotas", "Use beside quota, the same."),
+    "quota": Part("tui.cli.change_commands.quota", "quota", "Show soft quotas beside use, or set one."),
+    "priority": Part("tui.cli.change_commands.quota", "priority", "Set a user's priority in a queue."),
+    "do": Part(
+        "tui.cli.change_commands.do_operation", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."
+    ),
     "audit": Part("tui.cli.audit", "audit", "Who changed what on the server, from where and when."),
-    "pause": Part("tui.cli.pause", "pause", "Start and preempt nothing until resumed, in any mode."),
-    "resume": Part("tui.cli.pause", "resume", "Start and preempt again after a pause."),
-    "check": Part("tui.cli.check", "check", "Validate a policy file; every problem is listed."),
-    "hooks": Part("tui.cli.hooks", "hooks", "Plan, apply, remove and check the hooks in the PBS server."),
+    "pause": Part("tui.cli.change_commands.pause", "pause", "Start and preempt nothing until resumed, in any mode."),
+    "resume": Part("tui.cli.change_commands.pause", "resume", "Start and preempt again after a pause."),
+    "check": Part("tui.cli.check_policy_file", "check", "Validate a policy file; every problem is listed."),
+    "hooks": Part(
+        "tui.cli.hooks_commands.hooks", "hooks", "Plan, apply, remove and check the hooks in the PBS server."
+    ),
     "simulate": Part("sim.cli.simulate", "simulate", "Replay a workload under one or more policies, and compare."),
     "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),
     "tune": Part("sim.cli.tune", "tune", "Recommend settings from the site's own history."),
+    "migrate": Part(
+        "migration.cli.migrate", "migrate", "Jobs that go to other clusters: check the clusters, plan a pass."
+    ),
     "testbed": Part("container.cli", "testbed", "A real PBS server and MoMs on this machine, for trying out."),
 }
 
@@ -67,6 +77,36 @@ class Parts(click.Group):
         if not isinstance(command, click.Command):
             raise click.ClickException(f"{cmd_name} cannot be loaded: {part.module}.{part.attribute} is no command")
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """An option of a command that stands before the command's name is told where it goes."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = next((word for word in args if word in COMMANDS), "")
+            if not name:
+                raise
+            raise click.UsageError(
+                f"{error.option_name} goes after the command: pbsteer {name} {error.option_name}", ctx
+            ) from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command and its arguments, among them the options that were given before its name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, rest if command is None else hand_down(ctx, name or "", command, rest)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a server that stops answering meanwhile ends it with one sentence."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            from tui.backends.backend_protocol import BackendError  # noqa: PLC0415 - help goes without it
+
+            if isinstance(error, BackendError):
+                raise ServerAwayError(str(error)) from error
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""

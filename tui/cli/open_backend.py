@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooks.store.state_dir import LAST_PASS, State, state_folder
+from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
 from policy.settings.site_settings import AlertSettings, ServerSettings
-from tui.backends.base import Backend, BackendError
-from tui.backends.pbs.install import DEFAULT_CONF, PbsPlace, find_pbs
+from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.pbs.find_pbs import PbsPlace, find_pbs, no_pbs
 from tui.backends.pbs.server import PbsBackend
-from tui.backends.simulated import SimulatedBackend
+from tui.backends.simulated_cluster import SimulatedBackend
 
 if TYPE_CHECKING:
     from sim.demo.cluster import DemoCluster
@@ -33,11 +34,7 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
     """
     place = find_pbs(environment, server)
     if place is None:
-        conf = environment.get("PBS_CONF_FILE", DEFAULT_CONF)
-        raise NoServerError(
-            f"no PBS on this host: {conf} names no PBS_EXEC with a bin/qstat;"
-            " --demo looks at the simulated cluster instead"
-        )
+        raise NoServerError(f"{no_pbs(environment)}; --demo looks at the simulated cluster instead")
     try:
         if settings is None and not has_site_settings():
             return PbsBackend(place, _applied(place) or Settings())
@@ -69,12 +66,13 @@ def open_demo(trace: Path | None = None, size: str = "", settings: Path | None =
     """The simulated cluster, not yet started; with the jobs of ``trace`` where given, and with hooks that use the
     settings file ``settings`` where given, else the built-in settings.
 
-    Raises :class:`tui.backends.base.BackendError` for a trace that cannot be loaded, and :class:`policy.SettingsError`.
+    Raises :class:`tui.backends.backend_protocol.BackendError` for a trace that cannot be loaded, and
+    :class:`policy.SettingsError`.
     """
     policy = Settings() if settings is None else for_demo(read_settings(settings))
     # Importing the simulated server imports the bundled hooks; a console on a real server starts without them.
     from sim.demo.cluster import DemoCluster  # noqa: PLC0415
-    from sim.demo.scratch import Scratch  # noqa: PLC0415
+    from sim.demo.scratch_folder import Scratch  # noqa: PLC0415
 
     def load(trace: Path, size: str) -> DemoCluster:
         return cluster_of_trace(trace, size, policy)
@@ -93,10 +91,10 @@ def for_demo(settings: Settings) -> Settings:
 
 def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -> DemoCluster:
     """A simulated cluster with the jobs of a trace: the trace's own size, or NODESxCORES. Raises
-    :class:`tui.backends.base.BackendError`.
+    :class:`tui.backends.backend_protocol.BackendError`.
     """
     from sim.demo.cluster import DemoCluster  # noqa: PLC0415 - as above
-    from sim.traces.read import read_trace  # noqa: PLC0415
+    from sim.traces.read_trace import read_trace  # noqa: PLC0415
     from sim.workload.workload import Cluster  # noqa: PLC0415
 
     try:

@@ -16,9 +16,9 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from sim.demo.cluster import DemoCluster
-from sim.demo.scratch import Scratch
-from tui.audit.log import Actor
-from tui.backends.simulated import SimulatedBackend
+from sim.demo.scratch_folder import Scratch
+from tui.audit.audit_file import Actor
+from tui.backends.simulated_cluster import SimulatedBackend
 from tui.cli.open_backend import DEMO_SEED, cluster_of_trace
 from tui.screen.app import Console
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from policy import SettingsError
-from tui.audit.log import Actor, audit_path
-from tui.backends.base import Backend, BackendError
-from tui.backends.interpreter import take_short_turns
-from tui.backends.simulated import SimulatedBackend
+from tui.audit.audit_file import Actor, audit_path
+from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.simulated_cluster import SimulatedBackend
+from tui.backends.thread_and_gc_tuning import take_short_turns
 from tui.cli.open_backend import NoServerError, open_any, open_demo
-from tui.cli.options import complain
-from tui.config.site import SiteError, console_files, read_site
+from tui.cli.shared_options import complain
+from tui.config.production_servers import SiteError, console_files, read_site
 from tui.screen.app import Console
-from tui.screen.terminal.hangup import end_with_terminal
+from tui.screen.terminal.end_on_hangup import end_with_terminal
 from tui.screen.workers.user_files import kept_files
 
 _REAL_INTERVAL_S = 5.0

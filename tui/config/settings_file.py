@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from migration.config.toml_text import parse_toml
 from policy import Settings, SettingsError
-
-if TYPE_CHECKING:
-    pass
-
-
-_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
 
 DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")
 
@@ -30,7 +22,7 @@ def read_settings(path: Path) -> Settings:
     if text.startswith("\ufeff"):
         raise SettingsError([f"{path}: begins with a byte order mark (BOM); allowed is UTF-8 text without one"])
     try:
-        data: Any = json.loads(text) if path.suffix == ".json" else _toml.loads(text)
+        data: Any = json.loads(text) if path.suffix == ".json" else parse_toml(text)
     except ValueError as error:
         raise SettingsError([f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"]) from error
     if not isinstance(data, dict):

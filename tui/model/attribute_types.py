@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Union
 
-from policy.model.units import SIZES, UnitError, parse_duration_s, parse_size_kib
+from policy.model.pbs_units import SIZES, UnitError, parse_duration_s, parse_size_kib
 from tui.model.typed_attributes import Attributes
 
 Typed = Union[str, int, float, None]

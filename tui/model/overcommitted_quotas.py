@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hooks.pbs.status import ServerStatus
-from policy.model.limits import GENERIC
-from policy.model.units import parse_amount
+from hooks.pbs.server_status import ServerStatus
+from policy.model.limit_attributes import GENERIC
+from policy.model.pbs_units import parse_amount
 from tui.model.typed_attributes import soft_limits
-from tui.text.lines import Line, safe
+from tui.text.screen_line import Line, safe
 
 _KINDS = {"u": "users", "g": "groups", "p": "projects"}
 

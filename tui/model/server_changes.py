@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hooks.pbs.resources import MODE
-from hooks.pbs.status import Objects, ServerStatus
-from policy.model.limits import EntityKey, LimitError, Limits, parse_limits, show_entity
+from hooks.pbs.custom_resources import MODE
+from hooks.pbs.server_status import Objects, ServerStatus
+from policy.model.limit_attributes import EntityKey, LimitError, Limits, parse_limits, show_entity
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, vnode_state
-from tui.text.names import folded_names
+from tui.text.name_ranges import folded_names
 
 _MOST_EVENTS = 200
 _LIMITS = ("max_run_res_soft.", "max_run_res.", "max_run")

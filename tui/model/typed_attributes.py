@@ -10,30 +10,15 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from policy.model.limits import LimitError, Limits, parse_limits
-from policy.model.units import UnitError, parse_amount, parse_duration_s
+from hooks.pbs.job_ids import count_indices
+from policy.model.limit_attributes import LimitError, Limits, parse_limits
+from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 
 Attributes = Mapping[str, str]
 
 SOFT_LIMIT = "max_run_res_soft."
-_SUBJOB = re.compile(r"\[\d+\]")
-_RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 _VNODE_IN_EXEC = re.compile(r"[(+]([^:()+]+)")
 
-STATE_WORDS = {
-    "Q": "queued",
-    "R": "running",
-    "H": "held",
-    "W": "waiting for its time",
-    "T": "in transit",
-    "S": "suspended",
-    "U": "suspended by its user",
-    "E": "exiting",
-    "B": "array begun",
-    "M": "moved",
-    "X": "subjob done",
-    "F": "finished",
-}
 _MOST = 1 << 53
 _LAST_DIGITS = 11
 _LAST_S = 10.0**_LAST_DIGITS
@@ -72,16 +57,6 @@ def moment(attributes: Attributes, *names: str) -> float | None:
     return None
 
 
-def is_subjob(job_id: str) -> bool:
-    """Whether the id is a subjob's, ``12[3].server``, and not that of the array, ``12[].server``."""
-    return "[" in job_id and _SUBJOB.search(job_id) is not None
-
-
-def short_id(job_id: str) -> str:
-    """The id without the server's name."""
-    return job_id.partition(".")[0]
-
-
 def user_of(attributes: Attributes) -> str:
     """The user that the job runs as; if the server does not show it, the owner without the host."""
     return attributes.get("euser") or attributes.get("Job_Owner", "").partition("@")[0]
@@ -97,33 +72,14 @@ def is_array(job_id: str) -> bool:
     return "[]" in job_id
 
 
-def array_of(subjob_id: str) -> str:
-    """The id of a subjob's array."""
-    return _SUBJOB.sub("[]", subjob_id, count=1)
-
-
 def subjobs_waiting(attributes: Attributes) -> int:
     """The number of subjobs of an array that have not started, from texts such as ``0-9,12,20-30:2``."""
-    total = 0
-    for first, last, step in _RANGE.findall(attributes.get("array_indices_remaining", "")):
-        if len(first + last + step) > _LAST_DIGITS * 2:
-            continue
-        if last:
-            total += max(0, (int(last) - int(first)) // max(1, int(step or 1)) + 1)
-        else:
-            total += 1
-    return total
+    return count_indices(attributes.get("array_indices_remaining", ""))
 
 
 def vnodes_of(exec_vnode: str) -> tuple[str, ...]:
     """The vnodes in an ``exec_vnode``, each once, in order."""
     return tuple(dict.fromkeys(_VNODE_IN_EXEC.findall(exec_vnode)))
-
-
-def some_of(names: tuple[str, ...]) -> str:
-    """Up to two names, and how many more there are."""
-    more = len(names) - 2
-    return " ".join(names[:2]) + (f" +{more}" if more > 0 else "")
 
 
 class VnodeState(NamedTuple):

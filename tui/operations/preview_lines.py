@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.explain.preview import Effect, Preview
-from tui.model.typed_attributes import array_of
+from hooks.pbs.job_ids import parent_of
+from policy.explain.change_preview import Effect, Preview
 from tui.state.cluster_view import ClusterView
-from tui.state.mode_words import is_done, why_undone
-from tui.text.lines import Line, safe
+from tui.state.wording_by_queue_mode import preemptions_in, starts_in
+from tui.text.screen_line import Line, safe
 
 _ROLES = {
     "starts": "good",
@@ -41,24 +41,24 @@ def effect_lines(foreseen: Preview, cluster: ClusterView) -> list[Line]:
 def _unacted(cluster: ClusterView, effects: Sequence[Effect]) -> list[Line]:
     """For each affected queue that is not driven: what its mode, or a pause of pbsteer, leaves undone."""
     concerned = {queue for effect in effects for queue in [_queue_of(cluster, effect)] if queue}
-    unacted = [why_undone(cluster, queue, preemption=False) for queue in sorted(concerned or cluster.modes)]
+    unacted = [starts_in(cluster, queue).undone for queue in sorted(concerned or cluster.modes)]
     return [((safe(why), "dim"),) for why in dict.fromkeys(unacted) if why]
 
 
 def _queue_of(cluster: ClusterView, effect: Effect) -> str:
     jobs = cluster.server_status.jobs
-    return (jobs.get(effect.job) or jobs.get(array_of(effect.job)) or {}).get("queue", "")
+    return (jobs.get(effect.job) or jobs.get(parent_of(effect.job)) or {}).get("queue", "")
 
 
 def _sentence(cluster: ClusterView, effect: Effect) -> str:
-    done = is_done(cluster, _queue_of(cluster, effect), preemption=effect.kind in _PREEMPTIONS)
-    return effect.sentence if done else effect.would
+    wording = preemptions_in if effect.kind in _PREEMPTIONS else starts_in
+    return wording(cluster, _queue_of(cluster, effect)).choose(effect.sentence, effect.would)
 
 
 def _part(title: str, effects: Sequence[Effect], cluster: ClusterView) -> list[Line]:
     lines: list[Line] = [((title, "title"),)]
     if not effects:
-        return [*lines, (("  nobody fares differently", "dim"),)]
+        return [*lines, (("  no job is affected", "dim"),)]
     lines += [((f"  {safe(_sentence(cluster, effect))}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
     more = len(effects) - _MOST
     return [*lines, ((f"  and {more:,} more", "dim"),)] if more > 0 else lines

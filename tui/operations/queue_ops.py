@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 
-from hooks.pbs.resources import MODE_ATTRIBUTE
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE
+from hooks.pbs.server_status import ServerStatus
 from policy.settings.site_settings import MODES
-from tui.operations.change import Change, ChangeError
-from tui.operations.mode_notes import find_unmet, mode_lines
-from tui.operations.operation import Operation, changes_to, told_of
-from tui.operations.readback import Plain, Target
-from tui.operations.status_edits import edit_queue
+from tui.backends.operation_commands import Change, ChangeError, Commands, Target
+from tui.operations.mode_change_notes import find_unmet, mode_lines
+from tui.operations.operation_changes import Operation, changes_to, told_of
+from tui.operations.status_edits_for_preview import edit_queue
 from tui.state.cluster_view import ClusterView
 
 SWITCHES = {
@@ -22,22 +20,21 @@ SWITCHES = {
     "enable": ("enabled", "True"),
     "disable": ("enabled", "False"),
 }
-_PLAIN_NAME = re.compile(r"[\w.@+-]+")
 
 
-def switch_queues(cluster: ClusterView, queues: Sequence[str], verb: str) -> Operation:
+def switch_queues(cluster: ClusterView, commands: Commands, queues: Sequence[str], verb: str) -> Operation:
     """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs)."""
     attribute, value = SWITCHES[verb]
-    changes, left_out = _set(cluster, queues, verb, attribute, value, "False")
+    changes, left_out = _set(cluster, commands, queues, verb, attribute, value, "False")
     title = f"{verb} {'queue ' if len(changes) == 1 else ''}{told_of(changes, 'queue')}"
     return Operation(title, changes, _edit(changes, attribute, value), left_out=left_out)
 
 
-def set_mode(cluster: ClusterView, queues: Sequence[str], mode: str) -> Operation:
+def set_mode(cluster: ClusterView, commands: Commands, queues: Sequence[str], mode: str) -> Operation:
     """Set the mode of queues."""
     if mode not in MODES:
         raise ChangeError(f"mode {mode!r}: allowed is {', '.join(MODES)}")
-    changes, left_out = _set(cluster, queues, "mode", MODE_ATTRIBUTE, mode, "")
+    changes, left_out = _set(cluster, commands, queues, "mode", MODE_ATTRIBUTE, mode, "")
     edit = _edit(changes, MODE_ATTRIBUTE, mode)
     names = [change.target.name for change in changes]
     after = edit(cluster.server_status)
@@ -47,22 +44,25 @@ def set_mode(cluster: ClusterView, queues: Sequence[str], mode: str) -> Operatio
 
 
 def _set(
-    cluster: ClusterView, queues: Sequence[str], verb: str, attribute: str, value: str, missing: str
+    cluster: ClusterView,
+    commands: Commands,
+    queues: Sequence[str],
+    verb: str,
+    attribute: str,
+    value: str,
+    missing: str,
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     def change(queue: str) -> Change:
         texts = cluster.server_status.queues.get(queue)
-        if texts is None or not _PLAIN_NAME.fullmatch(queue):
+        if texts is None:
             raise ChangeError(
                 f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}"
             )
-        before = texts.get(attribute, "") or missing
-        if before == value:
+        found = commands.set_attribute(Target("queue", queue), texts, attribute, value, missing)
+        if found.before == value:
             raise ChangeError(f"{verb}: queue {queue} has {attribute} = {value} already")
-        undo = f"set queue {queue} {attribute} = {before}" if before else f"unset queue {queue} {attribute}"
-        title = f"{verb} queue {queue}" if verb in SWITCHES else f"queue {queue}: {before or 'default'} → {value}"
-        argv = ("qmgr", "-c", f"set queue {queue} {attribute} = {value}")
-        readback = Plain(attribute, missing)
-        return Change(Target("queue", queue), title, argv, readback, before, value, ("qmgr", "-c", undo))
+        changed = f"queue {queue}: {found.before or 'default'} → {value}"
+        return found.titled(f"{verb} queue {queue}" if verb in SWITCHES else changed)
 
     return changes_to(verb, "queue", queues, change)
 

@@ -6,28 +6,22 @@ that no job requests (docs/policies.md, P1 and P2). One entry is set at a time; 
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
-from hooks.pbs.resources import PRIORITY
-from hooks.pbs.status import ServerStatus
-from policy.model.limits import EntityKey, show_entity, show_limits
+from hooks.pbs.custom_resources import PRIORITY
+from hooks.pbs.server_status import ServerStatus
+from policy.model.limit_attributes import EntityKey, show_limits
+from tui.backends.operation_commands import ChangeError, Commands, Target, demand_supported
+from tui.backends.readback import show_limit
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits
-from tui.operations.change import Change, ChangeError
-from tui.operations.operation import Operation
-from tui.operations.readback import Entry, Target
-from tui.operations.status_edits import edit_queue, edit_server
+from tui.operations.operation_changes import Operation
+from tui.operations.status_edits_for_preview import edit_queue, edit_server
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope import SERVER, QuotaScope, scope_of
 
 MOST_CORES = 10**9
-_PLAIN_NAME = re.compile(r"[\w.@+-]+")
-
-
-def show_quota(quota: int | None) -> str:
-    """A quota as text."""
-    return "none" if quota is None else f"{quota:,}"
+_KINDS = ("u", "g", "p", "o")
 
 
 def parse_quota(text: str, what: str = "quota") -> int | None:
@@ -40,47 +34,42 @@ def parse_quota(text: str, what: str = "quota") -> int | None:
     return int(stripped)
 
 
-def check_entity(kind: str, name: str) -> EntityKey:
-    """The entity for a typed name. Raises :class:`ChangeError` for a name that qmgr does not accept."""
-    if not _PLAIN_NAME.fullmatch(name):
-        raise ChangeError(f"{name!r} is no name that qmgr takes: allowed are letters, digits and . _ @ + -")
-    return (kind, name)
+def parse_entity(commands: Commands, text: str) -> EntityKey:
+    """The entity of a typed name: a user, or ``g:NAME`` for a group, ``p:NAME`` for a project, ``o:NAME`` for all.
+
+    Raises :class:`ChangeError` for a name that the manager does not accept.
+    """
+    kind, colon, name = text.partition(":")
+    entity = (kind, name) if colon and kind in _KINDS else ("u", text)
+    commands.check_name(entity[1])
+    return entity
 
 
-def change_of(cluster: ClusterView, queue: str, entity: EntityKey, after: int | None, resource: str = "") -> Operation:
+def set_quota(
+    cluster: ClusterView, commands: Commands, queue: str, entity: EntityKey, after: int | None, resource: str = ""
+) -> Operation:
     """The operation that sets an entity's entry to ``after`` (None: removes it), from the value in the cluster view.
 
     ``queue`` names a scope (:mod:`tui.state.quota_scope`), ``resource`` replaces the scope's own resource if not empty.
     Raises :class:`ChangeError` if nothing would change.
     """
+    demand_supported(commands, "user-priority" if resource == PRIORITY else "quota")
     scope = scope_of(cluster, check_scope(cluster, queue))
     if resource == PRIORITY and (not scope.queue or ":" in queue):
         raise ChangeError(f"{queue!r}: priorities stand on queues; allowed is the name of a queue")
     scope = scope._replace(resource=resource or scope.resource)
-    check_entity(*entity)
     before = limit_entry(scope.attributes(cluster.server_status), scope.resource, entity)
     what = "priority " if resource == PRIORITY else "" if scope.resource == cluster.counted else f"{scope.resource} "
     if before == after:
-        raise ChangeError(f"{entity[1]} already has {what}{show_quota(after)} in {scope.place}")
-    change = Change(
-        Target("queue", scope.queue) if scope.queue else Target("server", cluster.server_name),
-        f"{what}{entity[1]} {show_quota(before)} → {show_quota(after)} in {scope.place}",
-        _line(scope, entity, before, after),
-        Entry(scope.resource, entity),
-        show_quota(before),
-        show_quota(after),
-        _line(scope, entity, after, before),
+        raise ChangeError(f"{entity[1]} already has {what}{show_limit(after)} in {scope.place}")
+    target = Target("queue", scope.queue) if scope.queue else Target("server", cluster.server_name)
+    texts = scope.attributes(cluster.server_status)
+    change = commands.set_limit(target, texts, scope.resource, entity, after).titled(
+        f"{what}{entity[1]} {show_limit(before)} → {show_limit(after)} in {scope.place}"
     )
     edit = partial(_edit, scope=scope, entity=entity, after=after)
     notes = overcommitted(edit(cluster.server_status), scope.queue, scope.resource) if resource != PRIORITY else []
     return Operation(change.title, (change,), edit, notes=tuple(notes))
-
-
-def _line(scope: QuotaScope, entity: EntityKey, before: int | None, after: int | None) -> tuple[str, ...]:
-    attribute = f"set {f'queue {scope.queue}' if scope.queue else 'server'} {SOFT_LIMIT}{scope.resource}"
-    if after is None:
-        return ("qmgr", "-c", f"{attribute} -= [{show_entity(entity)}={before or 0}]")
-    return ("qmgr", "-c", f"{attribute} += [{show_entity(entity)}={after}]")
 
 
 def _edit(server_status: ServerStatus, scope: QuotaScope, entity: EntityKey, after: int | None) -> ServerStatus:

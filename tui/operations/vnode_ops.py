@@ -1,65 +1,55 @@
-"""Operations on vnodes: set them offline, clear that, drain them with or without requeueing their jobs.
-
-They use ``qmgr`` on the vnode itself: ``pbsnodes -o`` takes a host name and affects all vnodes of that host.
-"""
+"""Operations on vnodes: set them offline, clear that, drain them with or without requeueing their jobs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from hooks.pbs.status import ServerStatus
-from policy.model.units import show_count
-from tui.operations.change import Change, ChangeError
-from tui.operations.drain import comment_before, drain_comment, drain_lines, plan_drain
+from hooks.pbs.server_status import ServerStatus
+from policy.model.pbs_units import show_count
+from tui.backends.operation_commands import Change, ChangeError, Commands
+from tui.backends.readback import IN_USE, OFFLINE, Offline
+from tui.operations.drain_plan import comment_before, drain_comment, drain_lines, plan_drain
 from tui.operations.job_ops import requeue_change
-from tui.operations.operation import Operation, changes_to, told_of
-from tui.operations.readback import IN_USE, OFFLINE, Offline, OfflineWhy, Target
-from tui.operations.status_edits import requeued
+from tui.operations.operation_changes import Operation, changes_to, told_of
+from tui.operations.status_edits_for_preview import requeued
 from tui.state.cluster_view import ClusterView
 
 DRAIN_WAYS = ("wait", "requeue")
-_VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
 
 
-def offline(cluster: ClusterView, names: Sequence[str]) -> Operation:
+def offline(cluster: ClusterView, commands: Commands, names: Sequence[str]) -> Operation:
     """Set vnodes offline: their jobs go on, no new job starts there."""
-    return _set_state(cluster, names, "offline", OFFLINE)
+    return _set_state(cluster, commands, names, "offline", OFFLINE)
 
 
-def clear(cluster: ClusterView, names: Sequence[str]) -> Operation:
-    """Clear the offline state of vnodes."""
-    return _set_state(cluster, names, "clear", IN_USE)
+def clear(cluster: ClusterView, commands: Commands, names: Sequence[str]) -> Operation:
+    """Clear the offline state of vnodes; a comment that a drain replaced is restored."""
+    return _set_state(cluster, commands, names, "clear", IN_USE)
 
 
-def _set_state(cluster: ClusterView, names: Sequence[str], verb: str, wanted: str) -> Operation:
+def _set_state(cluster: ClusterView, commands: Commands, names: Sequence[str], verb: str, wanted: str) -> Operation:
     def change(name: str) -> Change:
         texts = _vnode(cluster, name, verb)
-        readback, comment = Offline(), texts.get("comment", "")
-        before, kept = readback.of(texts), comment_before(comment)
-        if before == wanted:
+        if Offline().of(texts) == wanted:
             raise ChangeError(f"{verb}: {name} is {wanted} already")
-        if wanted == IN_USE and kept is not None:
-            # The comment that the drain replaced is restored.
-            why = OfflineWhy()
-            now, after = why.of(texts), why.of({"comment": kept})
-            there, back = _line(name, "-=", kept), _line(name, "+=", comment)
-            return Change(Target("vnode", name), f"{verb} {name}", there, why, now, after, back)
-        argv, back = (_line(name, sign) for sign in (("+=", "-=") if wanted == OFFLINE else ("-=", "+=")))
-        return Change(Target("vnode", name), f"{verb} {name}", argv, readback, before, wanted, back)
+        if wanted == OFFLINE:
+            found = commands.set_offline(name, texts)
+        else:
+            found = commands.set_in_use(name, texts, comment_before(texts.get("comment", "")))
+        return found.titled(f"{verb} {name}")
 
     changes, left_out = changes_to(verb, "vnode", names, change)
     edit = partial(_with_state, names=[change.target.name for change in changes], wanted=wanted)
     return Operation(f"{verb} {told_of(changes, 'vnode')}", changes, edit, left_out=left_out)
 
 
-def drain(cluster: ClusterView, names: Sequence[str], way: str, user: str) -> Operation:
+def drain(cluster: ClusterView, commands: Commands, names: Sequence[str], way: str, user: str) -> Operation:
     """Set vnodes offline with a comment that names the user who drains them, and requeue their jobs if ``way`` says so.
 
-    The drain's comment includes the earlier one; if qmgr cannot quote the two, the earlier one is left alone. Vnodes
-    that are offline already stay as they are. Jobs that are not rerunable run to their end.
+    The drain's comment includes the earlier one; if the manager's commands cannot quote the two, the earlier one is
+    left alone. Vnodes that are offline already stay as they are. Jobs that are not rerunable run to their end.
     """
     if way not in DRAIN_WAYS:
         raise ChangeError(f"drain {way!r}: allowed is {' or '.join(DRAIN_WAYS)}")
@@ -67,19 +57,15 @@ def drain(cluster: ClusterView, names: Sequence[str], way: str, user: str) -> Op
     if not chosen:
         raise ChangeError("drain: which vnode?")
     plan = plan_drain(cluster, chosen)
-    readback = OfflineWhy()
     changes = []
     for name in chosen:
         texts = cluster.server_status.vnodes[name]
         if Offline().of(texts) != OFFLINE:
-            before = texts.get("comment", "")
-            comment = drain_comment(user, before)
-            after = readback.of({"state": "offline", "comment": before if comment is None else comment})
-            argv, back = _line(name, "+=", comment), _line(name, "-=", None if comment is None else before)
-            target, title = Target("vnode", name), f"drain {name}"
-            changes.append(Change(target, title, argv, readback, readback.of(texts), after, back))
+            comment = drain_comment(user, texts.get("comment", ""))
+            quoted = comment if commands.can_quote(comment) else None
+            changes.append(commands.set_offline(name, texts, quoted).titled(f"drain {name}"))
     jobs = [stay.job for stay in plan.stays if stay.rerunable] if way == "requeue" else []
-    changes += [requeue_change(cluster, job) for job in jobs]
+    changes += [requeue_change(cluster, commands, job) for job in jobs]
     if not changes:
         raise ChangeError(f"drain: {told_names(chosen)} is offline already, and there is nothing to requeue")
     edit = partial(_drained, names=chosen, jobs=jobs)
@@ -109,12 +95,6 @@ def _with_state(server_status: ServerStatus, names: Sequence[str], wanted: str) 
 
 def _vnode(cluster: ClusterView, name: str, verb: str) -> Mapping[str, str]:
     texts = cluster.server_status.vnodes.get(name)
-    if texts is None or not _VNODE_NAME.fullmatch(name):
+    if texts is None:
         raise ChangeError(f"{verb}: there is no vnode {name!r}")
     return texts
-
-
-def _line(name: str, sign: str, comment: str | None = None) -> tuple[str, ...]:
-    quote = "'" if comment is not None and '"' in comment else '"'
-    more = "" if comment is None else f", comment = {quote}{comment}{quote}"
-    return ("qmgr", "-c", f"set node {name} state {sign} offline{more}")

@@ -6,18 +6,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policy.model.units import show_count
-from tui.backends.output_tail import Tail
-from tui.model.typed_attributes import Attributes, amount, group_of, moment, seconds, short_id, user_of, vnodes_of
-from tui.pages.explanation import explain_lines, labelled
+from policy.model.pbs_units import show_count, show_job
+from tui.backends.job_output_tail import Tail
+from tui.model.job_state_codes import state_words, substate_words
+from tui.model.typed_attributes import Attributes, amount, group_of, moment, seconds, user_of, vnodes_of
+from tui.pages.array_subjobs import subjobs_in, subjobs_lines
+from tui.pages.job_explanation import explain_lines, labelled
 from tui.pages.job_history import Chapter, story_lines
 from tui.state.cluster_view import ClusterView
-from tui.tables.job_columns import elapsed_of, state_words
+from tui.tables.job_columns import elapsed_of
 from tui.tables.job_outcome import ending
-from tui.tables.job_times import due_at, expected_end
-from tui.text.durations import day_and_time, show_hms
-from tui.text.lines import Line, safe
-from tui.text.names import folded_names
+from tui.tables.job_start_and_end import due_at, expected_end
+from tui.text.name_ranges import folded_names
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import day_and_time, show_hms
 
 _SHOWN_LAST = ("Resource_List.select", "Resource_List.place", "depend", "Hold_Types", "project", "comment")
 
@@ -42,20 +44,21 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
     """The whole page for a width in cells; ``detail`` is None until it has been looked up."""
     attributes = cluster.job(job_id) or (detail.attributes if detail is not None else None)
     if attributes is None:
-        gone = [((f"{safe(short_id(job_id))} is no longer on the server", "warn"),)]
+        gone = [((f"{safe(show_job(job_id))} is no longer on the server", "warn"),)]
         return [*gone, (), *_looked_up(detail, cluster.now_s)]
     cores = amount(attributes, f"Resource_List.{cluster.counted}")
     walltime = show_hms(seconds(attributes, "Resource_List.walltime"))
     lines: list[Line] = [
         (
-            (f"{safe(short_id(job_id))} {safe(user_of(attributes))}", "bold"),
+            (f"{safe(show_job(job_id))} {safe(user_of(attributes))}", "bold"),
             (f" · {safe(attributes.get('queue', '?'))} · {show_count(cores, 'core')}, ", ""),
             ("no walltime" if walltime == "-" else walltime, ""),
         ),
         *labelled("name", attributes.get("Job_Name", ""), cells),
         *labelled("state", _state(cluster, job_id, attributes), cells),
+        *subjobs_lines(cluster, job_id, cells),
         (),
-        *(explain_lines(cluster, job_id, cells) if job_id in cluster.server_status.jobs else []),
+        *(explain_lines(cluster, job_id, cells) if _is_planned(cluster, job_id) else []),
     ]
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
@@ -83,6 +86,12 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
     return [*lines, (), *_looked_up(detail, cluster.now_s)]
 
 
+def _is_planned(cluster: ClusterView, job_id: str) -> bool:
+    """Whether the plan has the job: not ended, and not an array whose subjobs have all been started."""
+    subjobs = subjobs_in(cluster, job_id)
+    return job_id in cluster.server_status.jobs and (subjobs is None or subjobs.waiting > 0)
+
+
 def _looked_up(detail: JobDetail | None, now_s: float) -> list[Line]:
     """The history and the output, each under a title."""
     if detail is None:
@@ -106,4 +115,5 @@ def _state(cluster: ClusterView, job_id: str, attributes: Attributes) -> str:
     if letter == "F":
         return ending(attributes, cluster.now_s)[0]
     elapsed_s = elapsed_of(cluster, job_id)
-    return state_words(letter) + ("" if elapsed_s is None else f" for {show_hms(elapsed_s)}")
+    lasting = "" if elapsed_s is None else f" for {show_hms(elapsed_s)}"
+    return ", ".join(filter(None, [f"{safe(letter)}: {state_words(letter)}{lasting}", substate_words(attributes)]))

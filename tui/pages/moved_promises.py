@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from tui.state.cluster_view import ClusterView
-from tui.text.durations import short_span
-from tui.text.lines import Line
+from tui.text.screen_line import Line
+from tui.text.times_and_durations import short_span
 
 
 def moved_data(cluster: ClusterView) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tui.backends.journal import Part, Pass, Passes
-from tui.model.typed_attributes import short_id, some_of, vnodes_of
-from tui.text.durations import clock_time, day_and_time, short_span
-from tui.text.lines import Line, safe
-from tui.text.names import folded_names
+from policy.model.pbs_units import show_job
+from tui.backends.pass_journal import Part, Pass, Passes
+from tui.model.typed_attributes import vnodes_of
+from tui.state.wording_by_queue_mode import preemptions_of, starts_of
+from tui.text.name_ranges import few_names
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import clock_time, day_and_time, short_span
 
 _MOST_LINES = 200
 _A_MINUTE_S = 60.0
@@ -25,7 +27,7 @@ def pass_lines(entry: Pass, now_s: float) -> list[Line]:
         ("preempts", [_preempt(part, entry) for part in entry.parts("preempts")]),
         ("reserves", [_estimate(part, entry) for part in entry.parts("estimates")]),
         ("moves promises", [_moved(part, entry) for part in entry.parts("moved")]),
-        ("leaves alone", [_wait(part) for part in entry.parts("waits")]),
+        ("leaves waiting", [_wait(part) for part in entry.parts("waits")]),
     ):
         if part or title in ("starts", "preempts"):
             shown: Sequence[Line] = part[:_MOST_LINES] or [(("nothing", "dim"),)]
@@ -35,11 +37,11 @@ def pass_lines(entry: Pass, now_s: float) -> list[Line]:
 
 
 def _cost(entry: Pass, now_s: float) -> Line:
-    seconds = entry.table("seconds")
+    seconds = entry.seconds()
     parts = [
         f"{word} {seconds[name]:.2f} s"
         for word, name in (("read", "read_s"), ("decided", "decide_s"), ("acted", "act_s"))
-        if isinstance(seconds.get(name), (int, float))
+        if name in seconds
     ]
     ago = short_span(now_s - entry.time_s)
     return (
@@ -52,14 +54,9 @@ def _modes(entry: Pass) -> list[Line]:
     """One line for each queue: its mode, and how much of the plan was carried out there."""
     lines: list[Line] = []
     for queue, mode in sorted(entry.table("modes").items()):
-        if queue in entry.started_in:
-            words = f"{queue} was in {mode}: carried out"
-        elif queue in entry.preempted_in:
-            words = f"{queue} was in {mode}: only preemptions were carried out, PBS's scheduler starts jobs"
-        else:
-            words = f"{queue} was in {mode}: nothing of this was carried out"
+        words = starts_of(entry, queue).undone or f"{queue} was in {mode}: carried out"
         lines.append(((safe(words), "dim"),))
-    return lines
+    return list(dict.fromkeys(lines))
 
 
 def _load(entry: Pass) -> Line:
@@ -81,8 +78,8 @@ def _whole(part: Part, name: str) -> int:
 
 def _start(part: Part, entry: Pass, started: Collection[str]) -> Line:
     return (
-        (short_id(_text(part, "job")), "good"),
-        (f" {_text(part, 'user')} {_whole(part, 'cores'):,}c on {some_of(vnodes_of(_text(part, 'exec_vnode')))}", ""),
+        (show_job(_text(part, "job")), "good"),
+        (f" {_text(part, 'user')} {_whole(part, 'cores'):,}c on {few_names(vnodes_of(_text(part, 'exec_vnode')))}", ""),
         (" backfilled" if part.get("backfilled") else "", "dim"),
         (f" · {start_outcome(part, entry, started)}", "dim"),
         (f" {_text(part, 'why')}" if part.get("why") else "", "dim"),
@@ -91,26 +88,33 @@ def _start(part: Part, entry: Pass, started: Collection[str]) -> Line:
 
 def start_outcome(part: Part, entry: Pass, started: Collection[str]) -> str:
     """What became of a start that a pass decided on."""
-    if part.get("queue") not in entry.started_in:
-        return "would have been started"
-    return "started" if part.get("job") in started else "not started (put off, or refused)"
+    wording = starts_of(entry, part.get("queue"))
+    is_done = wording.undone or part.get("job") in started
+    return wording.was("started") if is_done else "not started (put off, or refused)"
+
+
+def preemption_outcome(part: Part, entry: Pass) -> str:
+    """What became of a preemption that a pass decided on, with its reason."""
+    why = _text(part, "why") or "preempted"
+    if entry.preemption_outcome(part) == "undone":
+        return f"not done (put off, or refused): {why}"
+    return preemptions_of(entry, part.get("queue")).was(why)
 
 
 def _preempt(part: Part, entry: Pass) -> Line:
-    done = part.get("queue") in entry.preempted_in
     return (
-        (short_id(_text(part, "job")), "warn"),
-        (f" {_text(part, 'user')} {_whole(part, 'cores'):,}c for {short_id(_text(part, 'beneficiary'))}", ""),
-        (f" · {'' if done else 'would have been '}{_text(part, 'why') or 'preempted'}", ""),
+        (show_job(_text(part, "job")), "warn"),
+        (f" {_text(part, 'user')} {_whole(part, 'cores'):,}c for {show_job(_text(part, 'beneficiary'))}", ""),
+        (f" · {preemption_outcome(part, entry)}", ""),
     )
 
 
 def _estimate(part: Part, entry: Pass) -> Line:
-    return ((short_id(_text(part, "job")), "bold"), (f" {reserved_for(part, entry.time_s)}", ""))
+    return ((show_job(_text(part, "job")), "bold"), (f" {reserved_for(part, entry.time_s)}", ""))
 
 
 def _moved(part: Part, entry: Pass) -> Line:
-    return ((short_id(_text(part, "job")), "bold"), (f" {moved_for(part, entry.time_s)}", ""))
+    return ((show_job(_text(part, "job")), "bold"), (f" {moved_for(part, entry.time_s)}", ""))
 
 
 def moved_for(part: Part, now_s: float) -> str:
@@ -122,22 +126,22 @@ def moved_for(part: Part, now_s: float) -> str:
         # Both are in the same minute: show seconds.
         was, now = clock_time(was_s, seconds=True), f"at {clock_time(at_s, seconds=True)}"
         was += ", less than a second" if now == f"at {was}" else ""
-    return f"{now}, promised {was} before, for {short_id(_text(part, 'beneficiary'))}"
+    return f"{now}, promised {was} before, for {show_job(_text(part, 'beneficiary'))}"
 
 
 def reserved_for(part: Part, now_s: float) -> str:
     """The reserved start time of a job, and its first promise if that differs by a minute or more."""
     at_s, promised_s = part.get("at_s"), part.get("promised_s")
     if not isinstance(at_s, (int, float)):
-        return "at no time that can be told"
-    told = f"at {day_and_time(at_s, now_s)}"
+        return "at no time that is known yet"
+    sentence = f"at {day_and_time(at_s, now_s)}"
     if isinstance(promised_s, (int, float)) and abs(promised_s - at_s) >= _A_MINUTE_S:
-        told += f"; first promised {clock_time(promised_s)}"
-    return told
+        sentence += f"; first promised {clock_time(promised_s)}"
+    return sentence
 
 
 def _wait(part: Part) -> Line:
-    jobs, example = _whole(part, "jobs"), short_id(_text(part, "example"))
+    jobs, example = _whole(part, "jobs"), show_job(_text(part, "example"))
     return (
         (f"{jobs:,} jobs, such as {example}: " if jobs > 1 else f"{example}: ", "bold"),
         (_text(part, "sentence"), ""),
@@ -147,33 +151,18 @@ def _wait(part: Part) -> Line:
 def would_have(passes: Passes) -> Line:
     """What passes would have done in queues that they did not drive, in episodes; empty if there is nothing.
 
-    Counted by the hook since the mode was set, else over the passes that are kept. A job that would be started in
-    twenty passes in a row is one episode.
+    The hook counts them since the mode was set. A job that would be started in twenty passes in a row is one episode.
     """
     last = passes.last
     if last is None:
         return ()
-    told = last.table("would")
-    if isinstance(told.get("since_s"), (int, float)):
-        starts, preempts, since_s = _whole(told, "starts"), _whole(told, "preempts"), float(told["since_s"])
-    else:
-        starts, preempts = _episodes(passes, "starts"), _episodes(passes, "preempts")
-        since_s = passes.entries[0].time_s
-    watching = [queue for queue in last.table("modes") if queue not in last.started_in]
-    if not watching or not starts + preempts:
+    would = last.table("would")
+    starts, preempts, since_s = _whole(would, "starts"), _whole(would, "preempts"), would.get("since_s")
+    watching = [queue for queue in last.table("modes") if starts_of(last, queue).undone]
+    if not watching or not starts + preempts or not isinstance(since_s, (int, float)):
         return ()
     return (
         (f"since {day_and_time(since_s, last.time_s)} ", ""),
         (f"{starts:,} job{'' if starts == 1 else 's'} would have been started, {preempts:,} preempted", "bold"),
-        (f" in {safe(folded_names(watching))}", ""),
+        (f" in {safe(', '.join(watching))}", ""),
     )
-
-
-def _episodes(passes: Passes, kind: str) -> int:
-    count, before = 0, frozenset[str]()
-    for entry in passes.entries:
-        done_in = entry.started_in if kind == "starts" else entry.preempted_in
-        now = frozenset(str(part.get("job")) for part in entry.parts(kind) if part.get("queue") not in done_in)
-        count += len(now - before)
-        before = now
-    return count

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.audit.trail import Record
+from tui.audit.audit_records import Record
 from tui.model.server_changes import Event
 from tui.state.cluster_view import ClusterView
-from tui.text.durations import clock_time, day_and_time
-from tui.text.lines import Line, safe
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import clock_time, day_and_time
 
 _LAG_S = 120.0
 
@@ -23,23 +23,23 @@ def changed_lines(cluster: ClusterView, records: Sequence[Record], most: int) ->
         (watched.preempted, "preempted"),
         (watched.requeued, "requeued"),
     ]
-    said = " · ".join(f"{count:,} {word}" for count, word in counts if count)
+    summary = " · ".join(f"{count:,} {word}" for count, word in counts if count)
     lines: list[Line] = [
         (
             (f"since {day_and_time(watched.since_s, cluster.now_s)}: ", ""),
-            (f"jobs {said}" if said else "no job came or went", ""),
+            (f"jobs {summary}" if summary else "no job was submitted, started or ended", ""),
         )
     ]
     events = list(reversed(watched.events))
     room = max(0, most - 1)
     shown = events if len(events) <= room else events[: max(0, room - 1)]
-    lines += [_told(event, records) for event in shown]
+    lines += [_event_line(event, records) for event in shown]
     if len(shown) < len(events):
         lines.append(((f"and {len(events) - len(shown):,} changes before", "dim"),))
     return lines
 
 
-def _told(event: Event, records: Sequence[Record]) -> Line:
+def _event_line(event: Event, records: Sequence[Record]) -> Line:
     who = _made_by(event, records)
     return (
         (f"{clock_time(event.time_s)} ", "dim"),

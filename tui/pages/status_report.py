@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tui.backends.idle_history import IdleHistory
+from tui.backends.idle_core_history import IdleHistory
 from tui.model.typed_attributes import soft_limits
-from tui.pages.attention import attention
 from tui.pages.moved_promises import moved_data, moved_lines
-from tui.pages.overview import overview_lines
+from tui.pages.needs_attention import attention
+from tui.pages.overview_page import overview_lines
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope import scope_of
 from tui.tables.job_outcome import head_of
 from tui.tables.quota_columns import quota_rows
-from tui.text.lines import plain
+from tui.text.screen_line import plain, wrapped
+
+if TYPE_CHECKING:
+    from tui.model.migrating_jobs import Migration
 
 
-def status_data(cluster: ClusterView, *, simulated: bool) -> dict[str, Any]:
-    """The cluster's status as plain data; times in seconds, cores in units of the counted resource."""
+def status_data(cluster: ClusterView, *, simulated: bool, migration: Migration | None = None) -> dict[str, Any]:
+    """The cluster's status as plain data; times in seconds, cores in units of the counted resource. ``migration`` is
+    there only where the site has other clusters."""
     vnodes, states = cluster.counts.vnodes, cluster.counts.states
     decision = cluster.decision
     return {
@@ -27,7 +31,7 @@ def status_data(cluster: ClusterView, *, simulated: bool) -> dict[str, Any]:
         "time_s": cluster.now_s,
         "poll_s": round(cluster.poll_s, 3),
         "modes": dict(cluster.modes),
-        "cores": {"used": vnodes.used, "total": vnodes.total},
+        "cores": {"used": vnodes.used, "total": vnodes.total, "used_not_up": vnodes.used_not_up},
         "vnodes": {
             "busy": vnodes.busy,
             "free": vnodes.free,
@@ -44,7 +48,16 @@ def status_data(cluster: ClusterView, *, simulated: bool) -> dict[str, Any]:
         }
         if decision is not None
         else None,
+        **_migration(migration),
     }
+
+
+def _migration(migration: Migration | None) -> dict[str, Any]:
+    if migration is None:
+        return {}
+    from tui.pages.other_clusters import migration_data  # noqa: PLC0415 - only where there are other clusters
+
+    return {"migration": migration_data(migration)}
 
 
 def _queue(cluster: ClusterView, name: str) -> dict[str, Any]:
@@ -79,9 +92,13 @@ def quota_data(cluster: ClusterView, queue: str) -> list[dict[str, Any]]:
     ]
 
 
-def status_lines(cluster: ClusterView, cells: int) -> list[str]:
-    """The overview and the moved promises as text."""
-    history = IdleHistory().sampled(
-        cluster.now_s, cluster.counts.vnodes.total - cluster.counts.vnodes.used, cluster.counts.vnodes.total
-    )
-    return [plain(line).rstrip() for line in [*overview_lines(cluster, history, cells), *moved_lines(cluster)]]
+def status_lines(cluster: ClusterView, cells: int, migration: Migration | None = None) -> list[str]:
+    """The overview, the moved promises and the migrating jobs as text. Idle cores of the last day are the journal's;
+    without one there is nothing to tell, since one look is no mean."""
+    history = IdleHistory().with_passes(cluster.passes.idle, cluster.counts.vnodes.total)
+    lines = [*overview_lines(cluster, history, cells), *moved_lines(cluster)]
+    if migration is not None:
+        from tui.pages.other_clusters import migration_line  # noqa: PLC0415 - only where there are other clusters
+
+        lines += wrapped([(("migration  ", ""), *migration_line(migration))], cells)
+    return [plain(line).rstrip() for line in lines]

@@ -13,14 +13,14 @@ from textual.events import Event, Key, Paste
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from tui.audit.log import Actor
-from tui.backends.base import Backend, SteeredBackend
-from tui.config.site import Site
+from tui.audit.audit_file import Actor
+from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.config.production_servers import Site
 from tui.screen.main_screen import MainScreen
-from tui.screen.terminal.keyboard import take_any_bytes
-from tui.screen.terminal.textual_fixes import narrowed
+from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
+from tui.screen.terminal.keys_typed_ahead import TypedAhead
+from tui.screen.terminal.repaint_changed_cells import narrowed
 from tui.screen.terminal.themes import DEFAULT, THEMES, Look
-from tui.screen.terminal.typed_ahead import TypedAhead
 from tui.screen.workers.user_files import KeptFiles
 
 NO_SITE = Site()
@@ -81,14 +81,14 @@ class Console(App[None]):
         return self.main
 
     async def on_event(self, event: Event) -> None:
-        """As in Textual, except that keys and pasted text are handled one after another (see ``typed_ahead``)."""
+        """As in Textual, but keys and pasted text are handled one by one (see ``terminal.keys_typed_ahead``)."""
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
             await self._typed_ahead.take(event)
         else:
             await super().on_event(event)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """As in Textual, but writes less to the terminal (see ``textual_fixes``)."""
+        """As in Textual, but writes less to the terminal (see ``terminal.repaint_changed_cells``)."""
         super()._display(screen, narrowed(renderable))
 
     def on_unmount(self) -> None:

@@ -7,9 +7,9 @@ only this class touches widgets.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,44 +17,47 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.actions import ACTIONS, CommandError
-from tui.audit.log import Actor, AuditLog
-from tui.backends.base import Backend, SteeredBackend
-from tui.config.site import Site
-from tui.operations.alert_site import teller_of
-from tui.operations.unlock import Unlock
-from tui.pages.header import Header, header_line
-from tui.screen.actions.dispatch import ByName
-from tui.screen.dialogs.menu import ActMenu
-from tui.screen.dialogs.operation import OperationDialog
+from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, CommandError
+from tui.audit.audit_file import Actor, AuditLog
+from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.backends.migration_spool import MigrationSpool
+from tui.config.production_servers import Site
+from tui.operations.alert_unknown_outcome import teller_of
+from tui.operations.timed_unlock import Unlock
+from tui.pages.header_line import Header, header_line
+from tui.screen.actions.dispatch_action import Dispatcher
+from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.terminal.themes import Look
 from tui.screen.views.all_views import make_views
-from tui.screen.views.base import View
-from tui.screen.views.navigation import Place, Places
-from tui.screen.views.pages import JobView
-from tui.screen.views.tables import TableView
-from tui.screen.widgets.lines import LineView, Paper
+from tui.screen.views.base_table_view import TableView
+from tui.screen.views.base_view import View
+from tui.screen.views.overview_plan_and_job import JobView
+from tui.screen.views.visited_places import Place, Places
+from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
-from tui.screen.workers.lookups import Lookups
-from tui.screen.workers.messages import (
+from tui.screen.workers.background_lookups import Lookups
+from tui.screen.workers.operation_runner import OperationRunner
+from tui.screen.workers.shown_state import Seen
+from tui.screen.workers.user_files import Keeping, KeptFiles
+from tui.screen.workers.worker_messages import (
     Counted,
-    Foreseen,
     FromPoller,
     JobFound,
     Loaded,
     Made,
     Making,
+    MigrationRead,
     NotKept,
     TakenOut,
     TrailRead,
 )
-from tui.screen.workers.operation_runner import Changes
-from tui.screen.workers.shown_state import Seen
-from tui.screen.workers.user_files import Keeping, KeptFiles
 from tui.state.cluster_view import ClusterView
-from tui.state.poller import News, Polled, Poller, PollFailed
-from tui.tables.filters import FilterError
-from tui.text.lines import safe
+from tui.state.server_poller import News, Polled, Poller, PollFailed
+from tui.tables.filter_line import FilterError
+from tui.text.screen_line import safe
+
+if TYPE_CHECKING:
+    from tui.model.migrating_jobs import Migration
 
 _HINTS = "? help  / filter  : go  tab next view"
 
@@ -93,24 +96,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.backend, self.simulation, self.look = backend, simulation, look
         self._clock, self._elapsed = clock, elapsed
         self.poller = Poller(backend, self._tell, interval_s, elapsed)
-        self.changes = Changes(
-            self,
-            backend,
-            AuditLog(audit_path, actor, backend.name, tell=teller_of(backend)),
-            self.is_unlocked,
-            self.turn_lock,
-            site,
-            clock,
-        )
+        audit = AuditLog(audit_path, actor, backend.name, tell=teller_of(backend))
+        self.runner = OperationRunner(self, audit, site, clock)
         self.lookups = Lookups(self, backend, audit_path)
+        self.spool = MigrationSpool(backend, clock)
         self.keeping = Keeping(files, self._complain)
         self._seen = Seen(elapsed)
         self._unlock = Unlock()
         self._sorting = False
         self._warning = ""
-        self._by_name = ByName(self)
+        self._dispatcher = Dispatcher(self)
         self.places = Places()
-        self.views = make_views()
+        self._views = dict(make_views())
+        self.views: Mapping[str, View] = self._views
         self._header, self._message, self._keys = (
             Paper(classes="line"),
             Paper(classes="line"),
@@ -138,7 +136,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             known = self.views.get(name)
             if isinstance(known, TableView):
                 known.layout_chosen = layout
-        self._warning = self.changes.unconfirmed() or self.keeping.problem
+        self._warning = self.runner.unconfirmed() or self.keeping.problem
         self.say(self._warning or f"asking {self.backend.name or 'the server'}", "bad" if self._warning else "")
         self.tick()
         self.set_interval(1.0, self.tick)
@@ -146,7 +144,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_unmount(self) -> None:
         """Stop polling, and the operation under way after the command that is being sent."""
-        self.changes.halt()
+        self.runner.halt()
         self.poller.stop()
 
     # Messages from threads.
@@ -164,8 +162,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         news = message.news
         if isinstance(news, PollFailed):
             self._seen.fail(news)
-            self.say(f"{news.text}; trying again in {news.again_s:.0f} s", "bad")
-            self.view.set_class(self._seen.is_stale, "stale")
+            self.say(f"trying again in {news.again_s:.0f} s: {news.text}", "bad")
+            self._show()
         elif isinstance(news, Polled):
             is_first = self.cluster is None
             if self._seen.see(news) or is_first:
@@ -181,6 +179,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.lookups.job(self.view.job_id)
         elif self.view_name in ("overview", "audit"):
             self.lookups.trail()
+        self.lookups.migration(self.spool)
 
     def on_job_found(self, message: JobFound) -> None:
         """The lookup of one job has ended."""
@@ -192,6 +191,24 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """The audit file was read."""
         if self._seen.read_trail(message.records, message.problem):
             self._show()
+
+    async def on_migration_read(self, message: MigrationRead) -> None:
+        """Migration's files were read. A site gets the view with the first look that finds other clusters."""
+        self._seen.migration = message.migration
+        if message.migration is not None and MIGRATION not in self.views:
+            from tui.screen.views.migration import MigrationView  # noqa: PLC0415 - most sites never need it
+
+            view = MigrationView()
+            view.display = view.can_focus = view.table.can_focus = False
+            self._views[MIGRATION] = view
+            await self.query_one(ContentSwitcher).mount(view)
+            layout = self.keeping.preferences.layouts.get(MIGRATION)
+            view.layout_chosen = layout or view.layout_chosen
+        if self.view_name == MIGRATION:
+            if message.migration is None:
+                self.go("overview")
+            else:
+                self._show()
 
     def on_loaded(self, message: Loaded) -> None:
         """A trace was loaded, or could not be."""
@@ -206,12 +223,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Preferences or typed lines could not be written."""
         self.say(message.problem, "bad")
 
-    def on_foreseen(self, message: Foreseen) -> None:
-        """A preview is ready."""
-        dialog = self.app.screen
-        if isinstance(dialog, OperationDialog):
-            dialog.show_effects(message.operation, message.lines)
-
     def on_making(self, message: Making) -> None:
         """An operation is under way."""
         self.say(
@@ -221,7 +232,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_made(self, message: Made) -> None:
         """An operation has ended: done, done in part, or failed."""
-        text = self.changes.made(message)
+        text = self.runner.finish(message)
         whole = all(outcome.ok for outcome in message.outcomes)
         self.say(text, "good" if whole else "bad")
         self.lookups.trail()
@@ -233,6 +244,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def cluster(self) -> ClusterView | None:
         """The latest cluster view; None before the first poll has succeeded."""
         return self._seen.cluster
+
+    @property
+    def migration(self) -> Migration | None:
+        """The migrating jobs; None where the site has no other clusters, or none was read yet."""
+        return self._seen.migration if MIGRATION in self.views else None
 
     @property
     def view(self) -> View:
@@ -325,6 +341,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys are actions, except while a line is typed or a column chosen."""
         typing = self.prompt.is_open or self._sorting
+        if action == "do" and self.migration is None and BY_NAME[str(parameters[0])].migrates:
+            return False
         return not typing and super().check_action(action, parameters)
 
     def act_by_name(self, name: str, argument: str) -> None:
@@ -333,7 +351,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def action_do(self, name: str, argument: str = "") -> None:
         """Run an action by its name, or show why it is not available."""
-        self._by_name.do(name, argument)
+        self._dispatcher.do(name, argument)
 
     def is_unlocked(self) -> bool:
         """Whether changes are allowed now."""
@@ -366,7 +384,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def choose(self, menu: ActMenu) -> None:
         """Open a menu; the chosen item is then opened."""
-        self.app.push_screen(menu, lambda item: None if item is None else self._by_name.attempt(item.open))
+        self.app.push_screen(menu, lambda item: None if item is None else self._dispatcher.attempt(item.open))
 
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
         """Open the prompt in place of the keys."""
@@ -385,7 +403,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_prompt_entered(self, message: Prompt.Entered) -> None:
         """A line was entered: remember it and run it."""
         self.keeping.remember(message.prefix, message.text)
-        self._by_name.attempt(lambda: self.prompt.typing.enter(message.text))
+        self._dispatcher.attempt(lambda: self.prompt.typing.enter(message.text))
 
     def on_counted(self, message: Counted) -> None:
         """The number of rows that the typed filter would show."""

@@ -7,24 +7,28 @@ immutable; each poll makes a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-from hooks.pbs.status import NAME, Attributes, ServerStatus
+from hooks.pbs.server_status import NAME, Attributes, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
-from policy import Job, Ledger, Plan, Preempt, Reason, Settings, Snapshot, Start, decide
-from policy.eligibility.own_priorities import queue_order
-from policy.explain.longest_walltime import Longest
+from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
+from policy.eligibility.priority_classes import BASE
+from policy.eligibility.qsub_priorities import queue_order
+from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
-from policy.reasons.reason import Number
-from tui.backends.journal import NO_PASSES, Passes
-from tui.model.counts import Counts, count, folded, subjobs_of
+from policy.reasons.reason_names import MoreNumbers
+from tui.backends.pass_journal import NO_PASSES, Passes
 from tui.model.server_changes import Watched
+from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.state.ended_jobs import Finished
-from tui.state.lasting import still_holds
-from tui.state.plan_order import in_plan_order
-from tui.text.names import natural
+from tui.text.name_ranges import natural
+
+LASTS_S = 60.0
+"""A plan is remade after this time at the latest, since readings age and time windows open and close."""
+_COMPARED = ("server", "queues", "scheds", "resources", "reservations", "vnodes", "jobs")
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Decision:
         reason = self.reasons.get(job_id)
         return None if reason is None else (self.snapshot.cluster().jobs[job_id], reason)
 
-    def more_of(self, job_id: str) -> Mapping[str, Number]:
+    def more_of(self, job_id: str) -> MoreNumbers:
         """A job's own numbers, which a shared reason cannot have: its position in line, and the longest walltime with
         which it would start."""
         if self.in_line is None or self.longest is None:
@@ -83,7 +87,8 @@ class ClusterView:
     """One poll: the server status, its counts, modes by queue; ``decision`` is None until the first plan is made.
 
     ``watched`` has the changes since the console's start, ``passes`` the journal. ``finished`` has jobs that have
-    ended, newest first, or None if they are not requested.
+    ended, newest first, or None if they are not requested. ``hook_faults`` has sentences on hooks that the server does
+    not run, if the hooks were looked up.
     """
 
     server_status: ServerStatus
@@ -96,6 +101,7 @@ class ClusterView:
     passes: Passes = NO_PASSES
     finished: Finished | None = None
     decision: Decision | None = None
+    hook_faults: tuple[str, ...] = ()
 
     @cached_property
     def job_ids(self) -> list[str]:
@@ -211,3 +217,52 @@ def execution_queues(cluster: ClusterView) -> list[str]:
         name for name, queue in cluster.server_status.queues.items() if queue.get("queue_type", "Execution")[:1] in "Ee"
     ]
     return sorted(names, key=lambda name: (-sum(cluster.counts.queue_states.get(name, {}).values()), name))
+
+
+def in_plan_order(
+    waiting: Sequence[str], queue_order: Sequence[str], classes: Mapping[str, int], promised: Container[str]
+) -> list[str]:
+    """Waiting jobs in the order in which the plan considers them: promised starts, then priority classes, then queue
+    order. Jobs that the plan does not know come last, in their given order.
+
+    ``queue_order`` has the policy's jobs in queue order, ``classes`` the jobs above the base class.
+    """
+    here = set(waiting)
+    ordered = [job_id for job_id in queue_order if job_id in here]
+    if len(ordered) < len(waiting):
+        here.difference_update(ordered)
+        ordered += [job_id for job_id in waiting if job_id in here]
+    if classes:
+        ordered.sort(key=lambda job_id: -classes.get(job_id, BASE))
+    return [
+        *(job_id for job_id in ordered if job_id in promised),
+        *(job_id for job_id in ordered if job_id not in promised),
+    ]
+
+
+def still_holds(decision: Decision, decided_on: ClusterView, cluster: ClusterView) -> bool:
+    """Whether a new decision on ``cluster`` would equal the one made on ``decided_on``, so that an idle server needs
+    none: only the time differs, and no time has passed that changes the decision, one named by the plan or the
+    expected end of a run."""
+    return (
+        0 <= cluster.now_s - decision.snapshot.time_s < LASTS_S
+        and cluster.now_s < _until_s(decision)
+        and cluster.settings == decided_on.settings
+        and cluster.ledger == decided_on.ledger
+        and all(
+            _is_same(getattr(cluster.server_status, part), getattr(decided_on.server_status, part))
+            for part in _COMPARED
+        )
+    )
+
+
+def _until_s(decision: Decision) -> float:
+    """When time alone may change the decision; in the past if a run has outlived its estimate."""
+    runs: Mapping[str, Run] = decision.snapshot.cluster().runs
+    ends_s = min((run.end_s for run in runs.values()), default=float("inf"))
+    return ends_s if decision.plan.next_s is None else min(ends_s, decision.plan.next_s)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Equality; an unchanged part is mostly the same object, which makes this fast for 100,000 jobs too."""
+    return one is other or bool(one == other)

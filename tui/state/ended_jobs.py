@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hooks.pbs.status import Objects
-from tui.backends.base import Backend, BackendError
+from hooks.pbs.server_status import Objects
+from tui.backends.backend_protocol import Backend, BackendError
 from tui.model.typed_attributes import Attributes, moment
 
 WINDOW_S = 12 * 3600.0

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from policy.model.units import UnitError, parse_duration_s, parse_size_kib
+from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
 from tui.model.attribute_types import typed
 from tui.model.typed_attributes import Attributes
 from tui.tables.columns import Column
-from tui.tables.filters import Value
-from tui.text.lines import safe
+from tui.tables.filter_line import Value
+from tui.text.screen_line import safe
 
 Key = TypeVar("Key")
 AttributesOf = Callable[[Key], "Attributes | None"]
@@ -55,7 +55,7 @@ def attribute_column(name: str, attributes_of: AttributesOf[Key], resources: Map
         lambda key: ((safe(text(key) or "-"), ""),),
         rank=1,
         most=_MOST_CELLS,
-        told=lambda key: typed(name, text(key), resources),
+        export_value=lambda key: typed(name, text(key), resources),
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.audit.log import UNCONFIRMED
-from tui.audit.trail import Record
+from tui.audit.audit_file import UNCONFIRMED
+from tui.audit.audit_records import Record
 from tui.tables.columns import Column
-from tui.text.durations import day_and_time
-from tui.text.lines import Line, safe
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import day_and_time
 
 _WIDE = 150
 _ROLES = {"done": "good", "failed": "bad", "refused": "warn", UNCONFIRMED: "bad"}
@@ -33,9 +33,9 @@ def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> li
     def became(number: int) -> str:
         record = records[number]
         if record.logged:
-            return "as the server's log has it"
-        said = f": {record.reply}" if record.reply else ""
-        return f"{record.before or 'none'} → {record.after or 'none'}{said}"
+            return "in the server's log"
+        reply = f": {record.reply}" if record.reply else ""
+        return f"{record.before or 'none'} → {record.after or 'none'}{reply}"
 
     def show_became(number: int) -> Line:
         return ((safe(became(number)), "dim"),)
@@ -50,12 +50,12 @@ def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> li
             lambda number: ((day_and_time(records[number].time_s, now_s), ""),),
         ),
         Column("stage", "stage", 13, lambda number: records[number].stage, stage),
-        texts("user", "who", 8, "user", 2, 32),
+        texts("user", "user", 8, "user", 2, 32),
         *(
             (texts("origin", "from", 22, "origin", 3, 40), texts("server", "server", 8, "server", 4, 32))
             if wide
             else ()
         ),
         texts("command", "command", 0, "command", 0),
-        Column("change", "from what to what", 34 if wide else 20, became, show_became, rank=3),
+        Column("change", "before → after", 34 if wide else 20, became, show_became, rank=3),
     ]

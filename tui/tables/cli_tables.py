@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from policy.model.limits import EntityKey
+from policy.model.limit_attributes import EntityKey
 from tui.model.typed_attributes import Attributes
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope import quota_scopes
 from tui.tables.attribute_columns import AttributesOf, attribute_column, find_attribute
 from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
-from tui.tables.filters import Value, parse_filter
+from tui.tables.filter_line import Value, parse_filter
 from tui.tables.job_columns import job_columns, job_fields_also
 from tui.tables.queue_columns import queue_columns
 from tui.tables.quota_columns import quota_columns, quota_rows
 from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
-from tui.text.lines import safe
+from tui.text.screen_line import safe
 
 Key = TypeVar("Key")
 QuotaKey = tuple[str, EntityKey]
@@ -54,7 +54,7 @@ class Listing(NamedTuple, Generic[Key]):
         return chosen(found, [column.name for column in found])
 
     def arranged(self, filter_text: str, sort: Sort) -> Sequence[Key]:
-        """The keys that pass a filter, sorted. Raises :class:`tui.tables.filters.FilterError`, or ValueError."""
+        """The keys that pass a filter, sorted. Raises :class:`tui.tables.filter_line.FilterError`, or ValueError."""
 
         def more(name: str) -> Callable[[Key], Value] | None:
             try:
@@ -111,8 +111,8 @@ def _over_queues(
     def own(key: QuotaKey) -> Column[EntityKey]:
         return by_queue[key[0]][name]
 
-    def told(key: QuotaKey) -> Value:
-        return (own(key).told or own(key).value)(key[1])
+    def export_value(key: QuotaKey) -> Value:
+        return (own(key).export_value or own(key).value)(key[1])
 
     return Column(
         name,
@@ -123,8 +123,8 @@ def _over_queues(
         column.align,
         column.rank,
         column.most,
-        told=told,
-        asked=(lambda key: (own(key).asked or own(key).value)(key[1])) if column.asked else None,
+        export_value=export_value,
+        filter_value=(lambda key: (own(key).filter_value or own(key).value)(key[1])) if column.filter_value else None,
         drawn=column.drawn,
         names=column.names,
     )

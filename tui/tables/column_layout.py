@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from tui.tables.columns import SPARE, Column, Sort
-from tui.text.lines import Line, fit_line, plain, width
-from tui.text.truncate import NO_TAIL, cut_line, find_tail
+from tui.text.screen_line import Line, fit_line, plain, width
+from tui.text.truncate_names import NO_TAIL, cut_line, find_tail
 
 Key = TypeVar("Key", bound=Hashable)
 GAP = "  "

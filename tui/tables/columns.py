@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
-from tui.tables.filters import Fields, Filter, Value
-from tui.text.lines import Line
+from tui.tables.filter_line import Fields, Filter, Value
+from tui.text.screen_line import Line
 
 Key = TypeVar("Key")
 
@@ -24,8 +24,8 @@ class Column(Generic[Key]):
 
     ``names`` marks what distinguishes rows, such as a vnode's name: it grows before other columns do, and a text that
     is still too long is cut where the rows stay distinct.
-    ``told`` is the value for exports if it is not ``value``; ``asked`` the value for filters, such as the time until a
-    point in time; ``drawn`` marks a column that shows others as a picture and is not exported.
+    ``export_value`` and ``filter_value`` take the place of ``value`` in exports and in filters, such as the time until
+    a point in time; ``drawn`` marks a column that shows others as a picture and is not exported.
     """
 
     name: str
@@ -36,8 +36,8 @@ class Column(Generic[Key]):
     align: str = "<"
     rank: int = 0
     most: int = 0
-    told: Callable[[Key], Value] | None = None
-    asked: Callable[[Key], Value] | None = None
+    export_value: Callable[[Key], Value] | None = None
+    filter_value: Callable[[Key], Value] | None = None
     drawn: bool = False
     names: bool = False
 
@@ -95,12 +95,12 @@ def changed_choice(now: Sequence[str], words: Sequence[str], widest: str = "") -
 
 def fields(columns: Sequence[Column[Key]]) -> Fields[Key]:
     """The filter fields of these columns."""
-    return {column.name: column.asked or column.value for column in columns}
+    return {column.name: column.filter_value or column.value for column in columns}
 
 
 def numbers(columns: Sequence[Column[Key]]) -> set[str]:
     """The names of the columns with amounts, which are right-aligned, and with times."""
-    return {column.name for column in columns if column.align == ">" or column.asked is not None}
+    return {column.name for column in columns if column.align == ">" or column.filter_value is not None}
 
 
 def arrange(

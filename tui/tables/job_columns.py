@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hooks.pbs.job_ids import is_subjob
+from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import (
     RUNNING_STATES,
-    STATE_WORDS,
     WAITING_STATES,
     Attributes,
     amount,
     group_of,
     is_array,
-    is_subjob,
     moment,
     seconds,
-    short_id,
     subjobs_waiting,
     user_of,
     vnodes_of,
@@ -23,11 +22,11 @@ from tui.model.typed_attributes import (
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.tables.columns import SPARE, Column
-from tui.tables.filters import Value
+from tui.tables.filter_line import Value
 from tui.tables.job_outcome import outcome_of
-from tui.tables.job_times import due_at, expected_end, real_end, started_at
-from tui.text.durations import day_and_time, short_span, show_hms
-from tui.text.lines import Line, plain, safe
+from tui.tables.job_start_and_end import due_at, expected_end, real_end, started_at
+from tui.text.screen_line import Line, plain, safe
+from tui.text.times_and_durations import day_and_time, short_span, show_hms
 
 _NO_PROJECT = "_pbs_project_default"
 _STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn", "E": "dim", "F": "dim"}
@@ -71,11 +70,11 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         return outcome_of(cluster, job_id)
 
     def number(job_id: str) -> int:
-        digits = short_id(job_id).partition("[")[0]
+        digits = show_job(job_id).partition("[")[0]
         return int(digits) if digits.isascii() and digits.isdigit() else 0
 
     def show_id(job_id: str) -> Line:
-        return (("  " if is_subjob(job_id) else "", ""), (safe(short_id(job_id)), ""))
+        return (("  " if is_subjob(job_id) else "", ""), (safe(show_job(job_id)), ""))
 
     def text(of: Callable[[str], str]) -> Callable[[str], Line]:
         return lambda job_id: ((safe(of(job_id)), ""),)
@@ -115,14 +114,14 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
     def time_column(
         name: str,
         of: Callable[[str], float | None],
-        asked: Callable[[str], float | None],
+        filter_value: Callable[[str], float | None],
         rank: int,
     ) -> Column[str]:
         def show(job_id: str) -> Line:
             at_s = of(job_id)
             return ((day_and_time(at_s, cluster.now_s) if at_s is not None else "-", ""),)
 
-        return Column(name, name, 16, of, show, rank=SPARE + rank, asked=asked)
+        return Column(name, name, 16, of, show, rank=SPARE + rank, filter_value=filter_value)
 
     def waited_s(job_id: str) -> float | None:
         return elapsed_s(job_id) if state(job_id) in WAITING_STATES else None
@@ -134,7 +133,7 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         return jobs[job_id].get("Job_Name", "")
 
     return [
-        Column("id", "job", 6, number, show_id, most=28, told=lambda job_id: job_id, names=True),
+        Column("id", "job", 6, number, show_id, most=28, export_value=lambda job_id: job_id, names=True),
         Column("user", "user", 6, user, text(user), most=32, names=True),
         Column("queue", "queue", 6, queue, text(queue), rank=3, most=24, names=True),
         Column("state", "state", 6, state, show_state, most=16),
@@ -171,8 +170,3 @@ def elapsed_of(cluster: ClusterView, job_id: str) -> float | None:
     running = attributes.get("job_state") in RUNNING_STATES
     since_s = moment(attributes, "stime") if running else moment(attributes, "qtime", "ctime", "etime")
     return None if since_s is None else max(0.0, cluster.now_s - since_s)
-
-
-def state_words(letter: str) -> str:
-    """PBS's state letter in words."""
-    return STATE_WORDS.get(letter, f"state {safe(letter)}")

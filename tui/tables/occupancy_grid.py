@@ -11,17 +11,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui.model.typed_attributes import amount, moment, short_id, vnode_state
+from policy.model.pbs_units import show_job
+from tui.model.typed_attributes import amount, moment, vnode_state
 from tui.state.cluster_view import ClusterView
-from tui.tables.occupants import Occupants
+from tui.tables.user_letters import Occupants
 from tui.tables.vnode_columns import jobs_on, reading_of
 from tui.tables.vnode_ranks import Ranks, readings_in_words
-from tui.text.bars import heights
-from tui.text.durations import day_and_time
-from tui.text.lines import Span, fit, safe
-from tui.text.lines import width as cell_width
-from tui.text.names import folded_names, natural
-from tui.text.truncate import cut, find_tail
+from tui.text.name_ranges import folded_names, natural
+from tui.text.screen_line import Span, fit, safe
+from tui.text.screen_line import width as cell_width
+from tui.text.text_bars import heights
+from tui.text.times_and_durations import day_and_time
+from tui.text.truncate_names import cut, find_tail
 
 _LEAST_LABEL, _MOST_LABEL = 12, 32
 _LABEL_SHARE = 4
@@ -84,7 +85,7 @@ def row_labels(grid: Grid) -> list[str]:
     return [fit(cut(name, grid.label_cells, tail), grid.label_cells) for name in names]
 
 
-def told(cluster: ClusterView, cell: Cell) -> str:
+def describe_cell(cluster: ClusterView, cell: Cell) -> str:
     """One cell in words: names, states, free cores, memory and GPUs, and jobs."""
     vnodes = [cluster.server_status.vnodes[name] for name in cell.vnodes if name in cluster.server_status.vnodes]
     if not vnodes:
@@ -99,13 +100,13 @@ def told(cluster: ClusterView, cell: Cell) -> str:
         held = sum(amount(vnode, f"resources_assigned.{resource}") for vnode in vnodes)
         if has:
             parts.append(f"{(has - held) // scale:,} of {has // scale:,} {unit} free")
-    jobs = list(dict.fromkeys(short_id(job) for name in cell.vnodes for job in jobs_on(cluster, name)))
+    jobs = list(dict.fromkeys(show_job(job) for name in cell.vnodes for job in jobs_on(cluster, name)))
     if jobs:
         parts.append("jobs " + safe(" ".join(jobs[:6])) + (f" and {len(jobs) - 6} more" if len(jobs) > 6 else ""))
     return " · ".join(parts)
 
 
-def told_more(cluster: ClusterView, cell: Cell, ranks: Ranks | None) -> str:
+def describe_more(cluster: ClusterView, cell: Cell, ranks: Ranks | None) -> str:
     """Further words on one cell: since when a vnode is not up, its comment, host readings, and ranks."""
     vnodes = [
         (name, cluster.server_status.vnodes[name]) for name in cell.vnodes if name in cluster.server_status.vnodes
@@ -136,8 +137,8 @@ def told_more(cluster: ClusterView, cell: Cell, ranks: Ranks | None) -> str:
 def legend(grid: Grid, cells: int, who: Occupants | None = None) -> str:
     """What the cells mean, by users if ``who`` is given, in as many words as fit."""
     if who is not None:
-        about = "most of each: " if grid.group == 1 else f"most of {grid.group} vnodes each: "
-        return about + (who.legend(cells - len(about)) or ("…" if who.letters else "nobody"))
+        about = "user with most cores: " if grid.group == 1 else f"user with most cores of {grid.group} vnodes: "
+        return about + (who.legend(cells - len(about)) or ("…" if who.letters else "no user"))
     each = "each cell a vnode" if grid.group == 1 else f"each cell {grid.group} vnodes"
     letters = "o offline · d down · x exclusive · r reserved · ? unknown"
     ways = (f"{each}, its height the cores in use · {letters}", f"{each} · {letters}", letters)

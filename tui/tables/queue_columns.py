@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tui.model.typed_attributes import amount, short_id, user_of
+from policy.model.pbs_units import show_job
+from tui.model.typed_attributes import amount, user_of
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
 from tui.tables.job_outcome import head_of, reserved_at
-from tui.text.durations import clock_time, short_span
-from tui.text.lines import Line, safe
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import clock_time, short_span
 
 
 def queue_columns(cluster: ClusterView) -> list[Column[str]]:
@@ -54,12 +55,13 @@ def queue_columns(cluster: ClusterView) -> list[Column[str]]:
         ),
         Column(
             "reserved",
-            "reserved",
-            22,
+            "start reserved at",
+            17,
             lambda name: reserved_at(cluster, name),
             lambda name: ((show_reserved(reserved_at(cluster, name), cluster.now_s), ""),),
             rank=1,
-            asked=lambda name: None if (at_s := reserved_at(cluster, name)) is None else at_s - cluster.now_s,
+            most=22,
+            filter_value=lambda name: None if (at_s := reserved_at(cluster, name)) is None else at_s - cluster.now_s,
         ),
     ]
 
@@ -70,16 +72,16 @@ def show_reserved(at_s: float | None, now_s: float) -> str:
 
 
 def head_line(cluster: ClusterView, queue: str) -> Line:
-    """``981223 alice 2,048c: 1,536 free``: the queue's head, and how many of the cores that it needs are free."""
+    """``981223 alice 2,048c: 1,536 idle``: the queue's head, its cores, and how many are idle where it may run."""
     head = head_of(cluster, queue)
     if head is None or cluster.decision is None:
         return (("deciding" if cluster.decision is None else "-", "dim"),)
     attributes = cluster.server_status.jobs[head]
     cores = amount(attributes, f"Resource_List.{cluster.counted}")
     reason = cluster.decision.reasons.get(head)
-    # From the head's reason: only cores on vnodes where the head may run count as free.
-    free = dict(reason.numbers).get("idle") if reason is not None else None
+    # From the head's reason: only cores on vnodes where the head may run count as idle.
+    idle = dict(reason.numbers).get("idle") if reason is not None else None
     return (
-        (safe(short_id(head)), "bold"),
-        (f" {safe(user_of(attributes))} {cores:,}c" + (f": {free:,} free" if isinstance(free, int) else ""), ""),
+        (safe(show_job(head)), "bold"),
+        (f" {safe(user_of(attributes))} {cores:,}c" + (f": {idle:,} idle" if isinstance(idle, int) else ""), ""),
     )

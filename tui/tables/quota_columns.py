@@ -8,23 +8,26 @@ that applies: the own entry, else the generic one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.pbs.resources import PRIORITY
-from policy.model.limits import ALL, GENERIC, EntityKey, show_entity
-from tui.model.counts import Use
+from hooks.pbs.custom_resources import PRIORITY
+from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
+from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope import scope_of
+from tui.state.quota_scope import QuotaScope, scope_of
 from tui.tables.columns import Column
-from tui.tables.quota_usage import uses_in
-from tui.text.bars import quota_bar, round_scale, ruler
-from tui.text.lines import Line, safe, width
+from tui.text.screen_line import Line, safe, width
+from tui.text.text_bars import quota_bar, round_scale, ruler
 
 _NOTHING = Use()
-_OTHER_CELLS = 52
+_OTHER_CELLS = 54
 """The cells that the other columns, the gaps and the cursor take of a line beside names and bars."""
 _NAME_CELLS, _MOST_NAME_CELLS = 14, 32
+
+
+_Uses = dict[str, Use]
 
 
 class QuotaRow(NamedTuple):
@@ -48,7 +51,7 @@ def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
     attributes = scope.attributes(cluster.server_status)
     quotas = soft_limits(attributes, scope.resource).entries
     priorities = soft_limits(attributes, PRIORITY).entries
-    users, groups, projects = uses_in(cluster, scope)
+    users, groups, projects = _uses_in(cluster, scope)
     entities = dict.fromkeys([("u", name) for name in users], True)
     for kind, uses in (("g", groups), ("p", projects)):
         if (kind, GENERIC) in quotas:
@@ -66,6 +69,43 @@ def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
         priority = priorities.get(entity, priorities.get((kind, GENERIC)) if kind != "o" else None)
         rows[entity] = QuotaRow(entity, generic if quota is None else quota, quota is not None, use, priority)
     return dict(sorted(rows.items(), key=lambda item: _most_over(item[1])))
+
+
+def _uses_in(cluster: ClusterView, scope: QuotaScope) -> tuple[_Uses, _Uses, _Uses]:
+    """The use of users, of groups and of projects, by name, as quotas count it: a job with exclusive vnodes counts with
+    all of their cores."""
+    counts = cluster.counts
+    if scope.resource != cluster.counted:
+        counts = count(cluster.server_status.jobs, cluster.server_status.vnodes, scope.resource)
+    kept = {}
+    if cluster.decision is not None and (counts is not cluster.counts or _has_alone(cluster)):
+        kept = cluster.decision.snapshot.use(scope.queue, scope.resource)
+    found = []
+    for kind, uses in (("u", counts.users), ("g", counts.groups), ("p", counts.projects)):
+        summed = _summed(uses, scope.queue)
+        found.append({name: replace(use, cores=kept.get((kind, name), use.cores)) for name, use in summed.items()})
+    users, groups, projects = found
+    return users, groups, projects
+
+
+def _summed(uses: dict[UserKey, Use], queue: str) -> _Uses:
+    """Each entity's use in a queue; in all queues if it is empty."""
+    if queue:
+        return {name: use for (where, name), use in uses.items() if where == queue}
+    by_name: dict[str, list[Use]] = {}
+    for (_, name), use in uses.items():
+        by_name.setdefault(name, []).append(use)
+    return {name: _sum(parts) for name, parts in by_name.items()}
+
+
+def _has_alone(cluster: ClusterView) -> bool:
+    """Whether a run has exclusive vnodes."""
+    if cluster.decision is None:
+        return False
+    snapshot = cluster.decision.snapshot
+    return snapshot.cluster().capacity.sharing.has_lone_vnodes or any(
+        run.job.request.exclusive for run in snapshot.runs.values()
+    )
 
 
 def _most_over(row: QuotaRow) -> tuple[float, str, str]:
@@ -132,7 +172,7 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
             lambda entity: ((show_name(entity), ""),),
             most=_MOST_NAME_CELLS,
             names=True,
-            told=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
+            export_value=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
         ),
         Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
         Column("quota", "quota", 7, lambda entity: rows[entity].quota, quota, ">"),
@@ -148,6 +188,6 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
             rank=1,
             drawn=True,
         ),
-        Column("over", "beside it", 10, lambda entity: rows[entity].over, note),
-        Column("waits", "waits", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
+        Column("over", "free or over", 12, lambda entity: rows[entity].over, note),
+        Column("waits", "waiting", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
     ]

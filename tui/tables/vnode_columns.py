@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hooks.pbs.resources import READING
-from hooks.telemetry.reading import HostReading, parse_reading
-from tui.model.typed_attributes import (
-    Attributes,
-    amount,
-    array_of,
-    group_of,
-    is_draining,
-    moment,
-    short_id,
-    user_of,
-    vnode_state,
-)
+from hooks.pbs.custom_resources import READING
+from hooks.pbs.job_ids import parent_of
+from hooks.telemetry.host_reading import HostReading, parse_reading
+from policy.model.pbs_units import show_job
+from tui.model.typed_attributes import Attributes, amount, group_of, is_draining, moment, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
-from tui.tables.filters import Value
-from tui.text.bars import share_bar
-from tui.text.durations import day_and_time
-from tui.text.lines import Line, safe
+from tui.tables.filter_line import Value
+from tui.text.screen_line import Line, safe
+from tui.text.text_bars import share_bar
+from tui.text.times_and_durations import day_and_time
 
 _GIB = 1 << 20
 _BAR_CELLS = 10
@@ -125,7 +117,7 @@ def vnode_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]
         return cluster.server_status.jobs.get(job_id, {})
 
     return {
-        "job": of_jobs(lambda job_id: (short_id(job_id), short_id(array_of(job_id)))),
+        "job": of_jobs(lambda job_id: (show_job(job_id), show_job(parent_of(job_id)))),
         "user": of_jobs(lambda job_id: (user_of(attributes_of(job_id)),)),
         "group": of_jobs(lambda job_id: (group_of(attributes_of(job_id)),)),
         "project": of_jobs(lambda job_id: (attributes_of(job_id).get("project", ""),)),
@@ -140,7 +132,7 @@ def reading_of(vnode: Attributes) -> HostReading | None:
 
 def jobs_on(cluster: ClusterView, vnode: str) -> list[str]:
     """The short ids of the jobs on a vnode, each once, in the server's order."""
-    return list(dict.fromkeys(map(short_id, ids_on(cluster, vnode))))
+    return list(dict.fromkeys(map(show_job, ids_on(cluster, vnode))))
 
 
 def ids_on(cluster: ClusterView, vnode: str) -> list[str]:

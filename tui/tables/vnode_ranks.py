@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from hooks.telemetry.reading import HostReading
-from policy.model.preferences import RANK_MODES, RankWish
-from policy.model.units import show_duration
-from policy.ranking.ranking import Ranking
+from hooks.telemetry.host_reading import HostReading
+from policy.model.job_preferences import RANK_MODES, RankWish
+from policy.model.pbs_units import show_duration
+from policy.ranking.vnode_ranking import Ranking
 from tui.state.cluster_view import ClusterView
 
 MODES = ("none", *RANK_MODES)

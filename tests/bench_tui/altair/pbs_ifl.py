@@ -1,4 +1,4 @@
-"""A large server's answers in the place of PBS's library: ``hooks/reader/serve.py`` loads this as its ``pbs_ifl``.
+"""A large server's answers in the place of PBS's library: ``hooks/reader/serve_console.py`` loads it as ``pbs_ifl``.
 
 The jobs and vnodes are made anew in each process, always the same ones, with many shapes, users and queues. What the
 environment's PBSTEER_RECORDING names (a JSON file) says how many, and is read again at each poll: ``changed`` jobs of

@@ -11,10 +11,11 @@ import pytest
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.start_jobs import find_new_chunks
+from hooks.checkpoint.save_method_of_job import read_methods
 from hooks.pbs.client import Connection
-from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
-from hooks.pbs.requests import Budget
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_requests import Budget
+from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger import Ledger
 from policy.plan.plan import Plan, Preempt, Start, Waits
@@ -71,6 +72,7 @@ def carry(
             seen,
             permissions,
             settings,
+            read_methods(seen, settings, lambda _: None),
             pbs_ifl=pbs_ifl,
             connection=connection,
             budget=Budget(seconds),

@@ -9,12 +9,13 @@ import pytest
 
 from hooks.act.job_comments import find_comments
 from hooks.pbs.job_comment import show_moment
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.cluster import Job
 from policy.model.ledger import Ledger
 from policy.plan.plan import Plan, Start, Waits
 from policy.reasons.reason import Reason
+from policy.reasons.reason_names import MoreNumbers, Number, NumberName, Numbers
 from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.server_statuses import NOW_S, job, server_status, snapshot_of
 
@@ -103,7 +104,7 @@ def test_a_place_in_line_that_moves_writes_no_comment_anew() -> None:
     assert commented(plan_of(left), left, 99) == []
 
 
-def test_counts_that_moved_are_renewed_once_they_are_old_the_oldest_first_and_a_part_of_the_comments() -> None:
+def test_counts_in_comments_are_renewed_once_old_the_oldest_first() -> None:
     left = written_before(server_status(waiting(12)), 300, drop="12.s")
     older = written_before(server_status(waiting(12)), 900, drop="12.s")
     mixed = server_status({**left.jobs, "3.s": older.jobs["3.s"], "5.s": older.jobs["5.s"]})
@@ -117,7 +118,13 @@ def test_a_comment_with_another_limit_is_renewed_at_once_before_counts() -> None
     ours = plan_of(seen)
 
     def over(limit: int) -> Plan:
-        numbers = (("entity", "u:alice"), ("used", 4), ("limit", limit), ("counted", "ncpus"), ("queue", "workq"))
+        numbers: Numbers = (
+            ("entity", "u:alice"),
+            ("used", 4),
+            ("limit", limit),
+            ("counted", "ncpus"),
+            ("queue", "workq"),
+        )
         reason = Reason("unpreemptible", (("why", "it may not be rerun"), *numbers))
         return ours._replace(waits=Waits({reason: all_but_one(ours)}))
 
@@ -127,25 +134,34 @@ def test_a_comment_with_another_limit_is_renewed_at_once_before_counts() -> None
 
 
 @pytest.mark.parametrize("other", [{"head": "11.s"}, {"at_s": NOW_S + 7200.0, "before_s": NOW_S + 7200.0}])
-def test_a_comment_that_names_another_head_or_time_is_renewed_at_once(other: dict[str, str | float]) -> None:
+def test_a_comment_that_names_another_head_or_time_is_renewed_at_once(other: dict[NumberName, Number]) -> None:
     seen = server_status(waiting(6))
     ours = plan_of(seen)
 
-    def behind(**changed: str | float) -> Plan:
+    def behind(changed: MoreNumbers) -> Plan:
         at_s = NOW_S + 600.0
-        numbers = {"head": "10.s", "at_s": at_s, "before_s": at_s, "beside": 2, "fewer": 2, "only_head": 1, **changed}
+        numbers: dict[NumberName, Number] = {"head": "10.s", "at_s": at_s, "before_s": at_s}
+        numbers.update({"beside": 2, "fewer": 2, "only_head": 1})
+        numbers.update(changed.items())
         return ours._replace(waits=Waits({Reason("backfill-window", tuple(numbers.items())): all_but_one(ours)}))
 
-    left = written_before(seen, 0, behind())
-    assert commented(behind(beside=3, fewer=3), left, 99) == []
-    assert len(commented(behind(**other), left, 99)) == 5
+    left = written_before(seen, 0, behind({}))
+    assert commented(behind({"beside": 3, "fewer": 3}), left, 99) == []
+    assert len(commented(behind(other), left, 99)) == 5
 
 
 def test_nothing_in_a_comment_goes_stale_with_time_alone() -> None:
     """Written now and a minute later the sentence is the same: it names moments, and no walltime for this instant."""
     seen = server_status(waiting(2))
     at_s = NOW_S + 600.0
-    numbers = (("head", "10.s"), ("at_s", at_s), ("before_s", at_s), ("beside", 2), ("fewer", 2), ("only_head", 1))
+    numbers: Numbers = (
+        ("head", "10.s"),
+        ("at_s", at_s),
+        ("before_s", at_s),
+        ("beside", 2),
+        ("fewer", 2),
+        ("only_head", 1),
+    )
     plan = plan_of(seen)._replace(
         waits=Waits({Reason("backfill-window", numbers): list(plan_of(seen).started.jobs.values())})
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.act.job_priorities import BENEFICIARY, Advice, find_advice
-from hooks.pbs.status import ServerStatus
-from hooks.store.priorities import Priorities, read_priorities, with_own_priorities, write_priorities
-from hooks.store.state_dir import PRIORITIES, State
+from hooks.pbs.server_status import ServerStatus
+from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
+from hooks.store.state_files import PRIORITIES, State
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger

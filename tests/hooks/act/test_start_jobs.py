@@ -8,7 +8,7 @@ import pytest
 
 from hooks.act.start_jobs import Starter, find_walltime
 from hooks.pbs.client import Connection
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan import Start
 from policy.settings.site_settings import Settings

@@ -72,9 +72,7 @@ def test_only_reservations_of_the_same_time_count_together(begin_s: float, end_s
         ([], 24),
     ],
 )
-def test_the_queue_that_lets_the_user_keep_most_decides_and_the_servers_quota_binds_always(
-    tables: list[Table], most: int
-) -> None:
+def test_the_most_generous_queue_decides_and_the_servers_quota_binds(tables: list[Table], most: int) -> None:
     within = [cores for cores in range(1, 25) if judge(reserve(f"{cores}:ncpus=1"), *tables) is None]
     assert within == list(range(1, most + 1))
 
@@ -83,3 +81,13 @@ def test_quotas_on_other_resources_bind_too() -> None:
     gpus = quota("[u:alice=2]", resource="ngpus")
     assert judge(reserve("1:ncpus=1:ngpus=2"), gpus) is None
     assert "ngpus=3 to be reserved is more" in (judge(reserve("3:ncpus=1:ngpus=1"), gpus) or "")
+
+
+def test_quotas_on_memory_bind_in_the_units_that_the_server_writes() -> None:
+    memory = quota("[u:alice=4gb]", resource="mem")
+    assert judge(reserve("2:mem=2gb"), memory) is None
+    refused = judge(reserve("1:mem=3gb"), memory, others=(reserve("1:mem=2gb"),)) or ""
+    assert refused.startswith(
+        "mem=3145728kb to be reserved beside 2097152kb in other reservations of alice at that time is more than the"
+        " quota u:alice=4194304kb of queue workq"
+    )

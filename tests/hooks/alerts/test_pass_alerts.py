@@ -15,9 +15,9 @@ import pytest
 
 from hooks.alerts import pass_alerts as alerts_module
 from hooks.alerts import syslog
-from hooks.alerts.command import find_fault, run_program
+from hooks.alerts.alert_command import find_fault, run_program
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts, describe_alerts
-from hooks.store.state_dir import State
+from hooks.store.state_files import State
 from tests.hooks.bundled import Hook
 from tests.hooks.server_statuses import queue, server_status
 
@@ -57,7 +57,7 @@ def listener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listen
 
 
 def wait_for(found: Callable[[], Any]) -> Any:
-    until_s = time.monotonic() + 30
+    until_s = time.monotonic() + 60
     while not found():
         assert time.monotonic() < until_s
         time.sleep(0.02)
@@ -115,7 +115,7 @@ def test_a_host_without_a_syslog_or_with_a_full_one_keeps_nobody_waiting(tmp_pat
     begun_s = time.monotonic()
     said = [syslog.send_line("y" * 800, 4, str(listener.path)) for _ in range(5000)]
     assert "Resource temporarily unavailable" in said[-1]
-    assert time.monotonic() - begun_s < 20
+    assert time.monotonic() - begun_s < 60
 
 
 def test_the_command_reads_the_text_and_how_it_ended_is_written_down(
@@ -123,14 +123,12 @@ def test_the_command_reads_the_text_and_how_it_ended_is_written_down(
 ) -> None:
     alerts = Alerts(state)
     alerts.use(["/usr/bin/tee", str(tmp_path / "told")])
-    begun_s = time.monotonic()
     alerts.report(FAILING, "a pass failed: no\nsuch thing", AT_S)
     assert alerts.notes == []
     ended = wait_for(lambda: state.read_published("alert-command.json"))
     assert (ended["program"], ended["problem"]) == ("/usr/bin/tee", "")
     assert (tmp_path / "told").read_text() == f"pbsteer on {socket.gethostname()}: a pass failed: no\\nsuch thing\n"
     assert len(listener.lines()) == 1
-    assert time.monotonic() - begun_s < 30
     told = describe_alerts(state)
     assert (told["lasting"], told["command_problem"], told["text"]) == ([FAILING], "", "a pass failed: no\\nsuch thing")
 
@@ -138,11 +136,9 @@ def test_the_command_reads_the_text_and_how_it_ended_is_written_down(
 def test_nobody_waits_for_a_slow_command(state: State, listener: Listener) -> None:
     alerts = Alerts(state)
     alerts.use(["/bin/sleep", "3"])
-    begun_s = time.monotonic()
     alerts.report(FAILING, "no", AT_S)
-    assert time.monotonic() - begun_s < 2
+    assert not state.read_published("alert-command.json"), "the command has ended already"
     assert wait_for(lambda: state.read_published("alert-command.json"))["problem"] == ""
-    assert time.monotonic() - begun_s >= 3
     assert listener.lines()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from hooks.audit import shared_audit
 from hooks.audit.shared_audit import CURSOR, copy_changes, copy_server_changes
-from hooks.store.state_dir import CHANGES, State
+from hooks.store.state_files import CHANGES, State
 from tests.hooks.server_statuses import server_status
 from tests.hooks.stand_in import pbs_ifl
 
@@ -144,7 +144,7 @@ def test_a_log_that_is_gone_or_cut_is_no_error(state: State, logs: Path) -> None
     assert read(state) == []
 
 
-def test_a_server_that_is_being_restarted_is_no_fault_and_its_log_is_read_by_the_next_pass(
+def test_a_restart_of_the_server_is_no_fault_and_its_log_is_read_later(
     state: State, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(logs, starts("workq"))

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.victim_holds import find_to_release
-from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
+from hooks.checkpoint.victim_holds import find_hold_comments, find_to_release
+from hooks.pbs.job_comment import show_moment
+from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger import Earmark
 from policy.settings.site_settings import Settings
@@ -63,7 +64,7 @@ def test_a_beneficiary_that_nobody_holds_for_is_not_waited_for_without_end(asked
 
 
 def test_a_queue_that_nobody_acts_for_holds_nobody() -> None:
-    assert released({"1.s": held(), "2.s": job()}, queues=()) == [("1.s", "nobody acts for its queue")]
+    assert released({"1.s": held(), "2.s": job()}, queues=()) == [("1.s", "pbsteer does not act in its queue")]
 
 
 def test_somebody_elses_hold_is_left_alone() -> None:
@@ -71,7 +72,7 @@ def test_somebody_elses_hold_is_left_alone() -> None:
 
 
 def test_a_hold_that_somebody_took_off_is_noted_as_over() -> None:
-    assert released({"1.s": held(Hold_Types="u"), "2.s": job()}) == [("1.s", "somebody has released it")]
+    assert released({"1.s": held(Hold_Types="u"), "2.s": job()}) == [("1.s", "its hold was released by hand")]
 
 
 def test_its_reason_says_for_whom_it_waits() -> None:
@@ -80,3 +81,28 @@ def test_its_reason_says_for_whom_it_waits() -> None:
     assert (
         snapshot.jobs["3.s"].blocked == "it is held by its owner and a manager or the system: releasing it lets it run"
     )
+
+
+def comments(jobs: Any, **more: Any) -> dict[str, str]:
+    return find_hold_comments(server_status(jobs), **{"left_out": (), "queues": ("workq",), "wait_s": WAIT_S, **more})
+
+
+def test_the_comment_of_a_held_victim_says_whom_for_and_until_when() -> None:
+    jobs = {"1.s": held(), "2.s": job(), "3.s": job("H", Hold_Types="s")}
+    written = comments(jobs)
+    assert written.keys() == {"1.s"}
+    latest = show_moment(AT_S + 60 + WAIT_S, NOW_S)
+    assert f": made room for 2: held until that runs, released at the latest {latest} (" in written["1.s"]
+    assert comments({**jobs, "1.s": {**jobs["1.s"], "comment": written["1.s"]}}) == {}
+    assert comments(jobs, left_out=["1.s"]) == comments(jobs, queues=["other"]) == {}
+    assert comments({"1.s": held() | running()}) == {}
+
+
+def test_a_time_that_is_past_is_not_told() -> None:
+    (written,) = comments({"1.s": held(asked_s=AT_S - 10_000), "2.s": job()}).values()
+    assert "held until that runs (" in written
+
+
+def test_an_array_that_is_held_for_a_subjob_has_such_a_comment() -> None:
+    (written,) = comments({"8[].s": held() | {"job_state": "B"}, "2.s": job()}).values()
+    assert "made room for 2: held" in written

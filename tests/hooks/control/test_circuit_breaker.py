@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.control.circuit_breaker import CircuitBreaker
-from hooks.store.state_dir import PASSES, State
+from hooks.store.state_files import PASSES, State
 
 
 def after(breaker: CircuitBreaker, good: int = 0, bad: int = 0) -> CircuitBreaker:
@@ -13,7 +13,7 @@ def after(breaker: CircuitBreaker, good: int = 0, bad: int = 0) -> CircuitBreake
     for _ in range(good):
         breaker = breaker.begun().ended()
     for _ in range(bad):
-        breaker = breaker.begun()
+        breaker = breaker.opened(0.0) if breaker.spent else breaker.begun()
     return breaker
 
 
@@ -55,5 +55,22 @@ def test_it_is_read_as_it_was_written_and_nothing_else_disturbs(tmp_path: Path) 
     for text in ("", "[]", '{"unfinished": "many", "good": -1}'):
         (tmp_path / PASSES).write_text(text)
         assert CircuitBreaker.read(state) == CircuitBreaker()
-    CircuitBreaker(2, 1, 7).write(state)
-    assert CircuitBreaker.read(state) == CircuitBreaker(2, 1, 7)
+    CircuitBreaker(2, 1, 7, rests=3, rest_began_s=1000).write(state)
+    assert CircuitBreaker.read(state) == CircuitBreaker(2, 1, 7, rests=3, rest_began_s=1000)
+
+
+def test_rests_double_up_to_four_hours_and_end_early_once_the_hook_has_changed() -> None:
+    breaker, rests = CircuitBreaker(), []
+    for _ in range(7):
+        breaker = after(breaker, bad=4) if not breaker.rests else breaker.begun().opened(1000.0)
+        rests.append(breaker.rest_s)
+    assert rests == [600, 1200, 2400, 4800, 9600, 14400, 14400]
+    assert [breaker.is_resting(now_s, 0.0) for now_s in (999.0, 1000.0, 15399.0, 15400.0)] == [False, True, True, False]
+    assert not breaker.is_resting(2000.0, changed_s=1500.0)
+
+
+def test_a_good_pass_ends_a_rest_and_a_long_time_of_them_makes_the_next_one_short_again() -> None:
+    rested = after(after(CircuitBreaker(), bad=4), good=1)
+    assert not rested.is_resting(0.0, 0.0)
+    assert after(rested, bad=4).rest_s == 1200
+    assert after(after(rested, good=99), bad=4).rest_s == 600

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.control.decision_deadline import PassDeadline, Slow, tell_left_out, time_to_decide_s
 from policy.model.cluster import Job
-from policy.model.request import Request
+from policy.model.job_request import Request
 
 
 class Clock:

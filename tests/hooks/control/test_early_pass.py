@@ -14,7 +14,8 @@ import pytest
 
 from hooks.control import early_pass as watched
 from hooks.control.early_pass import EarlyPasses, Next, Passed
-from hooks.deploy.events import attributes_of
+from hooks.control.pass_guard import PassOutcome
+from hooks.deploy.hook_events import attributes_of
 from hooks.entries import periodic
 from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.stand_in import pbs_ifl
@@ -224,9 +225,7 @@ def test_a_process_that_is_late_makes_the_pass_that_is_due_itself(clock: Clock, 
     assert not coming.ahead.tried, "what the pass before tried to start was another interval's"
 
 
-def test_while_jobs_start_the_process_makes_the_passes_that_are_due_and_no_core_waits_for_another(
-    clock: Clock, config: Path
-) -> None:
+def test_while_jobs_start_the_process_makes_the_due_passes_itself(clock: Clock, config: Path) -> None:
     """Passes of half a second, all but the last of which start jobs: none comes more than a breath after another."""
     early_passes = EarlyPasses(pbs_ifl, str(config))
     begun_s, due, gaps_s = clock.now_s, 0, []
@@ -367,7 +366,7 @@ def test_the_alarm_of_a_process_that_only_waits_cuts_nothing_off(monkeypatch: py
         def wait(self, passed: Passed) -> Next | None:
             raise KeyboardInterrupt
 
-    done = periodic.PassOutcome([], Passed(0.1, 0.1), may_be_followed=True)
+    done = PassOutcome([], Passed(0.1, 0.1), may_be_followed=True)
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
     monkeypatch.setattr(periodic, "EarlyPasses", Waiting)
     monkeypatch.setattr(periodic, "_handle_pass", lambda *_: done)

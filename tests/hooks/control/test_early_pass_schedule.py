@@ -8,8 +8,9 @@ import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.early_pass import EarlyPass
-from hooks.entries.periodic import PassOutcome, run_pass
-from hooks.store.state_dir import LAST_PASS, State
+from hooks.control.pass_guard import PassOutcome
+from hooks.entries.periodic import run_pass
+from hooks.store.state_files import LAST_PASS, State
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import job, queue, running, server_status
 from tests.hooks.stand_in import pbs_ifl
@@ -54,7 +55,7 @@ def test_one_whose_time_is_over_once_it_has_decided_does_nothing(state_of_pass: 
 
 
 @pytest.mark.parametrize("ahead", [None, EarlyPass(10)], ids=["due", "ahead"])
-def test_the_journal_has_no_line_of_one_that_did_nothing_and_the_console_sees_it_all_the_same(
+def test_an_early_pass_that_did_nothing_has_no_line_in_the_journal(
     state_of_pass: State, ahead: EarlyPass | None
 ) -> None:
     run(state_of_pass, {"1.s": running()}, ahead)

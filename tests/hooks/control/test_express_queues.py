@@ -1,4 +1,4 @@
-"""An express queue of PBS's scheduler is driven, and the administrator is told that its jobs preempt nobody there."""
+"""An express queue of PBS's scheduler is driven, and the administrator is told that its jobs preempt no job there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find(mode: str = "drive", config: str = PREEMPTS, priority: str = "150", **s
 def test_a_queue_whose_priority_reaches_the_schedulers_is_told_with_what_ends_the_remark() -> None:
     found = find()
     assert found.keys() == {"fast"}
-    for words in ("Priority 150 reaches preempt_queue_prio (150) of scheduler default", "preempt nobody", "false"):
+    for words in ("Priority 150 reaches preempt_queue_prio (150) of scheduler default", "preempt no job", "false"):
         assert words in found["fast"]
     assert find(preempt_queue_prio="200", priority="200").keys() == {"fast"}
 

@@ -19,8 +19,8 @@ from hooks.control.scheduler_switch import (
     trigger_cycle,
 )
 from hooks.pbs.client import Connection
-from hooks.pbs.status import ServerStatus
-from hooks.store.state_dir import State
+from hooks.pbs.server_status import ServerStatus
+from hooks.store.state_files import State
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, queue, server_status, vnode
@@ -89,7 +89,7 @@ def test_a_refused_queue_hands_its_scheduler_back() -> None:
     assert (assignment.driven, assignment.on) == (frozenset(), ("default",))
 
 
-def test_where_the_record_is_lost_a_scheduler_that_is_off_for_driven_queues_is_taken_for_ours() -> None:
+def test_without_a_record_a_scheduler_that_is_off_is_taken_for_ours() -> None:
     assert assignment_of(see("False"), Switched(lost=True)).switched.names == {"default"}
     assert assignment_of(see("False", "observe"), Switched(lost=True)).on == ()
 
@@ -202,7 +202,7 @@ def test_a_job_that_was_resumed_gives_its_scheduler_a_turn_once_its_vnodes_have_
     assert assignment_of(see_suspended("43", used=0), ours).on == (), "nobody has resumed it"
 
 
-def test_jobs_that_come_and_go_beside_a_suspended_job_give_no_further_turn_until_long_after() -> None:
+def test_jobs_beside_a_suspended_one_give_no_further_cycle_for_long() -> None:
     ours = Switched(frozenset({"default"}))
     served = assignment_of(see_suspended("45", used=4), ours).switched._replace(names=ours.names)
     given = []
@@ -281,7 +281,7 @@ def test_turns_are_far_between_and_for_something_new() -> None:
 def test_a_scheduler_that_somebody_else_switched_off_has_no_turn() -> None:
     assignment = assignment_of(see_reservation("1"))
     assert (sorted(assignment.driven), assignment.on) == (["workq"], ())
-    assert "was switched off by somebody else: reservation R7.s waits" in " ".join(assignment.notes)
+    assert "was switched off, but not by pbsteer: reservation R7.s waits" in " ".join(assignment.notes)
 
 
 @pytest.mark.parametrize(
@@ -312,6 +312,26 @@ def test_a_reservation_that_waits_for_the_scheduler_gives_it_a_turn(
     )
     before = Switched(frozenset({"default"}), turns={"default": LastCycle(NOW_S)})
     assert bool(assignment_of(replace(seen, time_s=NOW_S + later_s), before).on) is given
+
+
+def test_a_degraded_reservation_gives_another_turn_each_time_that_pbs_tries_again() -> None:
+    """The scheduler found no other vnodes and has set a later time."""
+    ours = Switched(frozenset({"default"}))
+
+    def see(retry_s: float, at_s: float) -> ServerStatus:
+        lost = {"reserve_state": "2", "reserve_substate": "10", "reserve_retry": f"{retry_s:.0f}"}
+        seen = server_status(
+            queues={"workq": queue("drive")},
+            scheds={"default": sched("False")},
+            reservations={"R8.s": {"queue": "R8", **lost}},
+        )
+        return replace(seen, time_s=at_s)
+
+    first = assignment_of(see(NOW_S, NOW_S), ours)
+    assert first.on
+    before = first.switched._replace(names=ours.names)
+    assert not assignment_of(see(NOW_S, NOW_S + 90), before).on
+    assert assignment_of(see(NOW_S + 80, NOW_S + 90), before).on
 
 
 def see_server(scheduling: str, mode: str = "drive", reason: str = "", **queues: dict[str, str]) -> ServerStatus:

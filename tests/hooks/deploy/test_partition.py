@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deployment import HOOKS, Deployment
-from hooks.deploy.installed import DeployError
+from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.installed_state import DeployError
 from hooks.deploy.partition import Part
 from tests.hooks.deploying import PART, SETTINGS, silent, snapshot
 from tests.hooks.fake_qmgr import FakeQmgr
@@ -42,9 +42,7 @@ def test_a_partition_that_has_a_scheduler_is_used_as_it_is(
     assert snapshot(qmgr) == before
 
 
-def test_an_object_goes_back_to_the_partition_that_it_had_and_stays_where_somebody_moved_it(
-    deployment: Deployment, qmgr: FakeQmgr
-) -> None:
+def test_an_object_goes_back_to_its_partition_unless_moved_since(deployment: Deployment, qmgr: FakeQmgr) -> None:
     qmgr("set node n1 partition = old")
     deployment.apply(SETTINGS, silent, PART)
     deployment.apply(SETTINGS, silent, Part("bigger", ("gpu",), ("n1",)))

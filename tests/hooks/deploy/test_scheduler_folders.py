@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deployment import Deployment
-from hooks.deploy.installed import DeployError
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.installed_state import DeployError
 from hooks.deploy.scheduler_folders import make_folder
 from tests.hooks.deploying import PART, SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr
@@ -73,7 +73,7 @@ def test_an_apply_that_fails_leaves_none(home: Path, qmgr: FakeQmgr, monkeypatch
             raise OSError(28, "No space left on device")
         make(path, like)
 
-    monkeypatch.setattr("hooks.deploy.deployment.make_folder", fail_at_the_second)
+    monkeypatch.setattr("hooks.deploy.deploy_hooks.make_folder", fail_at_the_second)
     with pytest.raises(DeployError, match=r"No space left on device; the server is as it was before"):
         Deployment(str(home), qmgr).apply(SETTINGS, silent, PART)
     assert made(home) == []

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hooks.deploy.deployment import Deployment
-from hooks.deploy.installed import DeployError
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.installed_state import DeployError
 from hooks.deploy.settings_check import find_missing, find_unfit
 from policy.settings.site_settings import AlertSettings, QuotaSettings, ServerSettings, Settings
 from tests.hooks.deploying import SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr
-from tui.cli import hooks as hooks_cli
+from tui.cli.hooks_commands import hooks as hooks_cli
 
 
 @pytest.fixture

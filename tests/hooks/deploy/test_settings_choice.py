@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from hooks.deploy.deployment import Deployment
-from hooks.deploy.installed import DeployError
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.installed_state import DeployError
 from hooks.deploy.settings_choice import BUILT_IN, Change, choose
-from policy.settings.queues import QueueSettings
+from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import BackfillSettings, PassSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 

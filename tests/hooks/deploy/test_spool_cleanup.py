@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deployment import HOOKS
+from hooks.deploy.deploy_hooks import HOOKS
 from hooks.deploy.spool_cleanup import clear_copies, find_forks, find_leftovers, sweep
 
 OURS = (

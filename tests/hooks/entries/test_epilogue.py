@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.checkpoint.epilogue import Asked
-from hooks.checkpoint.method import SAVED as SAVED_NOTE
+from hooks.checkpoint.requeue_after_end import Asked
+from hooks.checkpoint.saved_task_notes import SAVED as SAVED_NOTE
 from hooks.entries import execjob_epilogue
-from hooks.pbs.job_mark import Mark
+from hooks.pbs.victim_mark import Mark
 from policy.settings.site_settings import CheckpointSettings
 
 SAVED = CheckpointSettings().exit_status
@@ -30,7 +30,7 @@ class Ended:
         self.log: list[tuple[int, str]] = []
         self.left = list(answers)
         monkeypatch.setitem(sys.modules, "pbs_ifl", types.ModuleType("pbs_ifl"))
-        monkeypatch.setattr("hooks.checkpoint.epilogue.ask_server", lambda *_: self.left.pop(0))
+        monkeypatch.setattr("hooks.checkpoint.requeue_after_end.ask_server", lambda *_: self.left.pop(0))
         job = types.SimpleNamespace(
             id="1.server",
             session_id=42,
@@ -72,7 +72,7 @@ def test_whom_nobody_asked_has_ended_and_a_debug_line_says_so(monkeypatch: pytes
     [(level, words)] = end.log
     assert level == DEBUG
     assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and has ended, after ")
-    assert words.endswith("nobody asked it to save and end")
+    assert words.endswith("it was not asked to save and end")
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_who_was_deleted_while_pbs_tried_to_restart_it_has_ended(monkeypatch: py
     assert (end.reruns, end.left) == ([], [])
     [(level, words)] = end.log
     assert level == DEBUG
-    assert words.endswith("somebody has deleted it")
+    assert words.endswith("it was deleted")
 
 
 @pytest.mark.parametrize("broken", ["has_failed_restart", "may_be_run_again", "may_have_been_asked"])

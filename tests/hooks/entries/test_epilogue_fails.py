@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint import epilogue as ended
-from hooks.checkpoint.method import SAVED
-from hooks.deploy.bundle import build
+from hooks.checkpoint import requeue_after_end as ended
+from hooks.checkpoint.saved_task_notes import SAVED
+from hooks.deploy.bundle_hook import build
 from hooks.entries import execjob_epilogue
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from tests.hooks.server_statuses import running, server_status
 
 _RUNNER = Path(__file__).parents[1] / "stand_in" / "fail_at_each_line.py"
@@ -105,8 +105,8 @@ def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
-        "hooks/checkpoint/method.py",
-        "hooks/checkpoint/epilogue.py",
+        "hooks/checkpoint/job_end_without_server.py",
+        "hooks/checkpoint/requeue_after_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     guarded_from = lines.index("    try:") + 2
@@ -123,11 +123,11 @@ def test_an_error_at_any_line_after_it_knows_of_a_failed_restart_loses_no_job(tm
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
-        "hooks/checkpoint/method.py",
-        "hooks/checkpoint/epilogue.py",
+        "hooks/checkpoint/saved_task_notes.py",
+        "hooks/checkpoint/requeue_after_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     known_from = next(number for number, line in enumerate(lines, 1) if "is_lost = has_failed_restart" in line) + 1
     before = {f"{entry}:{number} handle" for number in range(known_from)}
     lost = {place for place, again in queued_again.items() if not again}
-    assert {place for place in lost if not place.startswith("hooks/checkpoint/method.py:")} <= before
+    assert {place for place in lost if not place.startswith("hooks/checkpoint/saved_task_notes.py:")} <= before

@@ -9,8 +9,8 @@ from io import StringIO
 import pytest
 
 from hooks.pbs.client import Connection, IflError
-from hooks.pbs.job_mark import MARK_KEY, Mark, show_marks
-from hooks.reader import serve as reader
+from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
+from hooks.reader import serve_console as reader
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of
 from tests.hooks.stand_in import pbs_ifl

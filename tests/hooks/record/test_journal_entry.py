@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 from hooks.act.apply_plan import Outcome, Permissions
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.journal_entry import Timing, describe_pass
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import job, queue, running, server_status, vnode
+from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, vnode
 
 TIMING = Timing(0.1, 0.2, 0.3)
 
@@ -77,3 +77,13 @@ def test_a_promise_that_moved_is_told_with_whom_it_moved_for() -> None:
     assert (moved["job"], moved["was_s"], moved["beneficiary"]) == ("2.s", promised_s, "3.s")
     assert moved["at_s"] > promised_s
     assert entry_of(seen, Ledger())["moved"] == []
+
+
+def test_a_sensor_that_vnodes_do_not_have_is_in_the_line_where_a_job_is_ranked_by_it() -> None:
+    texts = {"resources_available.pbsteer_reading": f"t={NOW_S:.0f};idle=1.00"}
+    vnodes = {name: {**vnode(8), **texts} for name in ("v1", "v2", "v3", "v4")}
+    ranked = job(Resource_List__pbsteer_rank="stability")
+    assert entry_of(server_status({"1.s": ranked}, vnodes))["no_sensor"] == {
+        "temperature": {"vnodes": 4, "first": ["v1", "v2", "v3"]}
+    }
+    assert entry_of(server_status({"1.s": job()}, vnodes))["no_sensor"] == {}

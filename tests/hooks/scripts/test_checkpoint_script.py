@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.method import SAVED
-from hooks.checkpoint.restarted import RESTARTED
+from hooks.checkpoint.restarted_jobs import RESTARTED
+from hooks.checkpoint.saved_task_notes import SAVED
 from hooks.deploy.mom_scripts import read_script
-from hooks.scripts import bounds, checkpoint, criu, notes, processes, tasks
+from hooks.scripts import checkpoint, criu, save_by_signal, session_processes, task_limits, task_notes
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become the job's user")
 
@@ -36,8 +36,8 @@ def mom_priv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def note_saved(job_id: str, sid: int, mom_priv: Path) -> None:
-    notes.begin_note(job_id, sid, mom_priv)
-    notes.note_saved(job_id, sid, mom_priv)
+    task_notes.begin_note(job_id, sid, mom_priv)
+    task_notes.note_saved(job_id, sid, mom_priv)
 
 
 def run(what: str, monkeypatch: pytest.MonkeyPatch, result: int | Exception) -> int:
@@ -53,9 +53,9 @@ def run(what: str, monkeypatch: pytest.MonkeyPatch, result: int | Exception) -> 
 def test_a_mom_s_folder_is_found_wherever_it_keeps_checkpoints(
     tmp_path: Path, mom_priv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert notes.find_mom_priv(Path("/elsewhere/1.s.CK/00000001")) == mom_priv
+    assert task_notes.find_mom_priv(Path("/elsewhere/1.s.CK/00000001")) == mom_priv
     monkeypatch.delenv("PBS_NODEFILE")
-    assert notes.find_mom_priv(tmp_path / "checkpoint" / "1.s.CK" / "00000001") == mom_priv
+    assert task_notes.find_mom_priv(tmp_path / "checkpoint" / "1.s.CK" / "00000001") == mom_priv
 
 
 @pytest.mark.parametrize("what", ["restart", "restore"])
@@ -101,7 +101,7 @@ def test_what_is_not_noted_as_saved_is_not_restarted(
 ) -> None:
     """A MoM restarts the tasks of a job whose checkpoint failed, in the middle of its requeue too."""
     note_saved("1.s", 43, mom_priv)
-    notes.begin_note("1.s", 42, mom_priv)
+    task_notes.begin_note("1.s", 42, mom_priv)
     assert run(what, monkeypatch, AssertionError("it was restarted")) == 1
     assert not (mom_priv / f"{RESTARTED}1.s").exists()
 
@@ -109,23 +109,23 @@ def test_what_is_not_noted_as_saved_is_not_restarted(
 def test_nobody_is_asked_who_could_not_be_noted(
     tmp_path: Path, job: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "send", lambda *_: pytest.fail("it was asked"))
+    monkeypatch.setattr(save_by_signal, "send", lambda *_: pytest.fail("it was asked"))
     with pytest.raises(FileNotFoundError):
-        tasks.save("1.s", job.pid, tmp_path / "1.CK", tmp_path / "gone")
+        save_by_signal.save("1.s", job.pid, tmp_path / "1.CK", tmp_path / "gone")
     with pytest.raises(FileNotFoundError):
-        tasks.save("1.s", job.pid, tmp_path / "gone" / "1.CK", tmp_path)
+        save_by_signal.save("1.s", job.pid, tmp_path / "gone" / "1.CK", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_save_that_failed_leaves_nothing_to_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "WAIT_S", 0.5)
+    monkeypatch.setattr(save_by_signal, "WAIT_S", 0.5)
     ignores = "import signal, sys, time; signal.signal(signal.SIGUSR2, signal.SIG_IGN); print(); sys.stdout.flush()"
     argv = [sys.executable, "-c", f"{ignores}; time.sleep(600)"]
     with subprocess.Popen(argv, start_new_session=True, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()
-            assert tasks.save("1.s", process.pid, tmp_path / "1.CK", tmp_path) == 1
+            assert save_by_signal.save("1.s", process.pid, tmp_path / "1.CK", tmp_path) == 1
         finally:
             process.kill()
     assert list(tmp_path.iterdir()) == []
@@ -137,14 +137,16 @@ def test_what_is_not_saved_yet_looks_like_no_task_to_a_mom(
     """It reads the names in a job's folder as numbers, as far as they are ones, but for those with a dot in front."""
     names: list[str] = []
     (tmp_path / "1.CK").mkdir()
-    monkeypatch.setattr(tasks, "send", lambda *_: names.extend(path.name for path in (tmp_path / "1.CK").iterdir()))
-    monkeypatch.setattr(tasks, "WAIT_S", 0.0)
-    assert tasks.save("1.s", job.pid, tmp_path / "1.CK" / "00000001", tmp_path) == 1
+    monkeypatch.setattr(
+        save_by_signal, "send", lambda *_: names.extend(path.name for path in (tmp_path / "1.CK").iterdir())
+    )
+    monkeypatch.setattr(save_by_signal, "WAIT_S", 0.0)
+    assert save_by_signal.save("1.s", job.pid, tmp_path / "1.CK" / "00000001", tmp_path) == 1
     assert names == [".00000001"]
 
 
 def test_what_has_ended_after_it_was_asked_is_saved_and_noted(tmp_path: Path, job: subprocess.Popen[bytes]) -> None:
-    assert tasks.save("1.s", job.pid, tmp_path / "1.CK", tmp_path) == 0
+    assert save_by_signal.save("1.s", job.pid, tmp_path / "1.CK", tmp_path) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"1.CK", f"{SAVED}1.s.{job.pid}"}
     told = json.loads((tmp_path / "1.CK").read_text())
     assert told["command"] == ["sleep", "600"]
@@ -157,8 +159,8 @@ def test_an_environment_that_cannot_be_one_is_not_read(tmp_path: Path, job: subp
     with huge.open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(ValueError, match="more than 2 MiB"):
-        processes.read_strings(huge)
-    assert not processes.is_login_shell(job.pid)
+        session_processes.read_strings(huge)
+    assert not session_processes.is_login_shell(job.pid)
 
 
 _SLOW = "#!/bin/sh\n{first}\ntouch {begun}\nwhile [ ! -e {leave} ]; do sleep 0.1; done\n"
@@ -197,7 +199,7 @@ class Script:
         if what == "restore":
             note_saved("1.s", sid, self.mom_priv)
             (image / "images").mkdir(parents=True)
-            (image / "bounds").write_text(json.dumps(bounds.read_bounds(sid)))
+            (image / "bounds").write_text(json.dumps(task_limits.read_bounds(sid)))
         words = [what, "1.s", str(sid), "00000001", str(image), str(stand_in)]
         user = str(os.getuid() if uid is None else uid)
         environment = {**os.environ, "UID": user, "GID": user, "PBS_NODEFILE": str(folder / "aux" / "1.s")}
@@ -234,7 +236,7 @@ def test_a_job_goes_on_where_its_mom_has_no_patience_with_the_dump(
 ) -> None:
     script = Script(tmp_path, "dump", job.pid, _SLOW)
     wait_until(lambda: state_of(job.pid) == "T", "CRIU stops the job")
-    notes.note_saved("1.s", job.pid, script.mom_priv)
+    task_notes.note_saved("1.s", job.pid, script.mom_priv)
     script.kill_while_criu_runs()
     assert state_of(job.pid) == "T"
     script.let_criu_end()
@@ -283,7 +285,7 @@ def test_a_job_whose_folder_kept_its_restart_waiting_runs_only_where_its_mom_has
     task = os.fork()
     if not task:
         try:
-            tasks.become("1.s", told, tmp_path, writable)
+            save_by_signal.become("1.s", told, tmp_path, writable)
         finally:
             os._exit(1)
     os.close(writable)
@@ -365,7 +367,7 @@ def test_criu_runs_as_the_job_s_user_with_one_capability(
     monkeypatch.setenv("UID", str(nobody.pw_uid))
     monkeypatch.setenv("GID", str(nobody.pw_gid))
     image = tmp_path / "00000001"
-    wait_until(lambda: processes.read_users(job.pid) == {nobody.pw_uid}, "the job is its user's")
+    wait_until(lambda: session_processes.read_users(job.pid) == {nobody.pw_uid}, "the job is its user's")
     assert criu.dump("1.s", job.pid, image, tmp_path, str(stand_in)) == 0
     assert job.wait(60) == -signal.SIGKILL
     uid, gid, *capabilities = (image / "images" / "shown").read_text().splitlines()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.scripts import criu, processes
+from hooks.scripts import criu, session_processes
 
 NOBODY = pwd.getpwnam("nobody")
 
@@ -80,6 +80,6 @@ def test_what_was_exchanged_while_a_job_was_held_is_not_opened_as_root(
     log = (images / "images" / "restore.log").read_text(errors="replace")
     assert "/data" in log and "Permission denied" in log, log[-2000:]
     deadline = time.monotonic() + 30.0
-    while processes.list_session(job.pid):
+    while session_processes.list_session(job.pid):
         assert time.monotonic() < deadline, "nothing of it runs"
         time.sleep(0.05)

@@ -85,7 +85,13 @@ def pbs_statjob(handle: int, name: str | None, names: Any, extend: str | None) -
 
 
 def pbs_selstat(handle: int, wanted: Any, names: Any, extend: str | None) -> Any:
-    found = {job: texts for job, texts in WORLD["jobs"].items() if "T" in (extend or "") or not _is_subjob(job)}
+    # T would have the server look at each index of each array, and be away for seconds meanwhile.
+    assert "T" not in (extend or ""), extend
+    found = {
+        job: texts
+        for job, texts in WORLD["jobs"].items()
+        if not _is_subjob(job) or ("S" in (extend or "") and texts["job_state"] in "RES")
+    }
     while wanted is not None:
         assert (wanted.name, wanted.op) in (("job_state", EQ), ("mtime", GE)), (wanted.name, wanted.op)
         since_s = wanted.value if wanted.name == "mtime" else None

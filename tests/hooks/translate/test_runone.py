@@ -8,13 +8,11 @@ import pytest
 
 from hooks.translate.runone import Alternatives, find_alternatives
 from policy.cycle.engine import decide
-from policy.model.cluster import Job
 from policy.model.ledger import Ledger
-from policy.model.request import parse_request
-from policy.settings.site_settings import Settings
+from policy.settings.site_settings import Settings, SubmissionSettings
 from tests.hooks.server_statuses import job, server_status, snapshot_of
 
-ONE = parse_request("1")
+BOUNDS = SubmissionSettings()
 
 
 def among(depend: dict[str, str], **states: str) -> Alternatives:
@@ -26,7 +24,7 @@ def among(depend: dict[str, str], **states: str) -> Alternatives:
         }
         for number in range(1, 10)
     }
-    return find_alternatives([Job(job_id, "alice", ONE, "workq", 0) for job_id in jobs], jobs)
+    return find_alternatives(jobs, BOUNDS)
 
 
 def runone(others: str) -> str:
@@ -35,12 +33,12 @@ def runone(others: str) -> str:
 
 def names(found: Alternatives) -> dict[str, str]:
     """Each job that is an alternative, and what it asks for."""
-    return {job.id: name for job in found.waiting for name, amount in job.job_wide if amount == 1}
+    return dict(found.licences)
 
 
 def test_without_any_there_is_nothing_to_count() -> None:
     found = among({"1": "after:2.s@s", "3": "runone:"})
-    assert (names(found), found.left, len(found.waiting)) == ({}, {}, 9)
+    assert (names(found), found.left) == ({}, {})
 
 
 def test_those_that_name_each_other_are_one_group_called_by_its_first() -> None:
@@ -111,7 +109,7 @@ def test_groups_are_those_of_a_search_from_each_job_in_any_order(seed: int) -> N
         }
         for mine in order
     }
-    found = find_alternatives([Job(each, "alice", ONE, "workq", 0) for each in order], jobs)
+    found = find_alternatives(jobs, BOUNDS)
     by_name: dict[str, set[str]] = {}
     for each, name in names(found).items():
         by_name.setdefault(name, set()).add(each)

@@ -10,7 +10,7 @@ import pytest
 from hooks.alerts.pass_alerts import Alerts, describe_alerts
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.entries.periodic import run_pass
-from hooks.store.state_dir import LAST_PASS, State
+from hooks.store.state_files import LAST_PASS, State
 from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl

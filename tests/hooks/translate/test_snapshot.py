@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.pbs.job_ids import read_indices
-from hooks.pbs.status import ServerStatus
-from hooks.translate.snapshot import translate
+from hooks.pbs.server_status import ServerStatus
+from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide
 from policy.model.cluster import Run
+from policy.model.job_preferences import Layout, Needs, RankWish
 from policy.model.ledger import Ledger
-from policy.model.preferences import Layout, Needs, RankWish
 from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
 from tests.hooks.server_statuses import (
     NOW_S,
@@ -172,9 +172,21 @@ def test_indices_are_read_as_pbs_writes_them(text: str, indices: tuple[int, ...]
     assert unread == []
 
 
-@pytest.mark.parametrize("text", ["x", "1-x", "1-5:0", "0-99999999", "1,,x"])
+@pytest.mark.parametrize("text", ["x", "1-x", "1-5:0", "1,,x"])
 def test_indices_that_make_no_sense_block_the_array(text: str) -> None:
     assert "array_indices_remaining" in only_job(job("B", array_indices_remaining=text), "8[].server").blocked
+
+
+def test_of_an_over_wide_array_no_more_subjobs_are_read_than_one_may_have() -> None:
+    array = only_job(job("B", array_indices_remaining="7,10-9999999999:2"), "8[].server")
+    assert (array.blocked, len(array.subjobs or ()), (array.subjobs or ())[:3]) == ("", 10_000, (7, 10, 12))
+
+
+def test_a_job_that_depends_on_too_many_waits_and_its_list_is_not_parsed() -> None:
+    depend = "runone:" + ":".join(f"{number}.server@server" for number in range(501))
+    assert only_job(job("Q", 1, depend=depend)).blocked == (
+        "it depends on 501 jobs; allowed are 500 (submission.depend_jobs)"
+    )
 
 
 def test_a_run_is_where_pbs_put_it_until_its_walltime_is_over() -> None:
@@ -306,3 +318,20 @@ def test_a_wish_that_makes_no_sense_blocks_the_job_and_is_listed() -> None:
         "pbsteer_layout is 'wide'; allowed is pack, stripe, which cannot be read"
     )
     assert problems_of(seen, SETTINGS) == ("job 12.server: pbsteer_layout is 'wide'; allowed is pack, stripe",)
+
+
+def test_a_job_that_depends_on_other_jobs_is_translated_anew_when_those_change() -> None:
+    """An array at its max_run_subjobs, and one of two alternatives: their own texts are the same objects."""
+    array = job("B", array_indices_remaining="3", max_run_subjobs="1")
+    one, plain = job(depend="runone:7.server@server"), job()
+    known = Known()
+    before = {"8[].server": array, "8[2].server": running(), "6.server": one, "7.server": job(), "9.server": plain}
+    first = translate(server_status(before), SETTINGS, known=known).snapshot.jobs
+    assert "max_run_subjobs" in first["8[].server"].blocked
+    assert first["6.server"].job_wide == (("one of 6.server and 1 other", 1),)
+    after = {"8[].server": array, "6.server": one, "7.server": running(), "9.server": plain}
+    second = translate(server_status(after), SETTINGS, known=known).snapshot.jobs
+    assert second["8[].server"].blocked == ""
+    assert second["9.server"] is first["9.server"]
+    alone = translate(server_status({"6.server": job()}), SETTINGS, known=known).snapshot.jobs
+    assert alone["6.server"].job_wide == ()

@@ -7,7 +7,7 @@ import pytest
 from hooks.translate.snapshot import modes_of, translate
 from policy.cycle.engine import decide
 from policy.model.ledger import Ledger
-from policy.model.limits import ALL, Limits
+from policy.model.limit_attributes import ALL, Limits
 from policy.settings.site_settings import ServerSettings, Settings
 from tests.hooks.server_statuses import (
     RESOURCES,
@@ -59,6 +59,15 @@ def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:
     assert seen.quotas == Limits({("u", "alice"): 4, ("u", "PBS_GENERIC"): 8})
     assert seen.hard.max_run == Limits({("u", "PBS_GENERIC"): 3})
     assert seen.hard.max_run_res == {"mem": Limits({("g", "chem"): 100}), "ncpus": Limits({ALL: 20})}
+
+
+def test_limits_on_memory_are_read_as_the_server_writes_them() -> None:
+    texts = queue(max_run_res__mem="[u:alice=1gb],[g:chem=2048b]", max_run_res_soft__mem="[u:PBS_GENERIC=3mb]")
+    translation = translate(server_status(queues={"workq": texts}), SETTINGS)
+    assert not translation.unread
+    seen = translation.snapshot.queues["workq"]
+    assert seen.hard.max_run_res == {"mem": Limits({("u", "alice"): 1 << 20, ("g", "chem"): 2})}
+    assert seen.quotas_by_resource() == {"mem": Limits({("u", "PBS_GENERIC"): 3 << 10})}
 
 
 def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from hooks.pbs.custom_resources import PLENTY
 from hooks.translate.snapshot import translate
-from hooks.translate.uncounted_resources import PLENTY
 from policy.model.cluster import Vnode
-from policy.model.request import parse_request
+from policy.model.job_request import parse_request
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import RESOURCES, job, problems_of, running, server_status, snapshot_of, vnode
 

@@ -10,7 +10,7 @@ from policy import Job, Ledger, Queue, Run, Snapshot
 from policy.eligibility.priority_classes import BASE, Classes, QuotaLeft
 from policy.eligibility.quotas import Quotas
 from policy.model.ledger import Earmark
-from policy.model.limits import EntityKey
+from policy.model.limit_attributes import EntityKey
 from tests.policy.clusters import QUEUE, cluster, job, place_of, quotas, run, vnode
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from policy import Changes, Job, Ledger, Plan, Reading, Run, Snapshot, parse_request
 from policy.explain.hostfiles import Lists, lists_of
-from policy.model.preferences import DETAILS, Needs, RankWish
+from policy.model.job_preferences import DETAILS, Needs, RankWish
 from policy.settings.site_settings import QuotaSettings, Settings
 from tests.policy.clusters import cluster, codes, job, place_of, plan_for, queue, vnode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.model.allocation import Allocation, AllocationError, Directory, Share, Spot, parse_exec_vnode
-from policy.model.bitsets import count_vnodes
+from policy.model.vnode_bitsets import count_vnodes
 from tests.policy.clusters import place_of
 
 

@@ -7,9 +7,19 @@ from typing import Any
 import pytest
 
 from policy.model.cluster import UNLIMITED_S
-from policy.model.ledger import VERSION, Backfilled, Cut, Earmark, History, Ledger, LedgerError, Moved, Tally
-from policy.model.request import parse_request
-from policy.model.request_record import Asked
+from policy.model.job_request import parse_request
+from policy.model.ledger import (
+    VERSION,
+    Backfilled,
+    Cut,
+    Earmark,
+    History,
+    Ledger,
+    LedgerError,
+    Moved,
+    Tally,
+)
+from policy.model.promised_request import Asked
 from tests.policy.clusters import place_of
 
 FULL = Ledger(

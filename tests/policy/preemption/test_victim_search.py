@@ -34,10 +34,10 @@ class Keeper:
     def afresh(self) -> Keeper:
         return Keeper(*self._needed)
 
-    def let_go(self, run: Run) -> None:
+    def remove(self, run: Run) -> None:
         self._gone.add(run.id)
 
-    def keep(self, run: Run) -> None:
+    def put_back(self, run: Run) -> None:
         self._gone.remove(run.id)
 
     def admits(self, allocation: Allocation) -> bool:

@@ -10,9 +10,9 @@ from policy import Job, Reading, Run, Snapshot, parse_request
 from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
 from policy.fit.core_binding import CoreBook
 from policy.model.allocation import Allocation
-from policy.model.preferences import Needs, RankWish
+from policy.model.job_preferences import Needs, RankWish
 from policy.ranking.ranked_fit import fit_ranked
-from policy.ranking.ranking import Ranking
+from policy.ranking.vnode_ranking import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 from tests.policy.clusters import job, place_of, vnode

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import policy
 from policy import Job, Reason
 from policy.model.cluster import UNLIMITED_S
-from policy.reasons.reason import CODES, Number
+from policy.reasons.reason import _SENTENCES, recall
+from policy.reasons.reason_names import Number, NumberName, Numbers, ReasonCode
 from tests.policy.clusters import job
 
 POLICY = Path(policy.__file__).parent
@@ -30,7 +32,7 @@ def codes_in_source() -> set[str]:
 
 def test_a_dated_sentence_has_moments_and_no_spans() -> None:
     """Whoever reads it later reads nothing that time alone has made untrue."""
-    numbers = (("vnode", "v1"), ("stagger_s", 60), ("at_s", 150.0))
+    numbers: Numbers = (("vnode", "v1"), ("stagger_s", 60), ("at_s", 150.0))
     told = Reason("staggered", numbers).sentence(job("1"), 100, moment=lambda at_s: f"at moment {at_s:g}")
     assert told == (
         "would fit now, but a stripe started on v1: jobs that share nodes start one after the other;"
@@ -48,7 +50,12 @@ def test_an_exclusive_job_is_told_that_it_needs_vnodes_without_other_jobs() -> N
 
 
 def test_every_code_that_is_made_has_a_sentence_and_every_sentence_a_code_that_is_made() -> None:
-    assert codes_in_source() == CODES
+    assert codes_in_source() == set(get_args(ReasonCode)) == _SENTENCES.keys()
+
+
+def test_a_stored_reason_is_recalled_unless_only_another_version_knows_its_code() -> None:
+    assert recall("pinned", (("vnodes", "v1"),)) == Reason("pinned", (("vnodes", "v1"),))
+    assert recall("moon-phase", ()) is None
 
 
 @pytest.mark.parametrize("at_s", [160.0, 160])
@@ -63,7 +70,7 @@ def test_times_are_told_from_now(at_s: float) -> None:
         (50, "it starts when enough"),
         (100, "it starts when enough"),
         (101, "in 1 s"),
-        (UNLIMITED_S, "at a time nobody can tell"),
+        (UNLIMITED_S, "at an unknown time"),
     ],
 )
 def test_times_that_are_over_or_unknown(at_s: float, when: str) -> None:
@@ -77,7 +84,7 @@ def test_what_belongs_to_the_job_comes_from_the_job() -> None:
 
 
 def test_a_quota_of_another_resource_tells_what_is_asked_of_that() -> None:
-    numbers = (("entity", "u:bob"), ("used", 1), ("need", 3), ("limit", 2), ("queue", "workq"))
+    numbers: Numbers = (("entity", "u:bob"), ("used", 1), ("need", 3), ("limit", 2), ("queue", "workq"))
     sentence = Reason("over-quota", numbers).sentence(job("1", select="1:ncpus=8:ngpus=3"), 0)
     assert "1 + 3 of a quota of 2" in sentence
 
@@ -108,27 +115,27 @@ def test_a_number_that_is_not_there() -> None:
     reason = Reason("too-few-idle", (("idle", 4),))
     assert reason.number("idle") == 4
     with pytest.raises(KeyError):
-        reason.number("cores")
+        reason.number("at_s")
 
 
-def told(code: str, numbers: dict[str, Number], of: Job | None = None) -> str:
+def told(code: ReasonCode, numbers: dict[NumberName, Number], of: Job | None = None) -> str:
     return Reason(code, tuple(numbers.items())).sentence(of or job("1", select="4"), 100)
 
 
-def over(used: int, need: int, limit: int) -> dict[str, Number]:
+def over(used: int, need: int, limit: int) -> dict[NumberName, Number]:
     return {"entity": "u:bob", "queue": "workq", "used": used, "need": need, "limit": limit}
 
 
-def base(need: int, left: int, limit: int) -> dict[str, Number]:
+def base(need: int, left: int, limit: int) -> dict[NumberName, Number]:
     return {"entity": "u:bob", "need": need, "left": left, "limit": limit}
 
 
-def at_limit(used: int, need: int, limit: int) -> dict[str, Number]:
-    scope: dict[str, Number] = {"scope": "the server", "entity": "u:bob", "what": "running jobs"}
+def at_limit(used: int, need: int, limit: int) -> dict[NumberName, Number]:
+    scope: dict[NumberName, Number] = {"scope": "the server", "entity": "u:bob", "what": "running jobs"}
     return {**scope, "used": used, "need": need, "limit": limit}
 
 
-SOON: dict[str, Number] = {"at_s": 200}
+SOON: dict[NumberName, Number] = {"at_s": 200}
 
 
 @pytest.mark.parametrize(
@@ -150,6 +157,9 @@ SOON: dict[str, Number] = {"at_s": 200}
             at_limit(2, 1, 2),
             "2 running jobs: 2 are in use, and it needs 1: it waits for 1 of these to be",
         ),
+        ("hard-limit", {**at_limit(0, 5, 4), "what": "mem"}, "allows u:bob 4 kb of mem: 0 are in use, and it needs 5"),
+        ("over-quota", {**over(2, 4, 3), "counted": "mem"}, "u:bob would use 2 + 4 of a quota of 3 kb of mem in queue"),
+        ("server-resource", {"resource": "mem", "asked": 3, "left": 1}, "3 kb of mem of the server: 1 is left"),
         ("hard-limit", at_limit(2, 1, 2), "given back, or for a limit of 3"),
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
         ("too-few-idle", {"idle": 1}, "needs 4 cores: 1 is idle; a start time is set for the first in line only"),
@@ -180,11 +190,11 @@ SOON: dict[str, Number] = {"at_s": 200}
         ("reserved", {"idle": 5, **SOON}, "5 are idle, but not as it asks for them; reserved to start in 100 s"),
     ],
 )
-def test_what_would_change_it(code: str, numbers: dict[str, Number], part: str) -> None:
+def test_what_would_change_it(code: ReasonCode, numbers: dict[NumberName, Number], part: str) -> None:
     assert part in told(code, numbers)
 
 
-PASSES: dict[str, Number] = {"head": "3", "at_s": 200, "before_s": 190, "beside": 2}
+PASSES: dict[NumberName, Number] = {"head": "3", "at_s": 200, "before_s": 190, "beside": 2}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +225,7 @@ PASSES: dict[str, Number] = {"head": "3", "at_s": 200, "before_s": 190, "beside"
         (PASSES, job("1", select="4"), "would fit now, but its estimate"),
     ],
 )
-def test_what_lets_a_job_start_beside_a_reservation(numbers: dict[str, Number], of: Job, begins: str) -> None:
+def test_what_lets_a_job_start_beside_a_reservation(numbers: dict[NumberName, Number], of: Job, begins: str) -> None:
     """Fewer cores only where counting decides and some are spare, a walltime only as long as there is time."""
     assert told("backfill-window", numbers, of).startswith(begins)
 
@@ -238,7 +248,7 @@ def test_what_passes_the_reservation(of: Job, subject: str) -> None:
 
 
 def test_classes_are_told_by_their_number_and_the_lowest_by_its_name() -> None:
-    numbers: dict[str, Number] = {"beneficiary": "3", "above": 7, "class": -1}
+    numbers: dict[NumberName, Number] = {"beneficiary": "3", "above": 7, "class": -1}
     assert told("preempted-class", numbers) == "preempted for 3, whose class 7 is above its own, base"
     assert told("preempted-class", {**numbers, "class": 0}).endswith("above its own, 0")
 
@@ -253,7 +263,7 @@ def test_what_was_left_of_a_run_that_made_way(left_s: float, end: str) -> None:
 @pytest.mark.parametrize(
     ("code", "name"), [("preempting", "victims"), ("behind-head", "head"), ("cut-for-promise", "beneficiary")]
 )
-def test_sentences_call_jobs_by_their_numbers_and_programs_get_their_ids(code: str, name: str) -> None:
+def test_sentences_call_jobs_by_their_numbers_and_programs_get_their_ids(code: ReasonCode, name: NumberName) -> None:
     ids = "12[3].hpc1, 14.hpc1.example.org, 15"
     reason = Reason(code, ((name, ids),))
     assert "12[3], 14, 15" in reason.sentence(job("1"), 100)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from policy.model.limits import parse_limits
-from policy.settings.queues import QueueSettings
+from policy.model.limit_attributes import parse_limits
+from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
@@ -247,6 +247,20 @@ def test_what_names_no_resource_is_refused(said: object) -> None:
 def test_a_bad_cluster_is_named(data: object) -> None:
     (problem,) = problems({"cluster": data})
     assert problem.startswith("policy.toml: cluster")
+
+
+def test_all_problems_of_a_queue_are_named_at_once() -> None:
+    """Also those of a queue without a name, and each entry of a limit."""
+    queue = {"priority": 5000, "quotas": "[u:alice=x],[y:bob=1]", "max_run_res": 3, "color": "red"}
+    said = problems({"queue": [queue]})
+    assert [problem.partition("; allowed")[0] for problem in said] == [
+        "policy.toml: queue 1: name = None",
+        "policy.toml: queue 1: unknown key 'color'",
+        "policy.toml: queue 1: quotas: u:alice has 'x'",
+        "policy.toml: queue 1: quotas: 'y:bob' is no entity",
+        "policy.toml: queue 1: max_run_res = 3",
+        "policy.toml: queue 1: priority = 5000",
+    ]
 
 
 def test_two_queues_of_one_name() -> None:

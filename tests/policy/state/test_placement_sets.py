@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Vnode, parse_request
-from policy.fit.fit import fit, fits
-from policy.model.bitsets import each_bit
+from policy.fit.best_fit import fit, fits
 from policy.model.cluster import Reading, Window
+from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_request import Request
 from policy.model.ledger import PROMISE, Earmark
-from policy.model.preferences import Needs, RankWish
-from policy.model.request import Request
+from policy.model.vnode_bitsets import each_bit
 from policy.preemption.victim_search import Search
 from policy.ranking.ranked_fit import fit_ranked
 from policy.settings.site_settings import RankingSettings, Settings
 from policy.state import placement_sets as groups_module
-from policy.state.capacity import Capacity
-from policy.state.inventory import Inventory
+from policy.state.closure_windows import Closed
+from policy.state.free_cores import Capacity
 from policy.state.placement_sets import Groups
-from policy.state.windows import Closed
+from policy.state.vnode_inventory import Inventory
 from tests.policy.clusters import cluster, codes, job, place_of, plan_for, run, show_cores, starts, vnode
 
 PLACES = ("free", "pack", "scatter", "vscatter")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sim.cli.compare import compare
-from tests.sim.invoking import Invoked
+from tests.sim.call_command import Invoked
 
 DRAWN = ("--generate", "60", "--cluster", "4x4", "--users", "3", "--load", "1.5")
 

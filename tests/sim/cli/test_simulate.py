@@ -15,7 +15,7 @@ import pytest
 
 from sim.cli.simulate import simulate
 from tests.sim.builders import swf_record, swf_text
-from tests.sim.invoking import Invoked
+from tests.sim.call_command import Invoked
 
 # Two cores; the second job waits 50 s for the first, the third is too large.
 STORY = swf_text(

@@ -13,11 +13,11 @@ from click.testing import Result
 
 from policy.settings.site_settings import Settings
 from sim.cli.tune import tune
-from sim.tune.grid import grid
-from sim.workload.toml import read_toml
+from sim.tune.candidate_settings import grid
+from sim.workload.read_toml_file import read_toml
 from tests.sim.accounting_builders import NOON_S, ended, write_log
 from tests.sim.builders import swf_record, swf_text
-from tests.sim.invoking import Invoked
+from tests.sim.call_command import Invoked
 
 DAY_S = 86_400
 WEEKS = 6

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.client import Connection
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from policy import Ledger, Settings
 from policy.model.allocation import parse_exec_vnode
-from policy.model.limits import parse_limits
+from policy.model.limit_attributes import parse_limits
 from sim.demo.cluster import BEGIN_S, DemoCluster
-from sim.demo.load import Load
-from sim.demo.site import Crowd, cores_of, furnish, warm_up
-from sim.hookenv.ifl_module import make_pbs_ifl
+from sim.demo.generated_submissions import Load
+from sim.demo.site_setup import Crowd, cores_of, furnish, warm_up
+from sim.hookenv.pbs_ifl_module import make_pbs_ifl
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import PbsError
 from sim.pbs_server.qmgr import run_line

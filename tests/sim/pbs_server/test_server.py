@@ -13,10 +13,10 @@ from policy.model.allocation import parse_exec_vnode
 from sim.pbs_server import errors as pbs_error
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import PbsError
-from sim.pbs_server.hook_calls import HookRejection
+from sim.pbs_server.hook_calls_interface import HookRejection
 from sim.pbs_server.jobs import SimJob, read_indices, show_indices
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.status import stat_jobs, stat_queues, stat_server, stat_vnodes
+from sim.pbs_server.status_requests import stat_jobs, stat_queues, stat_server, stat_vnodes
 
 BEGIN_S = 1_000_000.0
 ONE_CORE = {"Resource_List.select": "1:ncpus=1"}
@@ -259,6 +259,10 @@ REFUSED = [
     ({"Resource_List.place": "x"}, "Illegal attribute or resource value Resource_List.place"),
     ({"nosuch": "1"}, "Undefined attribute "),
     ({"array_indices_submitted": "5-1"}, "Illegal attribute or resource value array_indices_submitted"),
+    ({"array_indices_submitted": "7"}, "Illegal attribute or resource value array_indices_submitted"),
+    ({"array_indices_submitted": "1-5:0"}, "Illegal attribute or resource value array_indices_submitted"),
+    ({"array_indices_submitted": "1-3,7-9"}, "Illegal attribute or resource value array_indices_submitted"),
+    ({"array_indices_submitted": "1-5%2"}, "Illegal attribute or resource value array_indices_submitted"),
 ]
 
 

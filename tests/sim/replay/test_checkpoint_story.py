@@ -7,7 +7,7 @@ import pytest
 
 from policy.model.cluster import Queue
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
-from sim.replay.job_record import Replay
+from sim.replay.job_records import Replay
 from sim.replay.named_policies import QUEUE, Policy
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, TraceJob, Workload

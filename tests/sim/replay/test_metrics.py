@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import bounded_slowdown, busy_cores, idle_ratio, measure, wait_s
 from sim.traces.swf import read_swf
 from sim.workload.workload import Cluster
 from tests.sim.builders import KTH, a_job, a_replay, needs, ran
-from tests.sim.counting import count
+from tests.sim.easy_by_counting import count
 
 HOUR_S = 3600
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.model.limits import Limits, parse_limits
+from policy.model.limit_attributes import Limits, parse_limits
 from sim.replay.named_policies import NAMES, PolicyError, hard_limits_of, ranks, resolve, shares
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from policy.model.cluster import HardLimits, Queue
-from policy.model.limits import Limits
+from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings, Settings
-from sim.replay.job_record import JobRecord, Replay
+from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import measure
 from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay, vnodes_of

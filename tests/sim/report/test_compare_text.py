@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.replay.job_record import Replay
+from sim.replay.job_records import Replay
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
-from sim.report.compare import compare_jobs, wide_above
+from sim.report.compare_by_job_class import compare_jobs, wide_above
 from sim.report.compare_text import ASCII, UNICODE, Glyphs, to_text
-from sim.report.time_span import Span, busiest_day
-from sim.workload.lublin import generate
+from sim.report.shown_time_span import Span, busiest_day
+from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster, TraceJob, Workload
 from tests.sim.builders import a_job, a_replay, ran
 

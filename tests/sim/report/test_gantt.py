@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.replay.job_record import Replay
+from sim.replay.job_records import Replay
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
 from sim.report.gantt import Bar, bars, telling_jobs
-from sim.report.time_span import Span
-from sim.workload.lublin import generate
+from sim.report.shown_time_span import Span
+from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster
 from tests.sim.builders import a_job, a_replay, ran
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from sim.replay.job_record import Replay
+from sim.replay.job_records import Replay
 from sim.report.plots import plot
 from tests.sim.builders import a_job, a_replay, ran
 

@@ -92,6 +92,12 @@ def test_users_need_not_be_numbers(trace: Path) -> None:
     assert (job.user, job.group) == ("=cmd()", "r\u00f6ntgen")
 
 
+def test_all_whom_a_trace_does_not_know_are_one(trace: Path) -> None:
+    job = only_job(trace, swf_record(user=-1, group=-1))
+    assert (job.user, job.group) == ("unknown", "unknown")
+    assert only_job(trace, swf_record(user="-1x")).user == "-1x"
+
+
 def test_users_that_are_not_utf_8_stay_different_people(trace: Path) -> None:
     records = swf_text(swf_record(1, user="\u00e4"), swf_record(2, user="\u00f6")).encode("latin-1")
     first, second = read(trace, records).jobs

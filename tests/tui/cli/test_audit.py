@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.written import a_pass, write_changes, write_journal
+from tests.tui.written_journal_and_audit import a_pass, write_changes, write_journal
 from tui.cli.main import main
 from tui.cli.open_backend import open_demo, open_real
 

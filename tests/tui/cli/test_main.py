@@ -12,7 +12,7 @@ import pytest
 from policy.settings.site_settings import describe_settings
 from tests.tui.commands import run, script_commands
 from tests.tui.scripted import ScriptedBackend, changed
-from tui.backends.base import BackendError
+from tui.backends.backend_protocol import BackendError
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo
 
@@ -65,7 +65,7 @@ def test_status_as_json_counts_what_the_lines_count(backend: ScriptedBackend) ->
     data = json.loads(run("status", "--json").output)
     assert data["server"] == "hpc1"
     assert data["simulated"] is False
-    assert data["cores"] == {"used": 12, "total": 16}
+    assert data["cores"] == {"used": 12, "total": 16, "used_not_up": 0}
     assert data["vnodes"]["not_up"] == {"offline": ["v3"]}
     assert data["jobs"] == {"H": 1, "Q": 12, "R": 2}
     alice = next(user for user in data["queues"]["workq"]["quotas"] if user["name"] == "alice")
@@ -145,13 +145,13 @@ def test_status_and_explain_tell_of_a_preemption_by_class(backend: ScriptedBacke
     backend.server_status = changed(backend.server_status, queues=queues)
     assert json.loads(run("status", "--json").output)["plan"]["preempts"] == ["12.hpc1"]
     assert "preempted for 13, whose class 10 is above its own, base" in " ".join(run("explain", "12").output.split())
-    assert "let go of their cores: 12" in " ".join(run("explain", "13").output.split())
+    assert "freed their cores: 12" in " ".join(run("explain", "13").output.split())
 
 
 def test_a_server_that_is_away_is_one_line(backend: ScriptedBackend) -> None:
     backend.failure = "cannot connect to hpc1"
     result = run("status")
-    assert (result.exit_code, result.output.strip()) == (1, "Error: cannot connect to hpc1")
+    assert (result.exit_code, result.output.strip()) == (2, "Error: cannot connect to hpc1")
 
 
 def test_without_pbs_the_message_names_the_file_and_the_way_out(
@@ -307,7 +307,7 @@ def _a_pbs(folder: Path) -> Path:
 def test_a_pbs_that_does_not_answer_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PBS_EXEC", str(_a_pbs(tmp_path)))
     result = run("status")
-    assert (result.exit_code, "Connection refused" in result.output) == (1, True)
+    assert (result.exit_code, "Connection refused" in result.output) == (2, True)
 
 
 # Doing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hooks.store.state_dir import LAST_PASS
+from hooks.store.state_files import LAST_PASS
 from policy import Settings, SettingsError
 from policy.settings.site_settings import BackfillSettings
 from tui.cli.main import main

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import a_server_status
+from tests.tui.scripted import PBS, a_server_status
 from tui.model.overcommitted_quotas import overcommitted
-from tui.operations.quota_ops import change_of
-from tui.operations.status_edits import edit_queue
-from tui.pages.attention import attention
+from tui.operations.quota_ops import set_quota
+from tui.operations.status_edits_for_preview import edit_queue
+from tui.pages.needs_attention import attention
 from tui.state.cluster_view import see
-from tui.text.lines import plain
+from tui.text.screen_line import plain
 
 CORES = 24
 """What the three vnodes of the picture have."""
@@ -49,8 +49,8 @@ def test_only_the_vnodes_of_the_queues_partition_count() -> None:
 
 def test_a_change_says_so_before_it_is_made_and_attention_afterwards() -> None:
     cluster = see(edit_queue(a_server_status(), "workq", {"max_run_res_soft.ncpus": ""}), Settings(), Ledger(), 0.1)
-    assert change_of(cluster, "workq", ("u", "alice"), CORES).notes == ()
-    operation = change_of(cluster, "workq", ("u", "alice"), CORES + 1)
+    assert set_quota(cluster, PBS, "workq", ("u", "alice"), CORES).notes == ()
+    operation = set_quota(cluster, PBS, "workq", ("u", "alice"), CORES + 1)
     sentence = f"quotas of users in workq add up to 25 of {CORES} ncpus"
     assert [plain(line) for line in operation.notes] == [sentence]
     after = see(operation.edit(cluster.server_status), Settings(), Ledger(), 0.1)

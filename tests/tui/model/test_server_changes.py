@@ -37,9 +37,9 @@ def test_vnodes_that_go_down_together_are_one_event_and_busy_ones_none() -> None
     before = changed(a_server_status(), vnodes={f"v{n}": a_vnode(8) for n in range(1, 9)})
     vnodes = {**before.vnodes, **{f"v{n}": a_vnode(8, 0, "down") for n in (2, 3, 4)}, "v8": a_vnode(8, 8, "job-busy")}
     went = seen(before, changed(before, vnodes=vnodes))
-    assert texts(went) == ["v2-v4 down"]
+    assert texts(went) == ["v[2-4] down"]
     assert went.events[0].bad
-    assert texts(seen(changed(before, vnodes=vnodes), before)) == ["v2-v4 back"]
+    assert texts(seen(changed(before, vnodes=vnodes), before)) == ["v[2-4] back"]
 
 
 def test_vnodes_that_are_deleted_or_created_are_told() -> None:

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, ScriptedBackend, a_server_status
-from tui.audit.log import Actor, AuditLog, account_name, audit_path
-from tui.backends.base import Reply
+from tests.tui.scripted import NOON_S, PBS, ScriptedBackend, a_server_status
+from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
+from tui.backends.backend_protocol import Reply
+from tui.backends.operation_commands import ChangeError
 from tui.model.typed_attributes import limit_entry
-from tui.operations.change import ChangeError, make
-from tui.operations.quota_ops import change_of, parse_quota
+from tui.operations.compare_and_set import make
+from tui.operations.quota_ops import parse_quota, set_quota
 from tui.state.cluster_view import ClusterView, see
 
 CAROL = ("u", "carol")
@@ -39,15 +40,15 @@ def stages(audit: AuditLog) -> list[str]:
 
 
 def test_the_command_is_one_that_could_be_typed() -> None:
-    (change,) = change_of(cluster(), "workq", ("u", "alice"), 1024).changes
+    (change,) = set_quota(cluster(), PBS, "workq", ("u", "alice"), 1024).changes
     assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=1024]'"
-    (change,) = change_of(cluster(), "workq", ("u", "alice"), None).changes
+    (change,) = set_quota(cluster(), PBS, "workq", ("u", "alice"), None).changes
     assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus -= [u:alice=4]'"
 
 
 @given(st.one_of(st.none(), st.integers(0, 10**9).filter(lambda number: number != 4)))
 def test_undoing_an_undo_is_the_change(after: int | None) -> None:
-    (change,) = change_of(cluster(), "workq", ("u", "alice"), after).changes
+    (change,) = set_quota(cluster(), PBS, "workq", ("u", "alice"), after).changes
     undo = change.undo()
     assert undo is not None
     assert (undo.argv, undo.before, undo.after) == (change.back, change.after, change.before)
@@ -55,8 +56,8 @@ def test_undoing_an_undo_is_the_change(after: int | None) -> None:
 
 
 def test_a_change_starts_from_the_entry_itself_not_from_the_generic_one() -> None:
-    assert change_of(cluster(), "workq", CAROL, 16).changes[0].before == "none"
-    assert change_of(cluster(), "workq", ("u", "alice"), 16).changes[0].before == "4"
+    assert set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0].before == "none"
+    assert set_quota(cluster(), PBS, "workq", ("u", "alice"), 16).changes[0].before == "4"
 
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10)])
@@ -80,12 +81,12 @@ def test_numbers_may_be_typed_with_commas_and_none_takes_the_entry_away() -> Non
 )
 def test_a_change_that_cannot_be_is_refused(queue: str, name: str, after: int, says: str) -> None:
     with pytest.raises(ChangeError, match=says):
-        change_of(cluster(), queue, ("u", name), after)
+        set_quota(cluster(), PBS, queue, ("u", name), after)
 
 
 def test_a_change_is_sent_read_back_and_written_down_before_and_after(audit: AuditLog) -> None:
     backend = ScriptedBackend()
-    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.ok, outcome.text
     assert limit_entry(backend.server_status.queues["workq"], "ncpus", CAROL) == 16
     sending, done = audit.entries()
@@ -97,13 +98,13 @@ def test_a_change_is_sent_read_back_and_written_down_before_and_after(audit: Aud
 
 def test_the_other_entries_of_the_queue_are_left_alone(audit: AuditLog) -> None:
     backend = ScriptedBackend()
-    make(backend, change_of(cluster(), "workq", ("u", "alice"), 16).changes[0], audit, lambda: NOON_S)
+    make(backend, set_quota(cluster(), PBS, "workq", ("u", "alice"), 16).changes[0], audit, lambda: NOON_S)
     assert limit_entry(backend.server_status.queues["workq"], "ncpus", ("u", "bob")) == 8
 
 
 def test_undo_brings_back_what_was_there(audit: AuditLog) -> None:
     backend = ScriptedBackend()
-    (change,) = change_of(cluster(), "workq", CAROL, 16).changes
+    (change,) = set_quota(cluster(), PBS, "workq", CAROL, 16).changes
     make(backend, change, audit, lambda: NOON_S)
     undo = change.undo()
     assert undo is not None
@@ -113,7 +114,7 @@ def test_undo_brings_back_what_was_there(audit: AuditLog) -> None:
 
 def test_a_value_that_someone_else_changed_meanwhile_is_not_overwritten(audit: AuditLog) -> None:
     backend = ScriptedBackend()
-    (change,) = change_of(cluster(), "workq", ("u", "alice"), 16).changes
+    (change,) = set_quota(cluster(), PBS, "workq", ("u", "alice"), 16).changes
     backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:alice=99]"})
     outcome = make(backend, change, audit, lambda: NOON_S)
     assert not outcome.ok
@@ -123,14 +124,14 @@ def test_a_value_that_someone_else_changed_meanwhile_is_not_overwritten(audit: A
 
 def test_what_pbs_refuses_is_told_in_its_words(audit: AuditLog) -> None:
     backend = ScriptedBackend(refusal="Unauthorized Request")
-    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert (outcome.ok, outcome.text) == (False, "PBS refused: Unauthorized Request")
     assert stages(audit) == ["sending", "failed"]
 
 
 def test_a_server_that_is_away_changes_nothing(audit: AuditLog) -> None:
     outcome = make(
-        ScriptedBackend(failure="gone"), change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S
+        ScriptedBackend(failure="gone"), set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S
     )
     assert (outcome.ok, outcome.text) == (False, "not changed: gone")
 
@@ -142,7 +143,7 @@ def test_a_server_that_goes_away_while_writing_leaves_sent_and_not_confirmed(aud
         backend.failure = "connection reset"
 
     backend.before_read = die_on_write
-    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.text == "sent, but not confirmed: connection reset"
     assert stages(audit) == ["sending", "unconfirmed"]
     assert audit.entries()[1]["after"] == "unknown"
@@ -152,7 +153,7 @@ def test_without_an_audit_file_nothing_is_changed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     audit = AuditLog(tmp_path / "file" / "audit.jsonl", Actor("me", "here"), "hpc1")
     backend = ScriptedBackend()
-    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert not outcome.ok
     assert "audit file" in outcome.text
     assert backend.lines == []
@@ -203,7 +204,7 @@ def test_nobody_is_audited_under_a_name_that_they_chose(monkeypatch: pytest.Monk
 def test_the_user_behind_sudo_is_named_where_that_can_be_believed(
     monkeypatch: pytest.MonkeyPatch, effective: int, said: str, user: str
 ) -> None:
-    monkeypatch.setattr("tui.audit.log.account_name", lambda _: "admin")
+    monkeypatch.setattr("tui.audit.audit_file.account_name", lambda _: "admin")
     monkeypatch.setattr("os.geteuid", lambda: effective)
     assert Actor.of_environment({"SUDO_USER": said}).user == user
 
@@ -221,7 +222,7 @@ def test_what_was_done_although_the_server_ended_while_it_answered_is_done(audit
         return Reply(False, "End of File")
 
     backend.run = run  # type: ignore[method-assign]
-    outcome = make(backend, change_of(cluster(), "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
+    outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.ok
     assert "done, read back, though PBS said: End of File" in outcome.text
     assert stages(audit) == ["sending", "done"]

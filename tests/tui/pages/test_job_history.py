@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.tui.scripted import NOON_S
-from tests.tui.written import a_pass, a_preemption, a_start
-from tui.backends.journal import Pass, Passes
+from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start
+from tui.backends.pass_journal import Pass, Passes
 from tui.pages.job_history import story_lines, story_of
 from tui.pages.pass_page import moved_for, pass_lines, would_have
-from tui.text.lines import plain
+from tui.text.screen_line import plain
 
 
 def passes(*entries: dict[str, Any]) -> list[Pass]:
@@ -50,6 +50,14 @@ def test_the_beneficiary_is_told_of_its_victim() -> None:
     assert texts(a_pass(9, preempts=[a_preemption("2.hpc1", "1.hpc1")])) == ["preempted 2 for it"]
 
 
+def test_a_preemption_counts_as_done_only_where_the_server_took_it() -> None:
+    preempts = [a_preemption("2.hpc1", "1.hpc1", "preempted for 1.hpc1")]
+    taken, refused = a_pass(9, preempts=preempts, preempted=["2.hpc1"]), a_pass(9, preempts=preempts, preempted=[])
+    assert (texts(taken), texts(taken, job="2.hpc1")) == (["preempted 2 for it"], ["preempted for 1.hpc1"])
+    assert texts(refused) == ["could not preempt yet: 2 for it"]
+    assert texts(refused, job="2.hpc1") == ["not done (put off, or refused): preempted for 1.hpc1"]
+
+
 def test_a_subjob_has_a_story_of_its_own() -> None:
     entry = a_pass(9, starts=[a_start("3[1].hpc1"), a_start("3[2].hpc1", "v2")], started=["3[1].hpc1", "3[2].hpc1"])
     assert texts(entry, job="3[2].hpc1") == ["started on v2"]
@@ -75,26 +83,14 @@ def test_a_pass_is_told_with_reasons_and_what_was_carried_out() -> None:
         "4 alice 4c for 5 · preempted for 5.hpc1: over quota",
         "6 at ",
         "first promised",
-        "7 at no time that can be told",
+        "7 at no time that is known yet",
         "40 jobs, such as 8: needs 8 cores",
         "cannot start 9.hpc1",
     ):
         assert text in told
 
 
-def test_what_observing_would_have_done_is_counted_by_episode() -> None:
-    watching = {"acted": [], "modes": {"workq": "observe"}}
-    seen = passes(
-        a_pass(90, starts=[a_start("1.hpc1"), a_start("2.hpc1")], **watching),
-        a_pass(75, starts=[a_start("1.hpc1")], **watching),
-        a_pass(60, preempts=[a_preemption("3.hpc1", "1.hpc1")], **watching),
-        a_pass(45, starts=[a_start("1.hpc1")], **watching),
-    )
-    told = plain(would_have(Passes(tuple(seen))))
-    assert "3 jobs would have been started, 1 preempted in workq" in told
-
-
-def test_the_hooks_own_count_is_taken_where_there_is_one() -> None:
+def test_what_observing_would_have_done_is_the_hooks_own_count() -> None:
     (entry,) = passes(a_pass(9, acted=[], would={"since_s": NOON_S - 86400, "starts": 300, "preempts": 12}))
     assert "300 jobs would have been started, 12 preempted" in plain(would_have(Passes((entry,))))
 

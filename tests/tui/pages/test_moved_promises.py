@@ -11,7 +11,7 @@ from policy.model.ledger import Moved
 from tests.tui.scripted import NOON_S, a_server_status
 from tui.pages.moved_promises import moved_lines
 from tui.state.cluster_view import see
-from tui.text.lines import plain
+from tui.text.screen_line import plain
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.scripted import ScriptedBackend, ScriptedSimulation, a_job, changed, many_jobs
 from tests.tui.steering import open_console
-from tui.actions import VIEWS
+from tui.action_registry import VIEWS
 from tui.screen.views.vnodes import OccupancyView
 
 
@@ -30,7 +30,7 @@ async def test_a_simulated_cluster_is_always_marked(audit: Path) -> None:
 
 async def test_the_overview_answers_is_it_well_and_what_needs_me(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit) as steered:
-        for text in ("12 / 16", "75%", "R 2  Q 12  H 1", "v3 offline", "alice 12 of 4 in workq", "this pass"):
+        for text in ("12 / 16", "75%", "R 2  Q 12  H 1", "v3 offline", "alice 12 of 4 in workq", "next pass"):
             assert text in steered.text
 
 
@@ -42,7 +42,7 @@ async def test_the_overview_answers_is_it_well_and_what_needs_me(backend: Script
         ("grid", ["█▄o", "v1 · free · 0 of 8 cores free", "jobs 11"]),
         ("jobs", ["11", "alice", "on v1", "16[]", "Q 0+10", "huge"]),
         ("quotas", ["alice", "┃▓", "over 8", "everyone else", "2*"]),
-        ("plan", ["starts", "preempts", "leaves alone"]),
+        ("plan", ["starts", "preempts", "leaves waiting"]),
     ],
 )
 async def test_every_view_is_reached_by_name_by_number_and_by_tab(
@@ -270,4 +270,4 @@ async def test_time_is_paused_stepped_and_sped_up(audit: Path) -> None:
 async def test_a_real_servers_time_cannot_be_steered(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit) as steered:
         await steered.press("p")
-        assert "only a simulated cluster" in steered.text
+        assert "works on a simulated cluster only" in steered.text

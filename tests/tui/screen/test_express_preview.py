@@ -1,11 +1,11 @@
-"""The preview of ``drive`` for an express queue of PBS's scheduler says that its jobs will preempt nobody for that."""
+"""The preview of ``drive`` for an express queue of PBS's scheduler says that its jobs will preempt no job for that."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.pbs.resources import MODE_ATTRIBUTE
-from tests.tui.acting import looking
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE
+from tests.tui.operate_on_screen import looking
 from tests.tui.scripted import ScriptedBackend, changed
 
 

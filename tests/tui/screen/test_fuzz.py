@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fuzz_tui.steps import fuzz, keys_of_actions
 
 STEPS = 300
 
 
+@pytest.mark.slow
 def test_random_keys_sizes_and_answers_end_nothing() -> None:
     ran = fuzz(STEPS, seed=20)
     assert ran.problem == ""

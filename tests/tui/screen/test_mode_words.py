@@ -46,3 +46,5 @@ async def test_each_mode_speaks_of_what_it_does(tmp_path: Path, mode: str) -> No
         await steered.command("job 13")
         await steered.until_shown("13 bob")
         assert ("but" in steered.text.split()) == (mode != "drive")
+        assert ("not carried out: starts as soon as" in steered.text) == (mode == "observe")
+        assert ("would be victim" in steered.text) == (mode == "observe")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.pbs.resources import PAUSED, PAUSED_ATTRIBUTE
-from tests.tui.acting import confirm, looking, stages
+from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
+from tests.tui.operate_on_screen import confirm, looking, stages
 from tests.tui.scripted import ScriptedBackend, changed
 from tests.tui.steering import open_console
-from tui.config.site import Site
+from tui.config.production_servers import Site
 
 PAUSE = f"qmgr -c 'set server {PAUSED_ATTRIBUTE} = \"water in row 4\"'"
 RESUME = f"qmgr -c 'unset server {PAUSED_ATTRIBUTE}'"

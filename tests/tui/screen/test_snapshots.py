@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from hooks.pbs.resources import READING
-from hooks.telemetry.reading import Amount, Heat, HostReading
+from hooks.pbs.custom_resources import READING
+from hooks.telemetry.host_reading import Amount, Heat, HostReading
 from tests.tui.scripted import NOON_S, ScriptedSimulation, running, with_job
 from tests.tui.steering import a_console
-from tests.tui.written import a_pass, a_preemption, a_start, write_changes, write_journal
+from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_changes, write_journal
 from tui.screen.app import Console
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x60": (200, 60)}
@@ -33,7 +33,7 @@ KEYS = {
 @pytest.fixture(autouse=True)
 def _one_time_and_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.text.durations._local", _utc)
+    monkeypatch.setattr("tui.text.times_and_durations._local", _utc)
 
 
 def _utc(time_s: float) -> Any:

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.pbs.status import ServerStatus
+from hooks.pbs.server_status import ServerStatus
 from policy import Ledger, Settings
-from tests.tui.scripted import a_server_status
-from tui.operations.change import ChangeError
-from tui.operations.quota_ops import change_of, check_scope
-from tui.operations.status_edits import edit_queue, edit_server
-from tui.pages.attention import attention
+from tests.tui.scripted import PBS, a_server_status
+from tui.backends.operation_commands import ChangeError
+from tui.operations.quota_ops import check_scope, set_quota
+from tui.operations.status_edits_for_preview import edit_queue, edit_server
+from tui.pages.needs_attention import attention
 from tui.state.cluster_view import ClusterView, see
 from tui.state.quota_scope import quota_scopes
 from tui.tables.quota_columns import quota_rows
-from tui.text.lines import plain
+from tui.text.screen_line import plain
 
 SOFT = "max_run_res_soft"
 
@@ -60,7 +60,7 @@ def test_what_is_no_scope_is_refused_with_those_there_are(text: str) -> None:
 )
 def test_the_command_names_the_server_and_the_resource(scope: str, line: str) -> None:
     seen = cluster()
-    operation = change_of(seen, scope, ("u", "alice"), 64)
+    operation = set_quota(seen, PBS, scope, ("u", "alice"), 64)
     (change,) = operation.changes
     assert change.line == line
     after = see(operation.edit(seen.server_status), Settings(), Ledger(), 0.0)
@@ -84,7 +84,7 @@ def test_too_much_for_the_whole_cluster_is_told() -> None:
 
 def test_priorities_stand_on_queues_alone() -> None:
     with pytest.raises(ChangeError, match="priorities stand on queues"):
-        change_of(cluster(), "@server", ("u", "alice"), 3, "user_priority")
+        set_quota(cluster(), PBS, "@server", ("u", "alice"), 3, "user_priority")
 
 
 def test_a_world_without_a_decision_shows_what_jobs_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Columns over PBS's own attributes, the plan's order of waiting jobs, and completing a filter."""
+"""Columns over PBS's own attributes, and completing a filter."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model.attribute_types import typed
-from tui.state.plan_order import in_plan_order
 from tui.tables.attribute_columns import attribute_column, attribute_names, find_attribute, value_of
 from tui.tables.columns import Sort, arrange
-from tui.tables.filter_completion import complete_filter
-from tui.tables.filters import parse_filter, quoted
-from tui.text.lines import plain
+from tui.tables.filter_line import complete_filter, parse_filter, quoted
+from tui.text.screen_line import plain
 
 JOBS = {
     "1": {"Resource_List.mem": "4gb", "Job_Name": "[/red]\x1b"},
@@ -33,8 +31,8 @@ def test_an_attribute_sorts_by_amount_and_shows_pbs_own_text() -> None:
     mem = attribute_column("Resource_List.mem", JOBS.get, {})
     assert list(arrange(list(JOBS), [mem], None, Sort(mem.name, down=True))) == ["1", "2", "3"]
     assert [plain(mem.show(key)) for key in JOBS] == ["4gb", "512mb", "-"]
-    assert mem.told is not None
-    assert mem.told("1") == 4 << 20
+    assert mem.export_value is not None
+    assert mem.export_value("1") == 4 << 20
     assert "\x1b" not in plain(attribute_column("Job_Name", JOBS.get, {}).show("1"))
 
 
@@ -70,18 +68,6 @@ def test_an_attribute_is_found_by_its_name_in_any_case() -> None:
     assert find_attribute("resource_list.WALLTIME", list(JOBS), JOBS.get) == "Resource_List.walltime"
     assert find_attribute("Resource_List.ngpus", list(JOBS), JOBS.get) is None
     assert attribute_names(JOBS, JOBS.get) == ["Job_Name", "Resource_List.mem", "Resource_List.walltime"]
-
-
-def test_waiting_jobs_come_by_promise_then_class_then_queue_order_and_strangers_last() -> None:
-    order = ["a", "b", "c", "d"]
-    assert in_plan_order(["x", "d", "c", "b", "a"], order, {}, {}) == ["a", "b", "c", "d", "x"]
-    assert in_plan_order(["x", "d", "c", "b", "a"], order, {"c": 5, "b": 1, "x": 0}, {"d"}) == [
-        "d",
-        "c",
-        "b",
-        "x",
-        "a",
-    ]
 
 
 VALUES = {"user": ["alice", "a b", 'q"|*'], "state": ["Q", "R"]}

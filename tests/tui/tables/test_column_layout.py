@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.tui.core.key_columns import COLUMNS
 from tui.tables.column_layout import Placed, Widths, header, place, row
 from tui.tables.columns import SPARE, Column, Sort, chosen, usual
-from tui.text.lines import plain, width
+from tui.text.screen_line import plain, width
 
 
 def test_the_least_needed_columns_give_way_first() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.core.key_columns import COLUMNS
 from tui.tables.columns import Sort, arrange, changed_choice, fields
-from tui.tables.filters import parse_filter
+from tui.tables.filter_line import parse_filter
 
 
 def test_without_a_sort_keys_keep_their_order() -> None:

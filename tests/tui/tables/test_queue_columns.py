@@ -10,7 +10,7 @@ from tui.state.cluster_view import see
 from tui.tables.queue_columns import head_line
 
 
-def test_free_is_what_is_idle_where_the_head_may_run() -> None:
+def test_a_head_is_told_what_is_idle_where_the_head_may_run() -> None:
     """The idle cores of vnodes that belong to another queue are none of this head's."""
     seen = server_status(
         {"1.s": running(8, "v1"), "2.s": job(cores=4)},
@@ -18,4 +18,4 @@ def test_free_is_what_is_idle_where_the_head_may_run() -> None:
         queues={"workq": queue(), "other": queue()},
     )
     cluster = see(seen, Settings(), Ledger(), 0.1).decided(itertools.count().__next__)
-    assert "".join(text for text, _ in head_line(cluster, "workq")) == "2 alice 4c: 0 free"
+    assert "".join(text for text, _ in head_line(cluster, "workq")) == "2 alice 4c: 0 idle"

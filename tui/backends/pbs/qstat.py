@@ -6,16 +6,15 @@ become seconds, as in the reader's server status. Subjobs that have not started 
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.pbs.status import NAME, ServerStatus, shorten_text
-from policy.model.request import DEFAULT_CONSUMABLES
-from tui.backends.base import BackendError
-from tui.model.typed_attributes import is_subjob
+from hooks.pbs import json_output
+from hooks.pbs.job_ids import is_subjob
+from hooks.pbs.server_status import NAME, ServerStatus, shorten_text
+from policy.model.job_request import DEFAULT_CONSUMABLES
+from tui.backends.backend_protocol import BackendError
 
 _MOMENTS = frozenset(
     {
@@ -33,8 +32,6 @@ _MOMENTS = frozenset(
     }
 )
 _STARTED = frozenset("RESU")
-_OBJECT = re.compile(r"^(\w+) (\S+)$")
-_ATTRIBUTE = re.compile(r"^\s+([\w.]+) = (.*)$")
 
 Texts = dict[str, str]
 
@@ -43,39 +40,11 @@ BUILT_IN: Mapping[str, Texts] = {name: {"flag": "hn"} for name in sorted(DEFAULT
 
 
 def read_json(text: str, program: str) -> dict[str, Any]:
-    """A program's JSON output. Control characters and stray backslashes are accepted; other damage is an error."""
+    """A program's JSON output. Raises :class:`BackendError`."""
     try:
-        data = json.loads(text, strict=False)
-    except ValueError:
-        try:
-            data = json.loads(_mended(text), strict=False)
-        except ValueError as error:
-            raise BackendError(f"{program} printed what is not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise BackendError(f"{program} printed JSON that is no object")
-    return data
-
-
-def _mended(text: str) -> str:
-    r"""PBS does not escape some names: a backslash that begins no JSON escape is doubled."""
-    return re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text)
-
-
-def read_list(text: str) -> dict[str, Texts]:
-    """The objects that ``qmgr -c "list .."`` prints, by name; continued lines are joined."""
-    objects: dict[str, Texts] = {}
-    current: Texts = {}
-    last = ""
-    for line in text.splitlines():
-        header, attribute = _OBJECT.match(line), _ATTRIBUTE.match(line)
-        if header:
-            current = objects.setdefault(header.group(2), {})
-        elif attribute:
-            last = attribute.group(1)
-            current[last] = attribute.group(2)
-        elif line.startswith("\t") and last in current:
-            current[last] += line.strip()
-    return objects
+        return json_output.read_json(text, program)
+    except ValueError as error:
+        raise BackendError(str(error)) from error
 
 
 def picture_of(

@@ -9,28 +9,30 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.pbs.status import ServerStatus
-from hooks.store.state_dir import LAST_PASS, State, state_folder
+from hooks.pbs.qmgr_list import parse_list
+from hooks.pbs.server_status import ServerStatus
+from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
 from policy.model.ledger import LedgerError
-from tui.audit.server_names import goes_by, is_same, names_of
-from tui.backends.base import BackendError, Reply
-from tui.backends.journal import JournalReader
-from tui.backends.pbs.install import PbsPlace
-from tui.backends.pbs.programs import Said, run
-from tui.backends.pbs.qstat import BUILT_IN, flat, objects, picture_of, read_json, read_list
-from tui.backends.pbs.reader import Reader, ReaderUnusableError
+from tui.audit.match_server_names import goes_by, is_same, names_of
+from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.pass_journal import JournalReader
+from tui.backends.pbs.change_commands import PROGRAMS, PbsCommands
+from tui.backends.pbs.find_pbs import PbsPlace
+from tui.backends.pbs.qstat import BUILT_IN, flat, objects, picture_of, read_json
+from tui.backends.pbs.reader_client import Reader, ReaderUnusableError
+from tui.backends.pbs.run_program import Said, run
+from tui.backends.pbs.unreachable_server import explain
 from tui.model.typed_attributes import moment
 
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 30.0
 _NAMES_TIMEOUT_S = 10.0
-PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
-"""The programs that make changes."""
 
 
 class _Ask(NamedTuple):
@@ -57,6 +59,7 @@ class PbsBackend:
 
     simulated = False
     own_audit = None
+    commands = PbsCommands()
 
     def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
         self.complaint = complaint
@@ -108,13 +111,14 @@ class PbsBackend:
 
     def poll(self) -> ServerStatus:
         """The server status; from the reader as long as that can be used at all."""
-        if self._reader is not None:
-            try:
-                return self._reader.server_status()
-            except ReaderUnusableError:
-                self._reader.close()
-                self._reader = None
-        return self._ask_programs()
+        with self._explained():
+            if self._reader is not None:
+                try:
+                    return self._reader.server_status()
+                except ReaderUnusableError:
+                    self._reader.close()
+                    self._reader = None
+            return self._ask_programs()
 
     @property
     def way(self) -> str:
@@ -135,9 +139,10 @@ class PbsBackend:
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` seconds; without the reader, from the whole history."""
         since_s = time.time() - window_s
-        if self._reader is not None:
-            return self._reader.ended(since_s)
-        jobs = objects(self._json("qstat", "-x", "-f", "-F", "json"), "Jobs")
+        with self._explained():
+            if self._reader is not None:
+                return self._reader.ended(since_s)
+            jobs = objects(self._json("qstat", "-x", "-f", "-F", "json"), "Jobs")
         return {
             job_id: texts
             for job_id, texts in jobs.items()
@@ -151,9 +156,9 @@ class PbsBackend:
         if said.status != 0:
             if any(word in said.words for word in ask.unknown):
                 return None
-            raise BackendError(f"{ask.program}: {said.words}")
+            raise BackendError(explain(said.words, self._place.server) or f"{ask.program}: {said.words}")
         if not ask.under:
-            return read_list(said.out).get(name)
+            return parse_list(said.out).get(name)
         found = read_json(said.out, ask.program).get(ask.under, {})
         texts = found.get(name) if isinstance(found, dict) else None
         return flat(texts) if texts is not None else None
@@ -171,6 +176,17 @@ class PbsBackend:
         if self._reader is not None:
             self._reader.close()
 
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors raised within say what to do if the server cannot be reached."""
+        try:
+            yield
+        except BackendError as error:
+            explained = explain(str(error), self._place.server)
+            if not explained:
+                raise
+            raise BackendError(explained) from error
+
     def _ask_programs(self) -> ServerStatus:
         """The server status by several programs, which share one time limit."""
         by_s = time.monotonic() + READ_TIMEOUT_S
@@ -180,8 +196,8 @@ class PbsBackend:
             self._json("qstat", "-Q", "-f", "-F", "json", by_s=by_s),
             self._json("pbsnodes", "-a", "-v", "-F", "json", by_s=by_s),
             self._json("qstat", "-t", "-f", "-F", "json", by_s=by_s),
-            resources={**BUILT_IN, **read_list(self._said("qmgr", "-c", "list resource", by_s=by_s).out)},
-            scheds=read_list(self._said("qmgr", "-c", "list sched", by_s=by_s).out),
+            resources={**BUILT_IN, **parse_list(self._said("qmgr", "-c", "list resource", by_s=by_s).out)},
+            scheds=parse_list(self._said("qmgr", "-c", "list sched", by_s=by_s).out),
             time_s=time.time(),
         )
 

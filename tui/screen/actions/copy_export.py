@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.actions import CommandError
+from tui.action_registry import CommandError
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.views.tables import TableView
-from tui.tables.export import as_row, as_text, kind_of, write_new
-from tui.text.lines import safe
+from tui.screen.views.base_table_view import TableView
+from tui.tables.export_table import as_row, as_text, kind_of, write_new
+from tui.text.screen_line import safe
 
 _FORCE = "!"
 _MOST_ROWS = 1000
 """Most rows copied at once: terminals accept some 70 kB of clipboard text."""
 
 
-class Taking:
+class ExportActions:
     """The actions of the group ``find`` that copy or export."""
 
     def __init__(self, screen_api: ScreenApi) -> None:

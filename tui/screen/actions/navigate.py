@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tui.actions import VIEWS, CommandError
-from tui.model.typed_attributes import short_id
+from policy.model.pbs_units import show_job
+from tui.action_registry import CommandError, views_of
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.views.navigation import Place
-from tui.screen.views.tables import TableView
+from tui.screen.views.base_table_view import TableView
+from tui.screen.views.visited_places import Place
 
 
-class Going:
+class NavigateActions:
     """The actions of the group ``go``."""
 
     def __init__(self, screen_api: ScreenApi) -> None:
@@ -17,8 +17,8 @@ class Going:
 
     def view(self, argument: str) -> None:
         """Show a view by name."""
-        if argument not in VIEWS:
-            raise CommandError(f"view {argument!r}: there are {', '.join(VIEWS)}")
+        if argument not in self._views:
+            raise CommandError(f"view {argument!r}: there are {', '.join(self._views)}")
         self._screen.go(argument)
 
     def next_view(self) -> None:
@@ -31,8 +31,12 @@ class Going:
 
     def _beside(self, steps: int) -> str:
         name = self._screen.view.view_name
-        here = VIEWS.index(name) if name in VIEWS else 0
-        return VIEWS[(here + steps) % len(VIEWS)]
+        here = self._views.index(name) if name in self._views else 0
+        return self._views[(here + steps) % len(self._views)]
+
+    @property
+    def _views(self) -> tuple[str, ...]:
+        return views_of(migrates=self._screen.migration is not None)
 
     def into(self) -> None:
         """Open the row under the cursor: a job, or the jobs of a queue, vnode or user."""
@@ -48,7 +52,7 @@ class Going:
             raise CommandError("job: which one? :job ID")
         cluster = self._screen.known_cluster()
         jobs = [*cluster.server_status.jobs, *(cluster.finished.jobs if cluster.finished else ())]
-        found = [job_id for job_id in jobs if argument in (job_id, short_id(job_id))]
+        found = [job_id for job_id in jobs if argument in (job_id, show_job(job_id))]
         if not found:
             raise CommandError(f"job {argument!r} is not on the server (in the jobs view F asks for those that ended)")
         self._show_job(found[0])

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.backends.base import Backend, SteeredBackend
-from tui.screen.views.navigation import Place, Places
+from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.screen.views.visited_places import Place, Places
 from tui.state.cluster_view import ClusterView
-from tui.state.poller import Poller
+from tui.state.server_poller import Poller
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from tui.screen.dialogs.menu import ActMenu
+    from tui.model.migrating_jobs import Migration
+    from tui.screen.dialogs.operations_menu import ActMenu
     from tui.screen.terminal.themes import Look
-    from tui.screen.views.base import View
+    from tui.screen.views.base_view import View
     from tui.screen.widgets.prompt import Typing
-    from tui.screen.workers.lookups import Lookups
-    from tui.screen.workers.operation_runner import Changes
+    from tui.screen.workers.background_lookups import Lookups
+    from tui.screen.workers.operation_runner import OperationRunner
     from tui.screen.workers.user_files import Keeping
 
 
@@ -32,7 +33,7 @@ class ScreenApi(Protocol):
     backend: Backend
     simulation: SteeredBackend | None
     poller: Poller
-    changes: Changes
+    runner: OperationRunner
     lookups: Lookups
     keeping: Keeping
     look: Look
@@ -46,6 +47,10 @@ class ScreenApi(Protocol):
     @property
     def cluster(self) -> ClusterView | None:
         """The latest cluster view; None before the first poll has succeeded."""
+
+    @property
+    def migration(self) -> Migration | None:
+        """The migrating jobs; None where the site has no other clusters, or none was read yet."""
 
     @property
     def view(self) -> View:

@@ -8,10 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.actions import help_text
-from tui.screen.views.base import MOVES, lines_of
-from tui.screen.widgets.lines import Paper
-from tui.text.lines import Line, wrap
+from tui.action_registry import help_text
+from tui.screen.views.base_view import MOVES, lines_of
+from tui.screen.widgets.line_view import Paper
+from tui.text.screen_line import Line, wrap
 
 _WIDEST, _FRAME = 110, 4
 _TITLES = {
@@ -29,11 +29,11 @@ _KEYS, _COMMAND = 12, 26
 _LEAST = 20
 
 
-def help_lines(simulated: bool, cells: int) -> list[Line]:
+def help_lines(simulated: bool, cells: int, *, migrates: bool = False) -> list[Line]:
     """The lines of the help, at most ``cells`` wide; a long explanation continues below itself."""
     room = max(_LEAST, cells - _KEYS - _COMMAND)
     lines: list[Line] = []
-    for group, actions in help_text(simulated):
+    for group, actions in help_text(simulated, migrates=migrates):
         lines += [((_TITLES[group], "title"),)]
         for action in actions:
             command = f":{action.name}" + (f" {action.argument}" if action.argument else "")
@@ -65,11 +65,11 @@ class HelpScreen(ModalScreen[None]):
         ),
     ]
 
-    def __init__(self, *, simulated: bool) -> None:
+    def __init__(self, *, simulated: bool, migrates: bool = False) -> None:
         super().__init__()
         self.paper = Paper()
         self.paper.can_focus = False
-        self._simulated = simulated
+        self._simulated, self._migrates = simulated, migrates
 
     def compose(self) -> ComposeResult:
         """The lines."""
@@ -77,7 +77,9 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
-        self.paper.show(help_lines(self._simulated, min(self.app.size.width, _WIDEST) - _FRAME))
+        self.paper.show(
+            help_lines(self._simulated, min(self.app.size.width, _WIDEST) - _FRAME, migrates=self._migrates)
+        )
 
     def action_move(self, move: str) -> None:
         """Scroll."""

@@ -15,7 +15,7 @@ from textual.color import Color
 from textual.filter import LineFilter, NoColor
 from textual.theme import BUILTIN_THEMES, Theme
 
-from tui.text.lines import to_ascii
+from tui.text.screen_line import to_ascii
 
 _PREFIX = "pbsteer-"
 _PARTS = (

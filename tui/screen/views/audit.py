@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.audit.log import UNCONFIRMED
-from tui.audit.trail import Record
-from tui.screen.views.detail_table import TellingTable
+from tui.audit.audit_file import UNCONFIRMED
+from tui.audit.audit_records import Record
+from tui.screen.views.table_with_details import TellingTable
 from tui.state.cluster_view import ClusterView
 from tui.tables.audit_columns import audit_columns
 from tui.tables.columns import Column
-from tui.text.lines import Line, safe
+from tui.text.screen_line import Line, safe
 
 
 class AuditView(TellingTable[int]):
@@ -38,8 +38,8 @@ class AuditView(TellingTable[int]):
     def tell(self, cluster: ClusterView, key: int) -> Line:
         """The whole command, its origin, and the server's reply."""
         record = self._records[key]
-        said = f" · {record.reply}" if record.reply else ""
-        return ((safe(f"{record.command} · from {record.origin} to {record.server}{said}"), ""),)
+        reply = f" · {record.reply}" if record.reply else ""
+        return ((safe(f"{record.command} · from {record.origin} to {record.server}{reply}"), ""),)
 
     def heading(self, cluster: ClusterView) -> str:
         """The name, with the reason where the shared audit cannot be read, or the number of unconfirmed changes."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tui.model.typed_attributes import array_of
-from tui.screen.views.detail_table import TellingTable
+from hooks.pbs.job_ids import parent_of
+from tui.screen.views.table_with_details import TellingTable
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
-from tui.tables.filters import Value
+from tui.tables.filter_line import Value
 from tui.tables.job_columns import job_columns, job_fields_also
-from tui.tables.job_outcome import told_of
-from tui.text.lines import Line
+from tui.tables.job_outcome import describe_job
+from tui.text.screen_line import Line
 
 
 class JobsView(TellingTable[str]):
@@ -42,7 +42,7 @@ class JobsView(TellingTable[str]):
 
     def unfold(self, job_id: str) -> int:
         """Show or hide the running subjobs of an array; returns how many run. A subjob's id means its array."""
-        array = array_of(job_id)
+        array = parent_of(job_id)
         self.unfolded ^= {array}
         if array in self.table.keys:
             self.table.move_to(list(self.table.keys).index(array))
@@ -62,7 +62,7 @@ class JobsView(TellingTable[str]):
 
     def tell(self, cluster: ClusterView, key: str) -> Line:
         """Where the job runs and until when, or the full reason why it waits."""
-        return told_of(cluster, key)
+        return describe_job(cluster, key)
 
     def attributes(self, cluster: ClusterView) -> AttributesOf[str]:
         """PBS's attributes of a job."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from policy.model.limits import EntityKey
-from tui.screen.views.navigation import Place
-from tui.screen.views.tables import TableView
+from policy.model.limit_attributes import EntityKey
+from tui.screen.views.base_table_view import TableView
+from tui.screen.views.visited_places import Place
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope import quota_scopes, scope_of
 from tui.tables.columns import Column
-from tui.tables.export import Origin
+from tui.tables.export_table import Origin
 from tui.tables.quota_columns import QuotaRow, name_cells, quota_columns, quota_rows
 
 
@@ -19,7 +19,7 @@ class QuotasView(TableView[EntityKey]):
     """Users, groups and the generic entry of one queue."""
 
     view_name = "quotas"
-    nothing = "nobody has a job in this queue, and nobody has a quota"
+    nothing = "no user has a job or a quota in this queue"
 
     def __init__(self) -> None:
         super().__init__()

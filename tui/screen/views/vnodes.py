@@ -8,19 +8,19 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widget import Widget
 
-from tui.screen.views.base import View, lines_of
-from tui.screen.views.tables import TableView
-from tui.screen.widgets.grid import GridView
-from tui.screen.widgets.lines import LineView, Paper
+from tui.screen.views.base_table_view import TableView
+from tui.screen.views.base_view import View, lines_of
+from tui.screen.widgets.line_view import LineView, Paper
+from tui.screen.widgets.occupancy_grid import GridView
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
-from tui.tables.filters import Value
-from tui.tables.occupancy_grid import legend, told, told_more
-from tui.tables.occupants import Occupants, occupants
+from tui.tables.filter_line import Value
+from tui.tables.occupancy_grid import describe_cell, describe_more, legend
+from tui.tables.user_letters import Occupants, occupants
 from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
 from tui.tables.vnode_ranks import MODES, Ranks, rank
-from tui.text.lines import Line, wrapped
+from tui.text.screen_line import Line, wrapped
 
 _AROUND = 5
 """Cells of the grid's title besides its heading and its legend."""
@@ -114,9 +114,9 @@ class OccupancyView(View):
         """Show the details of the cell under the cursor."""
         cell = self.grid_view.cell
         if self.shown is not None and cell is not None:
-            who = self._who.told(cell.vnodes) if self._who is not None else ""
-            more = who or told_more(self.shown.cluster, cell, self._ranks)
-            lines: list[Line] = [((f" {told(self.shown.cluster, cell)}", "bold"),), ((f" {more}", ""),)]
+            who = self._who.describe(cell.vnodes) if self._who is not None else ""
+            more = who or describe_more(self.shown.cluster, cell, self._ranks)
+            lines: list[Line] = [((f" {describe_cell(self.shown.cluster, cell)}", "bold"),), ((f" {more}", ""),)]
             self.told.show(wrapped(lines, self.size.width))
 
     def turn_users(self) -> bool:

@@ -6,12 +6,16 @@ While the server is away, the latest cluster view stays shown, with the reason a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from tui.audit.trail import Record
-from tui.backends.idle_history import IdleHistory
-from tui.screen.views.base import Shown
+from tui.audit.audit_records import Record
+from tui.backends.idle_core_history import IdleHistory
+from tui.screen.views.base_view import Shown
 from tui.state.cluster_view import ClusterView
-from tui.state.poller import Polled, PollFailed
+from tui.state.server_poller import Polled, PollFailed
+
+if TYPE_CHECKING:
+    from tui.model.migrating_jobs import Migration
 
 
 class Seen:
@@ -25,6 +29,7 @@ class Seen:
         self._history = IdleHistory()
         self._trail: tuple[tuple[Record, ...], str] = ((), "")
         self.cluster: ClusterView | None = None
+        self.migration: Migration | None = None
         self.away = ""
 
     @property
@@ -40,7 +45,9 @@ class Seen:
     @property
     def shown(self) -> Shown | None:
         """What views show; None before the first cluster view."""
-        return None if self.cluster is None else Shown(self.cluster, self._history, *self._trail)
+        if self.cluster is None:
+            return None
+        return Shown(self.cluster, self._history, *self._trail, self.is_stale, self.migration)
 
     def fail(self, news: PollFailed) -> None:
         """A poll has failed."""

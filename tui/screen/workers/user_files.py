@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from tui.config.xdg import config_folder, state_folder
-from tui.user import preferences
-from tui.user import typed_lines as typed
-from tui.user.kept_file import KeptFile
-from tui.user.preferences import Preferences, problem_of, read_preferences
-from tui.user.typed_lines import Typed
+from tui.config.xdg_folders import config_folder, state_folder
+from tui.user import prompt_history as typed
+from tui.user import user_preferences
+from tui.user.prompt_history import Typed
+from tui.user.user_json_file import KeptFile
+from tui.user.user_preferences import Preferences, problem_of, read_preferences
 
 _GRACE_S = 3.0
 
@@ -31,7 +31,7 @@ class KeptFiles(NamedTuple):
 def kept_files(environment: Mapping[str, str]) -> KeptFiles:
     """The user's files, whether they exist or not."""
     return KeptFiles(
-        KeptFile(config_folder(environment) / preferences.FILE), KeptFile(state_folder(environment) / typed.FILE)
+        KeptFile(config_folder(environment) / user_preferences.FILE), KeptFile(state_folder(environment) / typed.FILE)
     )
 
 
@@ -48,7 +48,7 @@ class Keeping:
         self.problem = self.problem or lines.problem
         self._work: SimpleQueue[Callable[[], str] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._told = ""
+        self._reported = ""
 
     def prefer(self, change: Callable[[Preferences], Preferences]) -> None:
         """Change the preferences, here and in the file."""
@@ -78,6 +78,6 @@ class Keeping:
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
             problem = work()
-            if problem and problem != self._told:
-                self._told = problem
+            if problem and problem != self._reported:
+                self._reported = problem
                 self._complain(problem)

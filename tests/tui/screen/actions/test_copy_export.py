@@ -12,7 +12,7 @@ import pytest
 from tests.tui.scripted import ScriptedBackend, a_job, a_server_status, changed, many_jobs
 from tests.tui.steering import open_console
 from tui.tables.columns import Column
-from tui.tables.export import as_csv
+from tui.tables.export_table import as_csv
 
 
 async def test_marked_names_are_copied_in_the_order_of_the_screen(backend: ScriptedBackend, audit: Path) -> None:

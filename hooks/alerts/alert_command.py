@@ -1,0 +1,165 @@
+"""The site's program for alerts: checked, run without a shell, and killed after ten seconds. A pass never waits for it.
+
+It runs as root, so only root may be able to change it: the file and every folder on the way to it, links followed, must
+belong to root and be writable by root alone. It gets the text on its standard input, no descriptor of the server, and
+an environment of its own. A process that outlives the pass watches it and records how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Callable
+
+TIME_LIMIT_S = 10.0
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C"}
+_MOST_LINKS = 40
+_LOOKS_PER_S = 20
+_HEARD = ("SIGALRM", "SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
+_NOT_RUN = 127
+
+
+def find_fault(program: str) -> str:
+    """Why this may not be run as root, as a sentence; empty if it may."""
+    return _look(program, "program", stat.S_IXUSR)
+
+
+def find_other_writers(path: str) -> str:
+    """A sentence if others than root may change this file, or it does not exist; else empty."""
+    return _look(path, "file", 0)
+
+
+def _look(path: str, what: str, mode: int) -> str:
+    try:
+        return _find_fault(path, what, mode)
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+
+
+def _find_fault(path: str, what: str, mode: int) -> str:
+    """Walk from the root, replacing each link by its target, and check every folder and file on the way."""
+    left = path.split("/")[::-1]
+    here = Path("/")
+    links = 0
+    while True:
+        found = here.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            links += 1
+            if links > _MOST_LINKS:
+                return f"{path}: too many links"
+            target = str(here.readlink())
+            here = Path("/") if target.startswith("/") else here.parent
+            left += target.split("/")[::-1]
+        elif found.st_uid != 0:
+            return f"{here} belongs to user {found.st_uid}, not to root"
+        elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"{here} is writable for others than root ({stat.filemode(found.st_mode)})"
+        while left and left[-1] in ("", "."):
+            left.pop()
+        if not left:
+            break
+        word = left.pop()
+        here = here.parent if word == ".." else here / word
+    if not stat.S_ISREG(found.st_mode) or found.st_mode & mode != mode:
+        return f"{here} is no {what}"
+    return ""
+
+
+def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]) -> None:
+    """Run the command in the background; ``tell`` gets a sentence there on what went wrong, empty for nothing.
+
+    Raises OSError if no process can be made.
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        # This process need not wait for a child of its child: no dead process is left, however long this one lives.
+        os.setsid()
+        if not os.fork():
+            _close_inherited_files()
+            tell(run_program(command, text))
+    finally:
+        os._exit(0)
+
+
+def run_program(command: Sequence[str], text: str, limit_s: float = TIME_LIMIT_S) -> str:
+    """Run the command to its end or its time limit; returns a sentence on what went wrong, empty for nothing."""
+    fault = find_fault(command[0])
+    if fault:
+        return f"not run: {fault}"
+    readable, writable = os.pipe()
+    with contextlib.suppress(BlockingIOError):
+        # A pipe holds far more than an alert has; the write never blocks in any case.
+        os.set_blocking(writable, False)
+        os.write(writable, text.encode("utf-8", "backslashreplace"))
+    os.close(writable)
+    child = os.fork()
+    if not child:
+        try:
+            os.setsid()
+            os.chdir("/")
+            os.umask(0o077)
+            os.dup2(readable, 0)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+            _close_from(3)
+            _hear_signals()
+            os.execve(command[0], list(command), ENVIRONMENT)  # noqa: S606 - no shell, and root's own file
+        finally:
+            os._exit(_NOT_RUN)
+    os.close(readable)
+    return _wait(child, limit_s)
+
+
+def _wait(child: int, limit_s: float) -> str:
+    until_s = time.monotonic() + limit_s
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() > until_s:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            # Killed by itself too: it may not have got beyond its fork.
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return f"killed, since it took longer than {limit_s:g} s"
+        time.sleep(1 / _LOOKS_PER_S)
+    if os.WIFSIGNALED(status):
+        return f"ended by signal {os.WTERMSIG(status)}"
+    code = os.WEXITSTATUS(status)
+    return f"ended with {code}" if code else ""
+
+
+def _close_inherited_files() -> None:
+    """Keep nothing of the process that this one was copied from: the server's sockets, its files, its alarm."""
+    _close_from(0)
+    for _ in range(3):
+        os.open(os.devnull, os.O_RDWR)
+    os.chdir("/")
+    _hear_signals()
+
+
+def _hear_signals() -> None:
+    for name in _HEARD:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _close_from(first: int) -> None:
+    try:
+        numbers = [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 - names of numbers, not paths
+    except OSError:
+        numbers = list(range(os.sysconf("SC_OPEN_MAX")))
+    for number in numbers:
+        if number >= first:
+            with contextlib.suppress(OSError):
+                os.close(number)

@@ -1,0 +1,18 @@
+"""Finds the jobs that were restarted from a checkpoint, so that the MoM reports them as running.
+
+The server keeps a job restarted from a checkpoint in substate 41, and checkpoints it no second time, until its MoM
+reports another session than before. Hooks may set what a MoM reports, so the session number is sent with the opposite
+sign; the MoM itself writes the sessions of ended tasks in that form.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RESTARTED = "pbsteer-restarted-"
+"""Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
+
+
+def find_restarted(pbs_home: str) -> dict[str, Path]:
+    """The notes of restarted jobs, by job. Delete a note once its job is reported."""
+    return {path.name[len(RESTARTED) :]: path for path in (Path(pbs_home) / "mom_priv").glob(f"{RESTARTED}*")}

@@ -1,0 +1,11 @@
+"""The checkpoint method that a start has to write on its job, because the job's host could not know it."""
+
+from __future__ import annotations
+
+from hooks.checkpoint.save_methods import SAVING
+
+
+def find_method_to_write(wish: str, of_queue: str, method: str) -> str:
+    """The method to write: the queue's, if that saves
+    and neither the job nor the settings (``method``) ask for saving. Empty if there is nothing to write."""
+    return of_queue if of_queue in SAVING and not wish and method not in SAVING else ""

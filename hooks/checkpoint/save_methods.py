@@ -1,0 +1,24 @@
+"""The methods by which a preempted job saves its work, and the one that a job requests.
+
+The epilogue hook loads this at each job's end, so it imports next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hooks.pbs.custom_resources import SAVE
+from policy.model.job_preferences import SAVE_METHODS
+
+REQUEUE, SIGNAL, CHECKPOINT = SAVE_METHODS
+SAVING = (SIGNAL, CHECKPOINT)
+"""The methods that save work."""
+
+
+def read_wish(job: Any) -> str:
+    """The method that an event's job requests; empty if it has none or an unknown one."""
+    try:
+        wished = str(job.Resource_List[SAVE] or "")
+    except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
+        wished = ""
+    return wished if wished in SAVE_METHODS else ""

@@ -1,0 +1,65 @@
+"""Notes in a MoM's ``mom_priv`` of tasks that PBS's own checkpoint has saved: one file for each task.
+
+The checkpoint script writes and deletes them. A job that ends while it still has one was never restarted. A job that is
+deleted while held ends without a hook on its host, so its notes are found because no such job exists any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+from typing import Any
+
+SAVED = "pbsteer-saved-"
+"""Prefix of notes in a MoM's ``mom_priv``, followed by a job's id and the session of one of its tasks: our script has
+saved this task and not yet restarted it. The file lists the job's sessions that were noted before."""
+
+SAVING_NOTE = "pbsteer-saving-"
+"""The same for a task that is being saved, or was when a MoM ended the script: it does not count as saved."""
+
+
+def has_failed_restart(pbs_home: str, job: Any, exit_status: int) -> bool:
+    """Whether the end of an event's job is a restart that failed or never began, which PBS would report as a good end.
+    The call deletes the job's notes.
+
+    The end caused by saving has an exit status of PBS's own (negative), and a later run from the beginning has another
+    session than any that was saved.
+    """
+    if exit_status < 0:
+        return False
+    saved: set[str] = set()
+    for note in find_saved(pbs_home).get(str(job.id), []):
+        saved.add(note.name.rpartition(".")[2])
+        try:
+            saved.update(note.read_text(encoding="ascii").split())
+            note.unlink()
+        except (OSError, ValueError):
+            continue
+    return bool(saved) and (not job.session_id or str(job.session_id).lstrip("-") in saved)
+
+
+def find_saved(pbs_home: str, prefix: str = SAVED) -> dict[str, list[Path]]:
+    """The notes of saved tasks, or those with another ``prefix``, by job."""
+    found: dict[str, list[Path]] = {}
+    try:
+        paths = sorted((Path(pbs_home) / "mom_priv").iterdir())
+    except OSError:
+        return {}
+    for path in paths:
+        job_id, _, session = path.name.rpartition(".")
+        if job_id.startswith(prefix) and session.isdigit():
+            found.setdefault(job_id[len(prefix) :], []).append(path)
+    return found
+
+
+def find_left(pbs_home: str, jobs: Container[str]) -> list[Path]:
+    """The notes of saved tasks whose job is gone: it is not among the MoM's ``jobs``, and the MoM has no job file of it
+    (it keeps one of a held job)."""
+    files = Path(pbs_home) / "mom_priv" / "jobs"
+    return [
+        note
+        for prefix in (SAVED, SAVING_NOTE)
+        for job_id, notes in find_saved(pbs_home, prefix).items()
+        if job_id not in jobs and not (files / f"{job_id}.JB").exists()
+        for note in notes
+    ]

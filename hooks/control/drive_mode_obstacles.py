@@ -1,0 +1,120 @@
+"""Obstacles to ``drive``: what is configured for a queue's jobs that pbsteer would not honour.
+
+A queue with an obstacle starts no jobs; a sentence names the obstacle and what removes it. It preempts none either: no
+job loses its vnodes to one that may not start. A scheduler is switched off as a whole, so an obstacle to one of its
+queues, or another mode there, keeps all of them from being driven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config, tell_unread
+from hooks.pbs.schedulers import find_scheduler, is_down
+from hooks.pbs.server_status import ServerStatus
+from hooks.translate.dedicated_time import read_dedicated_time
+from policy.settings.site_settings import MODES
+
+_VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")
+_SHOWN = 80
+
+
+def find_obstacles(
+    server_status: ServerStatus, modes: Mapping[str, str], unread: Mapping[str, str], files: SchedFiles
+) -> dict[str, str]:
+    """For each queue in ``drive`` in which no job may be started, the reason.
+
+    ``unread``: the limits that could not be read, by queue ("" is the server).
+    """
+    servers = {queue: find_scheduler(server_status, queue) for queue in modes}
+    wanted = [queue for queue, mode in modes.items() if mode == "drive"]
+    found: dict[str, str] = {}
+    for queue in wanted:
+        scheduler = servers[queue]
+        obstacle = (
+            unread.get("") or unread.get(queue) or next(_find_obstacles(server_status, queue, scheduler, files), "")
+        )
+        if obstacle:
+            found[queue] = obstacle
+    own = dict(found)
+    for queue in wanted:
+        if queue not in own:
+            beside = [other for other in modes if servers[other] == servers[queue]]
+            kept = sorted(other for other in beside if modes[other] != "drive" or other in own)
+            if kept:
+                found[queue] = _tell_disagreement(server_status, servers[queue], kept, modes)
+    return found
+
+
+def _tell_disagreement(
+    server_status: ServerStatus, scheduler: str | None, kept: list[str], modes: Mapping[str, str]
+) -> str:
+    def describe(queue: str) -> str:
+        mode = server_status.queues[queue].get(MODE_ATTRIBUTE, "")
+        if mode and mode not in MODES:
+            return f"queue {queue} (its mode {mode[:40]!r} is none of {', '.join(MODES)}, so {modes[queue]})"
+        return f"queue {queue} ({'cannot be driven' if modes[queue] == 'drive' else f'in {modes[queue]}'})"
+
+    return f"scheduler {scheduler} also serves {', '.join(map(describe, kept))}: drive all its queues or none"
+
+
+def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | None, files: SchedFiles) -> Iterator[str]:
+    texts = server_status.queues[queue]
+    partition = texts.get("partition", "") or DEFAULT_PARTITION
+    if scheduler is None:
+        yield f"no scheduler serves partition {partition} of queue {queue}: create one in qmgr (it need not run)"
+        return
+    key = server_status.server.get("node_group_key", "") or texts.get("node_group_key", "")
+    if key and server_status.server.get("node_group_enable") == "True":
+        yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
+    if server_status.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
+        yield f"scheduler {scheduler} has do_not_span_psets = True, which pbsteer does not honour"
+    formula = server_status.server.get("job_sort_formula", "") or server_status.scheds.get(scheduler, {}).get(
+        "job_sort_formula", ""
+    )
+    if formula:
+        yield f"job_sort_formula is set ({formula[:_SHOWN]}), which pbsteer does not honour"
+    yield from _find_vnode_obstacles(server_status, queue, partition)
+    config = files.get(scheduler, {}).get("sched_config")
+    has_state = bool(server_status.scheds.get(scheduler, {}).get("state"))
+    if config is None and has_state and not is_down(server_status, scheduler):
+        yield f"the sched_config of scheduler {scheduler}, by which it runs, cannot be read on this host"
+    unread_edit = tell_unread(scheduler, files)
+    if unread_edit and not is_down(server_status, scheduler):
+        yield unread_edit
+    for complaint in _find_config_obstacles(queue, read_sched_config(config or "")):
+        yield f"{complaint} (sched_config of scheduler {scheduler}), which pbsteer does not honour"
+    unread = read_dedicated_time(files.get(scheduler, {}).get("dedicated_time", "")).unread
+    if unread:
+        yield f"the dedicated_time file of scheduler {scheduler} has a line that cannot be read: {unread!r}"
+
+
+def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: str) -> Iterator[str]:
+    for name, texts in server_status.vnodes.items():
+        if (texts.get("partition", "") or DEFAULT_PARTITION) != partition or texts.get("queue", queue) != queue:
+            continue
+        for attribute in _VNODE_LIMITS:
+            if texts.get(attribute):
+                yield f"vnode {name} has {attribute} = {texts[attribute]}, which pbsteer does not honour"
+        for attribute in ("no_multinode_jobs", "provision_enable"):
+            if texts.get(attribute) == "True":
+                yield f"vnode {name} has {attribute} = True, which pbsteer does not honour"
+
+
+def _find_config_obstacles(queue: str, config: Mapping[str, list[str]]) -> Iterator[str]:
+    """What a ``sched_config`` has that would decide which jobs may start (Administrator's Guide, "Scheduler
+    Parameters")."""
+    for option in ("fair_share", "backfill_prime"):
+        if is_on(config, option):
+            yield f"{option} is true"
+    for option in ("server_dyn_res", "peer_queue"):
+        if config.get(option):
+            yield f"{option} is set ({config[option][0][:_SHOWN]})"
+    for option, usual, what in (
+        ("primetime_prefix", "p_", "a queue of prime time"),
+        ("nonprimetime_prefix", "np_", "a queue of non-prime time"),
+    ):
+        prefix = config.get(option, [usual])[-1]
+        if prefix and queue.startswith(prefix):
+            yield f"queue {queue} is {what} ({option}: {prefix})"

@@ -1,0 +1,114 @@
+"""The custom resources that pbsteer defines in a server: on queues and vnodes, and as wishes of jobs.
+
+Those of queues and vnodes alone are invisible, so that no user requests them. Those that hooks write on a job are
+read-only to users. Wishes of jobs have no flag by which PBS would count them or its scheduler place by them. Numbers
+and sizes that users request are strings here: if any queuejob hook is enabled, PBS silently drops an invalid custom
+number. A resource that the server does not define is simply not set anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Resource(NamedTuple):
+    """A resource's type and flags, as ``qmgr -c "list resource"`` shows them."""
+
+    kind: str
+    flag: str = ""
+
+    def has_flags(self, flag: str) -> bool:
+        """Whether its flags are these, in whatever order."""
+        return set(self.flag) == set(flag)
+
+
+MODE = "pbsteer_mode"
+"""Of a queue: its mode, which says what passes carry out there (``resources_available``)."""
+PRIORITY = "user_priority"
+"""Of a queue: the priorities of users and groups (``max_run_res_soft``; docs/policies.md, P2)."""
+DEFERRABLE = "pbsteer_deferrable"
+"""Of a queue or a job: preempted first among equals (docs/policies.md, P2)."""
+APPLICATION = "pbsteer_app"
+"""Of a job: its application, by which striping learns (docs/policies.md, P5). An account names who pays, so it is not
+used."""
+RANK = "pbsteer_rank"
+"""Of a job: the mode by which its vnodes are ranked (docs/policies.md, P4)."""
+MIN_MEMORY, MIN_COMPUTE, MIN_NETWORK = "pbsteer_min_mem", "pbsteer_min_compute", "pbsteer_min_network"
+MAX_TEMPERATURE = "pbsteer_max_temp"
+"""Of a job: what each of its vnodes must have left, and how hot it may be (docs/policies.md, P4)."""
+DETAIL = "pbsteer_list"
+"""Of a job: whether only its vnodes are listed, or sockets or cores as well (docs/policies.md, P4)."""
+LAYOUT, WIDTH, STRIPE_NODES = "pbsteer_layout", "pbsteer_width", "pbsteer_stripe_nodes"
+"""Of a job: pack or stripe, over how many nodes, and how many of them one stripe spans (docs/policies.md, P5)."""
+OWN_SELECT = "pbsteer_asked"
+"""Of a job: its own select, if that was cut for a stripe; set by hooks and managers only."""
+PLACE = "pbsteer_priority"
+"""Of a job: its priority among all users' jobs; set by managers and operators only (docs/policies.md, "Together, in one
+pass")."""
+READING = "pbsteer_reading"
+"""Of a vnode: its host's last reading (hooks/telemetry/host_reading.py; docs/policies.md, P4)."""
+
+SAVE = "pbsteer_save"
+"""Of a queue or a job: how the job saves its work when it is preempted (docs/saving.md). The job's host needs it, so it
+has PBS's flag ``m``: without that, MoMs do not get it."""
+SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
+"""The attribute of a queue that has it."""
+
+PAUSED = "pbsteer_paused"
+"""Of the server: why pbsteer is paused; it is not if this is unset (hooks/pbs/pause.py)."""
+PAUSED_ATTRIBUTE = f"resources_available.{PAUSED}"
+"""The attribute of the server that has it."""
+
+RESOURCES: Mapping[str, Resource] = {
+    MODE: Resource("string", "i"),
+    PRIORITY: Resource("long", "i"),
+    DEFERRABLE: Resource("boolean"),
+    APPLICATION: Resource("string"),
+    RANK: Resource("string"),
+    MIN_MEMORY: Resource("string"),
+    MIN_COMPUTE: Resource("string"),
+    MIN_NETWORK: Resource("string"),
+    MAX_TEMPERATURE: Resource("string"),
+    DETAIL: Resource("string"),
+    LAYOUT: Resource("string"),
+    WIDTH: Resource("string"),
+    STRIPE_NODES: Resource("string"),
+    OWN_SELECT: Resource("string", "r"),
+    PLACE: Resource("long", "r"),
+    SAVE: Resource("string", "m"),
+    READING: Resource("string", "i"),
+    PAUSED: Resource("string", "i"),
+}
+"""All of them, by name."""
+
+WISHES = tuple(name for name, resource in RESOURCES.items() if not {"i", "r"}.intersection(resource.flag))
+"""Those that a job may request."""
+
+
+MODE_ATTRIBUTE = f"resources_available.{MODE}"
+
+
+DEFERRABLE_ATTRIBUTE = f"resources_available.{DEFERRABLE}"
+
+
+SOFT_LIMIT = "max_run_res_soft"
+
+
+PRIORITY_ATTRIBUTE = f"max_run_res_soft.{PRIORITY}"
+
+
+DEFAULT_PARTITION = "pbs-default"
+
+
+PLENTY = 1 << 50
+"""The amount that each vnode has of a consumable that is not counted (:mod:`hooks.translate.uncounted_resources`): more
+than any job asks for, in whatever unit."""
+
+_RESERVATION_QUEUE = re.compile(r"[RSM][0-9]+")
+
+
+def is_reservation_queue(name: str) -> bool:
+    """Whether PBS made the queue for a reservation: ``R12``, ``S12``, ``M12``."""
+    return _RESERVATION_QUEUE.fullmatch(name) is not None

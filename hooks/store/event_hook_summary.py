@@ -1,0 +1,138 @@
+"""What the hooks of submissions, alterations and starts know without a request to the server.
+
+The periodic hook writes the summary in each pass: each queue's mode and vnodes, what was learned of users and
+applications, and the starts that the pass is about to make. The other hooks run while the whole server waits, so they
+read this one small file, and only when it has changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.store.state_folder import state_folder
+from policy.model.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from policy.striping.fewest_nodes import Sizes
+
+SUMMARY = "summary.json"
+
+
+class QueueSummary(NamedTuple):
+    """A managed queue and its mode.
+
+    ``together`` is what all its vnodes have of each consumable, ``largest`` what the largest host among them has,
+    whether or not they are up. ``hosts`` and ``vnodes`` are counts; ``nodes`` are the hosts that take jobs, by size.
+    Defaults for jobs that do not say: ``place``, ``chunk`` (by resource, for each chunk; PBS's
+    ``resources_default.place`` and ``default_chunk``), and ``save``, how they save.
+    """
+
+    mode: str
+    together: Mapping[str, int]
+    largest: Mapping[str, int]
+    hosts: int
+    vnodes: int
+    nodes: Sizes = ()
+    place: str = ""
+    chunk: Mapping[str, str] = MappingProxyType({})
+    save: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the last pass left for the other hooks. Empty before the first pass.
+
+    ``queues`` are the managed queues, ``default_queue`` that of jobs that name none, ``names`` all hosts and vnodes in
+    lower case, ``several`` the hosts with several vnodes. ``past`` is the part of the ledger for estimates and layouts.
+    ``starting`` are the jobs that the pass is starting, with whether they are striped; ``planned`` is what each start
+    was decided on (:mod:`hooks.pbs.planned_start_digest`), read at ``planned_s``. ``kept``, by vnode, is what driven
+    jobs that are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as texts. ``stripes``
+    caches results computed from the summary.
+    """
+
+    queues: Mapping[str, QueueSummary]
+    default_queue: str
+    consumables: frozenset[str]
+    names: frozenset[str] = frozenset()
+    past: Ledger = field(default_factory=Ledger)
+    starting: Mapping[str, bool] = field(default_factory=dict)
+    planned: Mapping[str, str] = field(default_factory=dict)
+    planned_s: float = 0.0
+    several: frozenset[str] = frozenset()
+    kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
+    quotas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
+
+    def to_data(self) -> dict[str, Any]:
+        """The summary as plain data for its file, without what is only cached."""
+        return {
+            "queues": {name: queue._asdict() for name, queue in self.queues.items()},
+            "default_queue": self.default_queue,
+            "consumables": sorted(self.consumables),
+            "names": sorted(self.names),
+            "past": self.past.to_data(),
+            "starting": self.starting,
+            "several": sorted(self.several),
+            "kept": self.kept,
+            "quotas": self.quotas,
+            "planned": self.planned,
+            "planned_s": self.planned_s,
+        }
+
+    def mode(self, queue: str) -> str:
+        """The queue's mode; ``observe`` for a queue that pbsteer does not manage or does not know yet."""
+        found = self.queues.get(queue)
+        return found.mode if found is not None else "observe"
+
+
+NOTHING_KNOWN = Summary({}, "", frozenset())
+
+
+def read_summary(pbs_home: str) -> Summary:
+    """The summary that the last pass left; an empty one if there is no file. Raises OSError, ValueError, KeyError or
+    TypeError for an invalid file; one of an older version counts as invalid until the next pass."""
+    path = _path(pbs_home)
+    try:
+        changed = os.stat(path)  # noqa: PTH116 - a path object costs more than the rest of this, at each submission
+    except FileNotFoundError:
+        return NOTHING_KNOWN
+    return _read(path, changed.st_mtime_ns, changed.st_ino)
+
+
+@lru_cache(maxsize=1)
+def _path(pbs_home: str) -> str:
+    return str(state_folder(pbs_home) / SUMMARY)
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
+    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    return Summary(
+        {name: _read_queue(texts) for name, texts in data["queues"].items()},
+        data["default_queue"],
+        frozenset(data["consumables"]),
+        frozenset(data["names"]),
+        Ledger.from_data(data["past"]),
+        data["starting"],
+        data.get("planned", {}),
+        data.get("planned_s", 0.0),
+        frozenset(data["several"]),
+        data.get("kept", {}),
+        data.get("quotas", {}),
+    )
+
+
+def _read_queue(texts: Mapping[str, Any]) -> QueueSummary:
+    nodes = [
+        (tuple(tuple((name, amount) for name, amount in vnode) for vnode in size), count)
+        for size, count in texts["nodes"]
+    ]
+    return QueueSummary(**{**texts, "nodes": tuple(nodes)})

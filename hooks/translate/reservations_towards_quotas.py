@@ -1,0 +1,79 @@
+"""Counts what users' running reservations keep towards their owners' quotas, like the jobs' own use.
+
+Otherwise a user with a quota of 8 would hold 8 cores by a reservation and 8 more by jobs that may not be preempted. The
+amounts count in one queue: of those that share vnodes with the reservation, the one that lets the owner keep most of
+the resource. Reservations of managers and operators are the site's and count for no user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from hooks.pbs.acl import is_privileged
+from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.translate.reservations import amounts_by_vnode, is_running
+from policy.model.allocation import AllocationError, parse_exec_vnode
+from policy.model.cluster import Kept, Queue, Vnode
+
+_ALONE = frozenset({"excl", "exclhost"})
+_PROJECT = "_pbs_project_default"
+
+
+def find_kept_by_users(
+    server_status: ServerStatus, vnodes: Sequence[Vnode], queues: Sequence[Queue]
+) -> tuple[Kept, ...]:
+    """What each running reservation of a user keeps, resource by resource; nothing if it cannot be read."""
+    if not server_status.reservations:
+        return ()
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    found = []
+    for texts in server_status.reservations.values():
+        user, _, host = texts.get("Reserve_Owner", "").partition("@")
+        if not user or not is_running(texts) or _is_sites(user, host, server_status.server):
+            continue
+        group = texts.get("egroup", "")
+        for resource, amount in _sum(texts, by_name).items():
+            near = [queue for queue in queues if queue.managed and _shares_vnodes(queue, texts, by_name)]
+            found.append(Kept(user, group, _find_queue(near, resource, user, group), ((resource, amount),)))
+    return tuple(found)
+
+
+def _is_sites(user: str, host: str, server: Attributes) -> bool:
+    lists = (server.get("managers", ""), server.get("operators", ""))
+    return user == "root" or is_privileged(user, host, "", *lists)
+
+
+def _vnodes_of(texts: Attributes) -> dict[str, dict[str, int]]:
+    try:
+        allocation = parse_exec_vnode(texts.get("resv_nodes", ""))
+    except AllocationError:
+        return {}
+    return {vnode: dict(amounts) for vnode, amounts in amounts_by_vnode(allocation).items()}
+
+
+def _sum(texts: Attributes, vnodes: dict[str, Vnode]) -> dict[str, int]:
+    alone = bool(set(texts.get("Resource_List.place", "").split(":")) & _ALONE)
+    total: dict[str, int] = {}
+    for name, amounts in _vnodes_of(texts).items():
+        whole = vnodes[name].available if alone and name in vnodes else amounts
+        for resource, amount in whole.items():
+            total[resource] = total.get(resource, 0) + amount
+    return {resource: amount for resource, amount in total.items() if amount}
+
+
+def _shares_vnodes(queue: Queue, texts: Attributes, vnodes: dict[str, Vnode]) -> bool:
+    there: Collection[Vnode] = [vnodes[name] for name in _vnodes_of(texts) if name in vnodes]
+    return any(
+        vnode.queue == queue.name or (vnode.queue is None and vnode.partition == queue.partition) for vnode in there
+    )
+
+
+def _find_queue(queues: Sequence[Queue], resource: str, user: str, group: str) -> str:
+    """The queue that lets the user keep most of the resource; empty if no queue has a quota that binds the user."""
+    best, most = "", -1
+    for queue in queues:
+        limits = queue.quotas_by_resource().get(resource)
+        bounds = [bound.limit for bound in limits.bounds(user, group, _PROJECT)] if limits else []
+        if bounds and min(bounds) > most:
+            best, most = queue.name, min(bounds)
+    return best

@@ -1,0 +1,133 @@
+"""The deeds of the root helper: programs by name, and what is done with files. Each runs as the user.
+
+A deed takes its arguments and returns an exit status; one that is a program never returns. What files a deed touches
+follows from its arguments: the user's own rights are the bound.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Callable
+
+from migration.as_user import landing, settle, tree
+
+Deed = Callable[[list[str]], int]
+KEY = "@KEY@"
+"""In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the deed's input begins."""
+BUILD_LOG = "mg-build.log"
+_SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
+_SET_DUMPABLE = 4
+_OF_SCONTROL = ("hold", "release")
+
+
+def _program(name: str) -> Deed:
+    def run(arguments: list[str]) -> int:
+        os.execvp(name, [name, *arguments])
+
+    return run
+
+
+def _scontrol(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in _OF_SCONTROL:
+        raise ValueError(f"scontrol: must be followed by {' or '.join(_OF_SCONTROL)}")
+    os.execvp("scontrol", ["scontrol", *arguments])
+
+
+def _rsync(arguments: list[str]) -> int:
+    """``rsync BYTES ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if any."""
+    words = _with_key(arguments, os.getpid())
+    os.execvp("rsync", ["rsync", *words])
+
+
+def _ssh(arguments: list[str]) -> int:
+    """``ssh BYTES ARG...`` with a key of that many bytes; what follows it is the command's input."""
+    words = _with_key(arguments, os.getpid())
+    # A process that was root hides its files even from its own user, until it becomes another program.
+    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 1)
+    child = os.fork()
+    if child == 0:
+        os.execvp("ssh", ["ssh", *words])
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256
+
+
+def _with_key(arguments: list[str], process: int) -> list[str]:
+    """The arguments with the path of the key, which is a file in the memory of this process and never on a disk. ssh
+    closes all files that it inherits, but may open those of ``process``.
+    """
+    data = os.read(0, int(arguments[0]))
+    key = os.memfd_create("key", 0)
+    os.fchmod(key, 0o600)
+    os.write(key, data)
+    os.set_inheritable(key, True)
+    path = f"/proc/{process}/fd/{key}"
+    return [word.replace(KEY, path) for word in arguments[1:]]
+
+
+def _build(arguments: list[str]) -> int:
+    """A login shell with the user's own command; its output goes to the log. ``new`` begins the log."""
+    if len(arguments) != 2 or arguments[0] not in ("new", "more"):
+        raise ValueError("build: must be followed by new or more, and the command")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if arguments[0] == "new" else os.O_APPEND)
+    log = os.open(BUILD_LOG, flags, 0o644)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for old, new in ((null, 0), (log, 1), (log, 2)):
+        os.dup2(old, new)
+    os.execvp("nice", ["nice", "-n", "10", "/bin/bash", "-l", "-c", arguments[1]])
+
+
+def _rsync_server(arguments: list[str]) -> int:
+    """The other end of a transfer: the last argument is the path of the job's folder, or of its stage in it. rsync
+    works in the folder as it was opened, so no link that appears meanwhile leads it elsewhere.
+    """
+    path = arguments[-1].rstrip("/")
+    above, _, name = path.rpartition("/")
+    if name.startswith(tree.STAGE):
+        os.fchdir(tree.open_own_folder(above))
+        there = tree.read_entry(name, name)
+        if there is not None and there.kind != "d":
+            raise ValueError(f"{path}: must be a folder that rsync has made")
+        inside = f"./{name}/"
+    else:
+        os.fchdir(tree.open_own_folder(path))
+        inside = "./"
+    os.execvp("rsync", ["rsync", *arguments[:-1], inside])
+
+
+def _rsync_shared(arguments: list[str]) -> int:
+    """``rsync-shared JSON ARG...``: the other end for a shared file, which a survey of the job's folder must name."""
+    path = arguments[-1]
+    if path not in [one["path"] for one in tree.survey(json.loads(arguments[0]))["shared"]]:
+        raise ValueError(f"{path}: is no shared input of the job")
+    above, _, name = path.rpartition("/")
+    os.fchdir(tree.open_folder(above))
+    # rsync sends a link that has taken the file's place as a link, and does not follow it.
+    os.execvp("rsync", ["rsync", *arguments[1:-1], f"./{name}"])
+
+
+DEEDS: Mapping[str, Deed] = MappingProxyType(
+    {
+        **{name: _program(name) for name in _SCHEDULER_PROGRAMS},
+        "scontrol": _scontrol,
+        "rsync": _rsync,
+        "rsync-server": _rsync_server,
+        "rsync-shared": _rsync_shared,
+        "ssh": _ssh,
+        "build": _build,
+        "manifest": tree.print_manifest,
+        "state": tree.print_state,
+        "survey": tree.print_survey,
+        "settle": settle.print_settled,
+        "folder": landing.make_folder,
+        "space": landing.print_space,
+        "write": landing.write_file,
+        "read": landing.print_file,
+        "place": landing.place_shared,
+        "shared": landing.print_shared,
+        "links": landing.set_links,
+        "remove": landing.remove,
+    }
+)

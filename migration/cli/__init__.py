@@ -1,0 +1,1 @@
+"""The programs: mgsub, mgsched, findavl, mgrecv, mgproc, mgstat, mgstop, and ``pbsteer migrate``."""

@@ -1,0 +1,34 @@
+"""``findavl``: what is free at this cluster for jobs of others, as they are answered."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from migration.config.cluster_file import ClusterFileError
+from migration.passes.serve import serve
+from migration.processing.site import open_site
+from migration.protocol.messages import AVAIL, Failed
+from migration.spool.spool import SpoolError
+from policy.migration.answer import Answer
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the one line that other clusters get.")
+def main(as_json: bool) -> None:
+    """Show what is idle here for jobs of other clusters."""
+    try:
+        site = open_site()
+        answer = serve(site, site.file.this.name, AVAIL, b"")
+    except (ClusterFileError, SpoolError) as error:
+        raise click.ClickException(str(error)) from error
+    if isinstance(answer, Failed) or not isinstance(answer, Answer):
+        raise click.ClickException(answer.text if isinstance(answer, Failed) else "no answer")
+    if as_json:
+        click.echo(json.dumps(answer.to_data()))
+        return
+    click.echo(f"{answer.cluster}: {answer.avail} of {answer.cores} cores for any job, {answer.idle} idle")
+    click.echo(f"  kept for the head {answer.kept}, on their way here {answer.in_flight}, job slots {answer.slots}")
+    if answer.head_in_s is not None:
+        click.echo(f"  {answer.avail_before_head} for jobs that end within {answer.head_in_s} s")

@@ -1,0 +1,29 @@
+"""``mgproc GID``: the process of one job at its target; ``mgproc resume GID`` tries a given-up download again."""
+
+from __future__ import annotations
+
+import click
+
+from migration.cli.start import start_mgproc
+from migration.config.cluster_file import ClusterFileError
+from migration.processing.process import process
+from migration.processing.resume import CannotResumeError, resume
+from migration.processing.site import open_site
+from migration.spool.spool import SpoolError
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[resume] GID")
+def main(words: tuple[str, ...]) -> None:
+    """Process one job until nothing is to be done now. Safe to repeat; a second one for a job ends at once."""
+    if len(words) != (2 if words[0] == "resume" else 1):
+        raise click.UsageError("give the id of one job, or resume and the id")
+    try:
+        site = open_site()
+        if words[0] == "resume":
+            resume(site, words[1])
+            start_mgproc(words[1])
+        else:
+            process(site, words[0])
+    except (ClusterFileError, SpoolError, CannotResumeError, ValueError) as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,22 @@
+"""``mgrecv``: the target's pass, every minute."""
+
+from __future__ import annotations
+
+import click
+
+from migration.cli.start import start_mgproc
+from migration.config.cluster_file import ClusterFileError
+from migration.passes.target_pass import run_target_pass
+from migration.processing.site import open_site
+from migration.spool.spool import SpoolError
+
+
+@click.command()
+def main() -> None:
+    """Look after the jobs that other clusters have handed to this one."""
+    try:
+        said = run_target_pass(open_site(), start_mgproc)
+    except (ClusterFileError, SpoolError) as error:
+        raise click.ClickException(str(error)) from error
+    if said:
+        click.echo(said, err=True)

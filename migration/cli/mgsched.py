@@ -1,0 +1,32 @@
+"""``mgsched``: the source's pass, every minute; and an administrator's word that a target is lost."""
+
+from __future__ import annotations
+
+import click
+
+from migration.cli.open_source import open_source, said_in_a_line
+from migration.cli.site_files import HELP
+from migration.passes.source_pass import BusyError, forget, pass_lock, source_pass
+
+_FORGET_WITHIN_S = 120
+
+
+@click.command("mgsched", context_settings=HELP)
+@click.option("--forget", "gid", metavar="GID", help="Its target is lost: make it a request again.")
+def main(*, gid: str | None) -> None:
+    """Place the requests of this cluster's users, and bring in what has become of their jobs.
+
+    It runs every minute as the service's account; a second one ends at once. --forget is for a job whose target will
+    never answer again: if that target still runs it, it runs twice.
+    """
+    with said_in_a_line():
+        source = open_source()
+        if gid is not None:
+            with pass_lock(source.spool.home, _FORGET_WITHIN_S):
+                forget(source, gid)
+            return
+        try:
+            with pass_lock(source.spool.home):
+                source_pass(source)
+        except BusyError as busy:
+            click.echo(str(busy), err=True)

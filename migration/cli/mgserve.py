@@ -1,0 +1,43 @@
+"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from migration.cli.start import start_mgproc
+from migration.config.cluster_file import ClusterFileError
+from migration.passes.serve import serve
+from migration.processing.site import open_site
+from migration.protocol.messages import (
+    MOST_BYTES,
+    STOP,
+    Failed,
+    MessageError,
+    Reply,
+    State,
+    read_verb,
+    reply_to_data,
+    to_line_bytes,
+)
+from migration.spool.spool import SpoolError
+
+
+def main() -> None:
+    """Run by sshd."""
+    if len(sys.argv) != 2:
+        sys.exit("mgserve: run by sshd, with the name of a cluster")
+    sys.stdout.buffer.write(to_line_bytes(reply_to_data(_answer(sys.argv[1]), time.time())))
+
+
+def _answer(cluster: str) -> Reply:
+    try:
+        verb = read_verb(os.environ.get("SSH_ORIGINAL_COMMAND", ""))
+        site = open_site()
+        reply = serve(site, cluster, verb, sys.stdin.buffer.read(MOST_BYTES + 1))
+    except (MessageError, SpoolError, ClusterFileError, OSError) as error:
+        return Failed("".join(letter if letter.isprintable() else "?" for letter in str(error))[:300])
+    if verb == STOP and isinstance(reply, State) and not reply.record.final:
+        start_mgproc(reply.record.gid)
+    return reply

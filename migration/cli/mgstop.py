@@ -1,0 +1,43 @@
+"""``mgstop``: leaves the wish to stop jobs in the drop box; the next pass carries it to where the job is."""
+
+from __future__ import annotations
+
+import click
+
+from migration.cli.site_files import HELP, open_site_files, own_name
+from migration.passes.take_in import STOP_JOB
+from migration.spool.drop_box import DropError, drop
+
+
+@click.command("mgstop", context_settings=HELP)
+@click.option("--discard", is_flag=True, help="Copy nothing back. Also ends a job that is Downloading.")
+@click.argument("gids", nargs=-1, required=True, metavar="GID...")
+def main(*, discard: bool, gids: tuple[str, ...]) -> None:
+    """Stop jobs that were submitted with mgsub, on whichever cluster they are.
+
+    The next pass, within a minute, carries the stop out. A job that no cluster has yet ends at once. A job at another
+    cluster is deleted there, and the files in its folder there are copied back, unless --discard is given. If the
+    cluster cannot be reached, each pass tries again, and mgstat says so. Only the job's user and root may stop it.
+    """
+    site = open_site_files()
+    user = own_name()
+    records = site.read_records()
+    wishes: list[dict[str, str | int | tuple[str, ...]]] = []
+    for gid in dict.fromkeys(gids):
+        if gid not in records:
+            raise click.ClickException(f"{gid}: no such job; mgstat lists yours. Nothing is stopped")
+        _, record = records[gid]
+        if user not in (record.user, "root"):
+            raise click.ClickException(f"{gid}: is a job of {record.user}. Nothing is stopped")
+        if record.final:
+            click.echo(f"{gid}: is {record.state} already")
+        else:
+            wishes.append({"do": STOP_JOB, "gid": gid, "discard": int(discard)})
+    if not wishes:
+        return
+    try:
+        drop(site.incoming, wishes)
+    except DropError as error:
+        raise click.ClickException(str(error)) from error
+    for wish in wishes:
+        click.echo(f"{wish['gid']}: stop requested")

@@ -1,0 +1,88 @@
+"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to mend.
+
+It asks as a pass does, and has each cluster try its landing folder. What else another cluster needs, such as its own
+queues, is checked there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from migration.config.cluster_file import Cluster
+from migration.passes.landing_try import LANDING_OF, WRITABLE, try_landing
+from migration.passes.source import Source
+from migration.protocol.call import NoReply
+from migration.protocol.messages import AVAIL
+from migration.protocol.version import own_version
+from migration.schedulers.base import SchedulerSilent
+from migration.schedulers.by_kind import open_scheduler
+from migration.transfer.connection import RunAs
+from policy.migration.answer import Answer
+
+MOST_SKEW_S = 60
+"""Nothing is decided by another cluster's clock; people compare logs, and make compares times of files."""
+
+
+class Check(NamedTuple):
+    """One line: the cluster, what was checked, whether it is well, and what was seen."""
+
+    cluster: str
+    what: str
+    good: bool
+    text: str
+
+
+def check_pairs(source: Source, run: RunAs, user: str) -> Iterator[Check]:
+    """This cluster first, then each other one; landing folders as ``user``."""
+    yield from _check_here(source, run, user)
+    for other in source.file.others:
+        yield from _check_other(source, other, user)
+
+
+def _check_here(source: Source, run: RunAs, user: str) -> Iterator[Check]:
+    this = source.file.this
+    yield _check_queue("queue of guests", this, run)
+    yield _check_queue("queue of own users", source.file.at_home, run)
+    found = try_landing(run, this.landing, user)
+    yield _check_landing(this, user, found)
+
+
+def _check_landing(cluster: Cluster, user: str, found: str) -> Check:
+    good = found == WRITABLE
+    said = f"{user} can write there" if good else found or f"{cluster.name} does not say: its pbsteer is older"
+    return Check(cluster.name, "landing folder", good, f"{cluster.landing}: {said}" if cluster.landing else said)
+
+
+def _check_queue(what: str, cluster: Cluster, run: RunAs) -> Check:
+    try:
+        free = open_scheduler(cluster, run).free()
+    except SchedulerSilent as silence:
+        return Check(cluster.name, what, good=False, text=str(silence))
+    return Check(cluster.name, what, good=True, text=f"{cluster.queue}: {free.idle} of {free.cores} cores idle")
+
+
+def _check_other(source: Source, other: Cluster, user: str) -> Iterator[Check]:
+    if not other.key:
+        yield Check(other.name, "key", good=False, text="cluster.toml has no key of it: it cannot send jobs here")
+    if not other.send:
+        yield Check(other.name, "send", good=True, text="send = false: no job of this cluster goes there")
+        return
+    begun = time.time()
+    try:
+        reply = source.ask(other.name, AVAIL, {"v": 1, LANDING_OF: user})
+    except NoReply as silence:
+        yield Check(other.name, "answers", good=False, text=f"{other.ssh}: {silence}")
+        return
+    if not isinstance(reply, Answer):
+        yield Check(other.name, "answers", good=False, text=f"{other.ssh}: answered something else")
+        return
+    took_s = time.time() - begun
+    free = f"{reply.avail} of {reply.cores} cores free for any job"
+    yield Check(other.name, "answers", good=True, text=f"{other.ssh}, {reply.scheduler}: {free}; {took_s:.1f} s")
+    skew_s = reply.time - (begun + took_s / 2)
+    yield Check(other.name, "clock", abs(skew_s) <= MOST_SKEW_S + took_s, f"{skew_s:+.0f} s from the one here")
+    versions = f"{reply.version or 'unknown'} there, {own_version() or 'unknown'} here"
+    yield Check(other.name, "version", reply.version == own_version(), versions)
+    yield _check_landing(other, user, reply.landing)

@@ -1,0 +1,117 @@
+"""Brings newer states from the targets into ``sent.q``, and tells them what is to stop until they have answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from migration.passes.hand_over import note_reason, take_over
+from migration.passes.source import Source
+from migration.passes.stops import acknowledged, discards, is_unacknowledged
+from migration.protocol.call import NoReply
+from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
+from migration.spool.queue_file import Queue
+from policy.migration.record import Record, fold
+from policy.migration.returns import SILENT_EVERY
+from policy.migration.transitions import ABORTED, DOWNLOADING, OFFERED
+
+
+def fold_in(source: Source) -> None:
+    """Ask each target once about all its jobs, where it has any."""
+    held = _held(source)
+    for target in dict.fromkeys(record.dst for record in held):
+        _ask(source, target, [record for record in held if record.dst == target])
+    if source.notes.number % SILENT_EVERY == 0:
+        _look_for_resumed(source)
+
+
+def repeat_stops(source: Source) -> None:
+    """Tell each target to stop what is to stop, until it has answered."""
+    for record in _held(source):
+        if record.stop and is_unacknowledged(record):
+            _stop(source, record)
+
+
+def _held(source: Source) -> list[Record]:
+    """The jobs that other clusters have."""
+    return [one for one in source.spool.read(Queue.SENT) if one.state != OFFERED and not one.in_place]
+
+
+def _ask(source: Source, target: str, records: list[Record]) -> None:
+    left = {record.gid: record for record in records}
+    while left:
+        asked = tuple(left)[:MOST_GIDS]
+        try:
+            reply = source.ask(target, QUERY, Query(asked).to_data())
+        except NoReply:
+            return
+        if not isinstance(reply, States):
+            return
+        heard = [*(record.gid for record in reply.records), *reply.unknown]
+        for theirs in reply.records:
+            _fold(source, left.get(theirs.gid), theirs)
+        for gid in reply.unknown:
+            if gid in left:
+                note_reason(source, left[gid], f"{target} does not know this job; mgsched --forget if it never will")
+        if not _remove(left, heard):
+            return
+
+
+def _remove(left: dict[str, Record], gids: Iterable[str]) -> bool:
+    """Whether any of these was still to be heard of."""
+    before = len(left)
+    for gid in gids:
+        left.pop(gid, None)
+    return len(left) < before
+
+
+def _fold(source: Source, mine: Record | None, theirs: Record) -> None:
+    newer = None if mine is None else fold(mine, theirs)
+    if mine is not None and newer is not None:
+        take_over(source, mine, newer)
+
+
+def _stop(source: Source, record: Record) -> None:
+    try:
+        reply = source.ask(record.dst, STOP, About(record.gid, record.attempt, discards(record)).to_data())
+    except NoReply as silence:
+        note_reason(source, record, f"stop requested, {record.dst} unreachable: {silence}")
+        return
+    if isinstance(reply, State) and (reply.record.gid, reply.record.attempt) == (record.gid, record.attempt):
+        told = replace(record, stop=acknowledged(record.stop))
+        take_over(source, told, fold(told, reply.record) or told)
+    elif isinstance(reply, Unknown):
+        note_reason(source, record, f"stop requested, {record.dst} does not know this job")
+
+
+def _look_for_resumed(source: Source) -> None:
+    """Aborted jobs whose copy is kept may be resumed at the target; they are followed again then."""
+    since = source.clock() - 86_400 * source.file.limits.keep_aborted_days
+    kept = [
+        one for one in source.spool.read(Queue.DONE)
+        if one.state == ABORTED and one.src == source.this and one.datakey and one.since >= since
+    ]  # fmt: skip
+    for target in dict.fromkeys(record.dst for record in kept):
+        mine = {record.gid: record for record in kept if record.dst == target}
+        gids = tuple(mine)
+        for start in range(0, len(gids), MOST_GIDS):
+            try:
+                reply = source.ask(target, QUERY, Query(gids[start : start + MOST_GIDS]).to_data())
+            except NoReply:
+                break
+            for theirs in reply.records if isinstance(reply, States) else ():
+                if theirs.gid in mine:
+                    _fold_resumed(source, mine[theirs.gid], theirs)
+
+
+def _fold_resumed(source: Source, mine: Record, theirs: Record) -> None:
+    """A resumed job is followed again, or noted as it ended where it has been brought back since the last look."""
+    newer = fold(mine, theirs)
+    if newer is None or not (newer.final or newer.state == DOWNLOADING):
+        return
+    with source.spool.change() as change:
+        if newer.final:
+            change.put(Queue.DONE, newer)
+        else:
+            change.move(Queue.DONE, Queue.SENT, newer)
+    source.say(f"{newer.gid}: resumed at {newer.dst}, {newer.state}")

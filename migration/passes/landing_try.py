@@ -1,0 +1,20 @@
+"""Tries whether a user can have files in the landing folder: a folder of his is made there, and removed again."""
+
+from __future__ import annotations
+
+from migration.transfer.connection import RunAs
+
+WRITABLE = "writable"
+LANDING_OF = "landing_of"
+"""In the body of ``avail``: the user for whom the asked cluster is to try."""
+_NAME = "mg-check"
+_WITHIN_S = 10
+
+
+def try_landing(run: RunAs, landing: str, user: str) -> str:
+    """WRITABLE, or what is wrong."""
+    for deed in ("folder", "remove"):
+        done = run([deed, landing, f"{user}/{_NAME}"], user=user, timeout_s=_WITHIN_S)
+        if done.status:
+            return done.problem
+    return WRITABLE

@@ -1,0 +1,228 @@
+"""``mgsched``: one pass over the requests of this cluster's users, by the decisions of ``policy.migration.placing``.
+
+Everything that is asked or done is durable before the next, so a kill at any point loses nothing, and the next pass
+goes on from what is written. A second pass at the same time ends at the lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from migration.passes import fallback, in_place
+from migration.passes.fold_in import fold_in, repeat_stops
+from migration.passes.hand_over import renew, settle
+from migration.passes.in_flight import find_in_flight
+from migration.passes.source import Source
+from migration.passes.take_in import take_in
+from migration.protocol.call import NoReply
+from migration.protocol.messages import AVAIL
+from migration.schedulers.base import SchedulerSilent
+from migration.spool.file_lock import LockHeldError, file_lock
+from migration.spool.queue_file import Queue
+from policy.migration.answer import Answer, make_answer
+from policy.migration.placing import (
+    Accepted,
+    Ask,
+    NoAnswer,
+    Offer,
+    Outcome,
+    PassState,
+    Placements,
+    Placing,
+    Request,
+    StartHere,
+    Step,
+    Stop,
+    placing,
+)
+from policy.migration.record import ANY, LOCAL, Record, advance, split_gid
+from policy.migration.returns import is_asked
+from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
+
+LOCK = "mgsched.lock"
+_DAY_S = 86_400
+
+
+class BusyError(Exception):
+    """Another pass runs."""
+
+
+@contextlib.contextmanager
+def pass_lock(home: Path, within_s: float = 0) -> Iterator[None]:
+    """Hold the lock of passes. Raises :class:`BusyError` if another process holds it for ``within_s``."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(file_lock(home / LOCK, within_s))
+        except LockHeldError as held:
+            raise BusyError(f"{home / LOCK}: another pass runs") from held
+        yield
+
+
+def source_pass(source: Source) -> Placements:
+    """One pass. The caller holds :func:`pass_lock`."""
+    source.notes.number += 1
+    take_in(source)
+    settle(source)
+    fold_in(source)
+    repeat_stops(source)
+    fallback.follow(source)
+    in_place.watch(source)
+    placements = _place(source)
+    _note_reasons(source, placements)
+    _prune(source)
+    source.notes.ended = int(source.clock())
+    source.notes.write(source.spool.home)
+    return placements
+
+
+def plan(source: Source) -> Placements:
+    """What a pass would do with the requests as they are: clusters are asked, nothing is offered or written."""
+    steps = _steps(source)
+    outcome: Outcome = None
+    try:
+        while True:
+            step = steps.send(outcome)
+            outcome = _answer(source, step.cluster) if isinstance(step, Ask) else Accepted()
+    except StopIteration as end:
+        placements: Placements = end.value
+        return placements
+
+
+def forget(source: Source, gid: str) -> Record:
+    """Take a job back from a target that is lost, on an administrator's word. Raises ValueError with the reason."""
+    record = next((one for one in source.spool.read(Queue.SENT) if one.gid == gid), None)
+    if record is None:
+        raise ValueError(f"{gid}: is not at another cluster")
+    if record.in_place:
+        raise ValueError(f"{gid}: runs at this cluster, which is not lost; mgstop stops it")
+    free = renew(advance(record, "forgotten", source.clock(), last=record.dst, reason=f"{record.dst} is lost"))
+    source.give_back(free)
+    return free
+
+
+def _place(source: Source) -> Placements:
+    steps = _steps(source)
+    outcome: Outcome = None
+    try:
+        while True:
+            outcome = _do(source, steps.send(outcome))
+    except StopIteration as end:
+        placements: Placements = end.value
+        return placements
+
+
+def _steps(source: Source) -> Placing:
+    now = source.clock()
+    records = sorted(source.spool.read(Queue.REQUEST), key=lambda one: (one.created, split_gid(one.gid)[1]))
+    return placing([Request.of(one, now) for one in records], source.file.placing, _state(source, now))
+
+
+def _state(source: Source, now_s: float) -> PassState:
+    on_the_way: dict[str, int] = {}
+    for record in source.spool.read(Queue.SENT):
+        if record.state == OFFERED or record.state in BEFORE_RUN:
+            on_the_way[record.dst] = on_the_way.get(record.dst, 0) + 1
+    silent = {
+        name: f"silent: {notes.text}"
+        for name, notes in source.notes.clusters.items()
+        if not is_asked(notes.failures, source.notes.number)
+    }
+    full = {
+        (cluster, user): "has no space for this user"
+        for cluster, users in source.notes.full.items()
+        for user, until in users.items()
+        if until > now_s
+    }
+    return PassState(on_the_way, silent, full)
+
+
+def _do(source: Source, step: Step) -> Outcome:
+    if isinstance(step, Ask):
+        return _answer(source, step.cluster)
+    record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == step.gid)
+    if isinstance(step, Offer):
+        return fallback.offer(source, record, step.cluster)
+    if isinstance(step, StartHere):
+        return in_place.start_here(source, record)
+    if isinstance(step, Stop):
+        _stop(source, record)
+    else:
+        fallback.submit_also(source, record)
+    return None
+
+
+def _answer(source: Source, cluster: str) -> Answer | NoAnswer:
+    if cluster == source.this:
+        return _answer_here(source)
+    try:
+        reply = source.ask(cluster, AVAIL)
+    except NoReply as silence:
+        return NoAnswer(f"unreachable: {silence}")
+    return reply if isinstance(reply, Answer) else NoAnswer("answered something else")
+
+
+def _answer_here(source: Source) -> Answer | NoAnswer:
+    """What is free at this cluster for its own users' jobs, less what it has promised to guests."""
+    try:
+        free = source.scheduler.free()
+    except SchedulerSilent as silence:
+        return NoAnswer(f"its scheduler is silent: {silence}")
+    guests = source.spool.read(Queue.RECEIVED)
+    own = [one for one in source.spool.read(Queue.SENT) if one.in_place]
+    in_flight = find_in_flight([*guests, *own], source.clock())
+    return make_answer(source.this, free, in_flight, len(in_flight) + 1, arch=source.file.this.arch)
+
+
+def _stop(source: Source, record: Record) -> None:
+    if record.fallback:
+        if not fallback.delete(source, record, Queue.REQUEST):
+            return
+        record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == record.gid)
+    stopped = advance(record, "stop", source.clock(), reason="mgstop")
+    with source.spool.change() as change:
+        change.move(Queue.REQUEST, Queue.DONE, stopped)
+    source.notes.drop(record.gid)
+    source.say(f"{record.gid}: Stopped")
+
+
+def _note_reasons(source: Source, placements: Placements) -> None:
+    """Write why requests stay, and end those that every cluster has refused for good."""
+    with source.spool.change() as change:
+        changed, refused = [], []
+        for record in change.records(Queue.REQUEST):
+            stay = placements.stays.get(record.gid)
+            if stay is None:
+                continue
+            if _is_refused(source, record):
+                refused.append(record)
+            elif record.reason != stay.sentence():
+                changed.append(replace(record, reason=stay.sentence()))
+        change.put_all(Queue.REQUEST, changed)
+        for record in refused:
+            said = "; ".join(f"{name}: {text}" for name, text in source.notes.refusals.get(record.gid, {}).items())
+            aborted = advance(record, "refused", source.clock(), reason=said or "refused by every cluster")
+            change.move(Queue.REQUEST, Queue.DONE, aborted)
+            source.notes.drop(record.gid)
+            source.say(f"{record.gid}: Aborted, {aborted.reason}")
+
+
+def _is_refused(source: Source, record: Record) -> bool:
+    this, order = source.this, source.file.placing.order
+    if record.fallback:
+        return False
+    candidates = {ANY: (this, *order), LOCAL: (this,)}.get(record.want, (record.want,))
+    return all(name in record.avoid for name in candidates)
+
+
+def _prune(source: Source) -> None:
+    """Drop final records that are old, and notes about jobs that are gone."""
+    before = source.clock() - _DAY_S * source.file.limits.keep_done_days
+    with source.spool.change() as change:
+        old = [
+            one.gid for one in change.records(Queue.DONE)
+            if one.src == source.this and one.state != REQUESTED and one.since < before
+        ]  # fmt: skip
+        change.remove(Queue.DONE, *old)

@@ -1,0 +1,35 @@
+"""The wish to stop a job, as a record has it: asked by the user, then acknowledged by the target."""
+
+from __future__ import annotations
+
+from policy.migration.record import Record
+
+STOP, DISCARD = "stop", "discard"
+_SEEN = {STOP: "stopping", DISCARD: "discarding"}
+
+
+def discards(record: Record) -> bool:
+    """Whether what there is at the target need not come back."""
+    return record.stop in (DISCARD, _SEEN[DISCARD])
+
+
+def is_unacknowledged(record: Record) -> bool:
+    """Whether the target has still to be told."""
+    return record.stop in _SEEN
+
+
+def acknowledged(stop: str) -> str:
+    """The wish after the target has answered."""
+    return _SEEN.get(stop, stop)
+
+
+def reopen(stop: str) -> str:
+    """The wish after the job has come back: it has not been fulfilled."""
+    return next((asked for asked, seen in _SEEN.items() if seen == stop), stop)
+
+
+def merge_stop(now: str, asked: str) -> str:
+    """The wish after the user has asked again: --discard goes beyond a stop, and nothing takes it back."""
+    if asked == DISCARD and now not in (DISCARD, _SEEN[DISCARD]):
+        return DISCARD
+    return now or asked

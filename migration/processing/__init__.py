@@ -1,0 +1,1 @@
+"""What a target does with one job: upload, build, submit, watch, download."""

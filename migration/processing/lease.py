@@ -1,0 +1,96 @@
+"""One process for each job: whose the job is now, so that a second one keeps off and a dead one is replaced.
+
+The lease is a lock that ends with its process, and says who holds it: process id, boot id, start time. Several jobs'
+transfers are bounded in the same way, by a number of slots, each a lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+LEASE = "lease"
+_SLOTS = "slots"
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@contextlib.contextmanager
+def hold_lease(folder: Path) -> Iterator[bool]:
+    """Whether this process has the lease of the job with this folder, for as long as the block lasts."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(folder / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        held = _lock(descriptor)
+        if held:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"pid={os.getpid()}\tboot={_boot_id()}\tstart={_start_time()}\n".encode("ascii"), 0)
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+def is_leased(folder: Path) -> bool:
+    """Whether a living process has the lease."""
+    try:
+        descriptor = os.open(folder / LEASE, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def take_slot(home: Path, kind: str, count: int) -> Iterator[bool]:
+    """Whether one of ``count`` slots of this kind is free; it is taken for as long as the block lasts."""
+    folder = home / _SLOTS
+    folder.mkdir(exist_ok=True)
+    for number in range(count):
+        descriptor = os.open(folder / f"{kind}.{number}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if _lock(descriptor):
+            try:
+                yield True
+            finally:
+                os.close(descriptor)
+            return
+        os.close(descriptor)
+    yield False
+
+
+@contextlib.contextmanager
+def take_share(home: Path, kind: str, count: int, user: str, share: int) -> Iterator[bool]:
+    """Whether one of ``count`` slots of this kind is free for the user, who may have ``share`` of them."""
+    with take_slot(home, f"{kind}.{quote(user, safe='')}", min(share, count)) as mine:
+        if not mine:
+            yield False
+            return
+        with take_slot(home, kind, count) as taken:
+            yield taken
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _boot_id() -> str:
+    try:
+        return _BOOT_ID.read_text("ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+def _start_time() -> str:
+    """When this process started, in ticks since the boot: with the process id it is never that of another one."""
+    try:
+        return Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "unknown"

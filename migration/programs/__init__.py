@@ -1,0 +1,1 @@
+"""Running programs: argument lists, time limits, bounded output."""

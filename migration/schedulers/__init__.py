@@ -1,0 +1,1 @@
+"""Local schedulers behind one interface, a file for each kind."""

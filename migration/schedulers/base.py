@@ -1,0 +1,113 @@
+"""What this system needs of a local scheduler, whatever its kind. A third kind is one file that implements it.
+
+All calls run the scheduler's own programs. A scheduler that does not answer raises :class:`SchedulerSilent`, and
+nothing is concluded from silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol
+
+from policy.migration.answer import FreeNodes
+from policy.migration.demand import Demand
+
+QUEUED, RUNNING, HELD, ENDED = "queued", "running", "held", "ended"
+"""What a local job may be doing. ``ended`` is a job that the scheduler still shows."""
+
+
+class SchedulerSilent(Exception):  # noqa: N818 - it says what it is
+    """The scheduler did not answer, or not in its own words; the message has the program and what it said."""
+
+
+class RequestUnanswered(SchedulerSilent):
+    """What was asked for one job, as its user, was not done: that user's account or program may be why, so nothing is
+    concluded of the scheduler either."""
+
+
+class SubmitRefused(Exception):  # noqa: N818
+    """The scheduler refused the job. ``lasting``: the same request will be refused again."""
+
+    def __init__(self, text: str, *, lasting: bool) -> None:
+        super().__init__(text)
+        self.lasting = lasting
+
+
+class LocalJob(NamedTuple):
+    """A job to submit for ``user``: run ``wrapper`` in ``cwd``, output to ``out`` and ``err``.
+
+    ``wrapper`` is the path of an executable; all paths are absolute, below the job's folder.
+    """
+
+    name: str
+    user: str
+    demand: Demand
+    cwd: str
+    wrapper: str
+    out: str
+    err: str
+
+
+class Verdict(NamedTuple):
+    """Whether the scheduler would start a job now; None where it cannot say. ``text`` is why not."""
+
+    now: bool | None
+    text: str = ""
+
+
+class JobState(NamedTuple):
+    """``state`` is one of the words above. ``runs`` counts starts where the scheduler does (0: never started)."""
+
+    state: str
+    runs: int = 0
+    text: str = ""
+
+
+class Ended(NamedTuple):
+    """What history says of a job that is gone. ``exit`` is a status, or ``signal N``; empty if unknown."""
+
+    exit: str
+    ran: bool
+
+
+def read_job_id(text: str, pattern: re.Pattern[str]) -> str:
+    """The id that a program run as the user has printed, which that user may have made up. Raises
+    :class:`SubmitRefused`."""
+    job_id = text.strip()
+    if not pattern.fullmatch(job_id):
+        raise SubmitRefused(f"the scheduler's program printed {job_id!r:.60}: must be the id of a job", lasting=True)
+    return job_id
+
+
+class LocalScheduler(Protocol):
+    """One cluster's scheduler. Methods that change a job do so as its user."""
+
+    kind: str
+
+    def free(self) -> FreeNodes:
+        """What is idle for the landing queue."""
+
+    def would_start_now(self, job: LocalJob) -> Verdict:
+        """The scheduler's own test, without submitting."""
+
+    def submit(self, job: LocalJob) -> str:
+        """The local id. Raises :class:`SubmitRefused`."""
+
+    def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
+        """The jobs that the scheduler still knows, by few calls; an id that is missing is gone."""
+
+    def find_by_name(self, name: str, user: str) -> str | None:
+        """The id of the user's job of this name that has not ended."""
+
+    def hold(self, job_id: str, user: str) -> None:
+        """Keep a queued job from starting."""
+
+    def release(self, job_id: str, user: str) -> None:
+        """Undo :meth:`hold`."""
+
+    def delete(self, job_id: str, user: str) -> None:
+        """Delete the job, queued or running. A job that is gone already is no error."""
+
+    def history(self, job_id: str) -> Ended | None:
+        """What is recorded of a job that is gone; None if nothing is."""

@@ -1,0 +1,289 @@
+"""PBS as a local scheduler, through its own programs and their JSON.
+
+PBS has no test whether a job would start now: what is free is counted anew. Cores kept for the head are known only
+where the scheduler writes estimates (``estimated.start_time``). Where pbsteer starts the jobs of the queue, its own
+decision is the test, and its last pass says what is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from hooks.pbs.json_output import read_json
+from migration.programs.run import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.schedulers.base import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    Ended,
+    JobState,
+    LocalJob,
+    RequestUnanswered,
+    SchedulerSilent,
+    SubmitRefused,
+    Verdict,
+    read_job_id,
+)
+from migration.schedulers.pbsteer_pass import LastPass, read_last_pass, read_status, would_start
+from policy.migration.answer import FreeNodes, Shape, kept_for_head
+from policy.migration.demand import Demand
+from policy.model.pbs_units import parse_duration_s, parse_size_kib
+
+_UNUSABLE = frozenset(
+    (
+        "offline", "down", "stale", "Stale", "unknown", "state-unknown", "provisioning", "wait-provisioning",
+        "maintenance", "sleep", "job-exclusive", "resv-exclusive", "unresolvable", "initializing",
+    )
+)  # fmt: skip
+_STATES = {"Q": QUEUED, "W": QUEUED, "T": QUEUED, "M": QUEUED, "H": HELD, "F": ENDED, "X": ENDED}
+_GONE = ("Unknown Job Id", "Job has finished")
+_SILENT = (
+    "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
+)  # fmt: skip
+_FOR_NOW = ("would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit")
+_FOR_GOOD = ("violates queue",)
+_MOST_JOBS_READ = 5_000
+"""Above this many jobs, the estimates of all of them cost more than they tell."""
+_ID = re.compile(r"[0-9]+(?:\[\])?(?:\.[A-Za-z0-9.-]+)?")
+_MOST_ONE_BY_ONE = 20
+_SIGNALLED = 256
+"""PBS adds this to the number of the signal that ended a job."""
+
+
+class PbsScheduler:
+    """PBS with the queue in which guests land."""
+
+    kind = "pbs"
+
+    def __init__(
+        self, run: Run, queue: str, timeout_s: float = 60, *, pbs_home: str = "", pbs_exec: str = "/opt/pbs"
+    ) -> None:
+        """``pbs_home`` is where pbsteer's passes write; empty, there are none."""
+        self._run = run
+        self._queue = queue
+        self._timeout_s = timeout_s
+        self._pbs_home = pbs_home
+        self._pbs_exec = pbs_exec
+
+    def free(self) -> FreeNodes:
+        """What is idle on vnodes open to the queue."""
+        queues = self._json(["qstat", "-Q", "-f", "-F", "json"]).get("Queue", {})
+        queue = queues.get(self._queue)
+        if queue is None:
+            raise SchedulerSilent(f"PBS has no queue {self._queue!r}; cluster.toml names it as the landing queue")
+        nodes = self._json(["pbsnodes", "-a", "-F", "json"]).get("nodes", {})
+        usable = {name: _shape(node) for name, node in nodes.items() if self._is_usable(node)}
+        if queue.get("enabled") != "True" or queue.get("started") != "True":
+            usable = {}
+        shapes: dict[Shape, int] = {}
+        for shape in usable.values():
+            if shape.cores > 0:
+                shapes[shape] = shapes.get(shape, 0) + 1
+        free = FreeNodes(
+            self.kind,
+            sum(int(node.get("resources_available", {}).get("ncpus", 0)) for node in nodes.values()),
+            tuple(shape._replace(nodes=count) for shape, count in sorted(shapes.items())),
+            max_walltime_s=_seconds(queue.get("resources_max", {}).get("walltime")),
+        )
+        last = self._last_pass()
+        if last is not None:
+            free = free._replace(held=last.count_held({name: shape.cores for name, shape in usable.items()}))
+        if sum(int(one.get("total_jobs", 0)) for one in queues.values()) > _MOST_JOBS_READ:
+            return free
+        return self._with_head(free, last)
+
+    def would_start_now(self, job: LocalJob) -> Verdict:
+        """What a pass of pbsteer would decide now, where it starts the jobs of the queue; PBS itself has no test."""
+        last = self._last_pass()
+        if last is None or self._queue not in last.driven:
+            return Verdict(None)
+        status = read_status(self._run, self._pbs_exec, self._timeout_s)
+        return would_start(status, last, job, self._queue, select_of(job.demand)) if status else Verdict(None)
+
+    def submit(self, job: LocalJob) -> str:
+        """``qsub`` in the job's folder, with names relative to it: PBS takes a colon in a path for a host's end."""
+        done = self._call(
+            [
+                "qsub", "-N", job.name, "-q", self._queue, "-l", f"select={select_of(job.demand)}",
+                "-l", "place=scatter" if job.demand.nodes else "place=free", "-l", f"walltime={job.demand.walltime_s}",
+                "-o", _relative(job.out, job.cwd), "-e", _relative(job.err, job.cwd), "-r", "y", "--", job.wrapper,
+            ],
+            user=job.user, cwd=job.cwd,
+        )  # fmt: skip
+        if done.status:
+            text = done.problem
+            lasting = any(part in text for part in _FOR_GOOD) or not any(part in text for part in _FOR_NOW)
+            raise SubmitRefused(text, lasting=lasting)
+        return read_job_id(done.text, _ID)
+
+    def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
+        """Job by job, since ``qstat`` prints as JSON only the first of several; of many jobs, all of the queue at once,
+        and job by job those that are not in it. Jobs that PBS does not know are left out.
+        """
+        wanted = list(dict.fromkeys(ids))
+        whole = ["qstat", "-f", "-F", "json"]
+        jobs = dict(self._jobs([*whole, self._queue])) if len(wanted) > _MOST_ONE_BY_ONE else {}
+        found: dict[str, JobState] = {}
+        for job_id in wanted:
+            job = jobs.get(job_id) or self._jobs([*whole, job_id]).get(job_id)
+            if job is not None:
+                state = _STATES.get(str(job.get("job_state", "")), RUNNING)
+                found[job_id] = JobState(state, int(job.get("run_count", 0)), str(job.get("comment", "")))
+        return found
+
+    def find_by_name(self, name: str, user: str) -> str | None:
+        """``qselect`` by name and owner."""
+        done = self._answered(["qselect", "-N", name, "-u", user])
+        ids = done.text.split()
+        return ids[0] if ids else None
+
+    def hold(self, job_id: str, user: str) -> None:
+        """``qhold``, as the user."""
+        self._change(["qhold", "-h", "u", job_id], user)
+
+    def release(self, job_id: str, user: str) -> None:
+        """``qrls``, as the user."""
+        self._change(["qrls", "-h", "u", job_id], user)
+
+    def delete(self, job_id: str, user: str) -> None:
+        """``qdel``, as the user."""
+        self._change(["qdel", job_id], user)
+
+    def history(self, job_id: str) -> Ended | None:
+        """What PBS remembers, where its job history is on."""
+        job = self._jobs(["qstat", "-x", "-f", "-F", "json", job_id]).get(job_id)
+        if job is None or job.get("job_state") not in ("F", "X"):
+            return None
+        status = job.get("Exit_status")
+        ran = int(job.get("run_count", 0)) > 0 and "stime" in job
+        if not isinstance(status, int) or status < 0:
+            return Ended("", ran)
+        return Ended(f"signal {status - _SIGNALLED}" if status >= _SIGNALLED else str(status), ran)
+
+    def _is_usable(self, node: Mapping[str, Any]) -> bool:
+        states = set(str(node.get("state", "")).replace(" ", "").split(","))
+        own_queue = node.get("queue")
+        return not states & _UNUSABLE and not node.get("resv") and own_queue in (None, self._queue)
+
+    def _last_pass(self) -> LastPass | None:
+        return read_last_pass(self._pbs_home, time.time()) if self._pbs_home else None
+
+    def _with_head(self, free: FreeNodes, last: LastPass | None) -> FreeNodes:
+        """The answer with the cores kept for the queued job that is expected, or promised, to start first."""
+        found = self._jobs(["qstat", "-f", "-F", "json"])
+        promises = last.ledger.promises if last is not None else {}
+        jobs = found.values()
+        starts = []
+        for job_id, job in found.items():
+            start_s = promises.get(job_id, _moment(job.get("estimated", {}).get("start_time")))
+            if job.get("job_state") == "Q" and start_s is not None:
+                starts.append((start_s, int(job.get("Resource_List", {}).get("ncpus", 0))))
+        if not starts:
+            return free
+        start_s, cores = min(starts)
+        head_in_s = max(0, int(start_s - time.time()))
+        running = [_running(job) for job in jobs if job.get("job_state") == "R"]
+        return free._replace(kept=kept_for_head(free.idle, cores, head_in_s, running), head_in_s=head_in_s)
+
+    def _change(self, argv: Sequence[str], user: str) -> None:
+        try:
+            done = self._call(argv, user=user)
+        except SchedulerSilent as silent:
+            raise RequestUnanswered(str(silent)) from silent
+        if done.status and not any(part in done.problem for part in _GONE):
+            raise RequestUnanswered(f"{argv[0]}: {done.problem}")
+
+    def _jobs(self, argv: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Jobs by id; ids that PBS does not know are no error."""
+        done = self._call(argv)
+        lines = done.err.decode("utf-8", "replace").splitlines()
+        if done.status and not all(any(part in line for part in _GONE) for line in lines if line.strip()):
+            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
+        if done.status and not done.out.strip():
+            return {}
+        jobs = self._read(done, argv[0]).get("Jobs", {})
+        return jobs if isinstance(jobs, dict) else {}
+
+    def _json(self, argv: Sequence[str]) -> dict[str, Any]:
+        return self._read(self._answered(argv), argv[0])
+
+    def _read(self, done: Finished, program: str) -> dict[str, Any]:
+        try:
+            return read_json(done.text, program)
+        except ValueError as error:
+            raise SchedulerSilent(str(error)) from error
+
+    def _answered(self, argv: Sequence[str]) -> Finished:
+        done = self._call(argv)
+        if done.status:
+            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
+        return done
+
+    def _call(self, argv: Sequence[str], *, user: str | None = None, cwd: str | None = None) -> Finished:
+        done = self._run(argv, user=user, cwd=cwd, timeout_s=self._timeout_s)
+        if done.status in (NOT_STARTED, TIMED_OUT) or (done.status and _is_silent(done)):
+            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
+        return done
+
+
+def select_of(demand: Demand) -> str:
+    """PBS's select: a chunk a core where placement is free, else equal chunks."""
+    if not demand.nodes:
+        return f"{demand.cores}:ncpus=1:mpiprocs=1"
+    chunk = f"{demand.nodes}:ncpus={demand.chunk_cores}:mpiprocs={demand.chunk_cores}"
+    memory = f":mem={demand.mem_mib}mb" if demand.mem_mib else ""
+    return chunk + memory + (f":ngpus={demand.gpus}" if demand.gpus else "")
+
+
+def _shape(node: Mapping[str, Any]) -> Shape:
+    has, used = node.get("resources_available", {}), node.get("resources_assigned", {})
+    cores = int(has.get("ncpus", 0)) - int(used.get("ncpus", 0))
+    mem_kib = _kib(has.get("mem")) - _kib(used.get("mem"))
+    gpus = int(has.get("ngpus", 0)) - int(used.get("ngpus", 0))
+    return Shape(0, max(0, cores), max(0, mem_kib >> 10), max(0, gpus))
+
+
+def _running(job: Mapping[str, Any]) -> tuple[int, float]:
+    """A run's cores and the seconds that its walltime leaves it; a run without one never ends."""
+    asked = job.get("Resource_List", {})
+    limit_s = _seconds(asked.get("walltime"))
+    used_s = _seconds(job.get("resources_used", {}).get("walltime")) or 0
+    return int(asked.get("ncpus", 0)), float("inf") if limit_s is None else max(0, limit_s - used_s)
+
+
+def _is_silent(done: Finished) -> bool:
+    text = done.err.decode("utf-8", "replace")
+    return any(part in text for part in _SILENT)
+
+
+def _relative(path: str, folder: str) -> str:
+    return str(PurePosixPath(path).relative_to(folder))
+
+
+def _kib(value: object) -> int:
+    try:
+        return parse_size_kib(str(value)) if value is not None else 0
+    except ValueError:
+        return 0
+
+
+def _seconds(value: object) -> int | None:
+    try:
+        return parse_duration_s(str(value)) if value is not None else None
+    except ValueError:
+        return None
+
+
+def _moment(value: object) -> float | None:
+    """Seconds since the epoch of a date as PBS prints it, or of a number."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    try:
+        return time.mktime(time.strptime(str(value), "%a %b %d %H:%M:%S %Y"))
+    except (ValueError, OverflowError):
+        return None

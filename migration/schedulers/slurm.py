@@ -1,0 +1,258 @@
+"""Slurm as a local scheduler, through its own programs; tried with 22.05.
+
+``sbatch --test-only`` says when a job would start. A job that has ended is asked for with ``scontrol`` while slurmctld
+remembers it, then with ``sacct``, where accounting is on.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from migration.programs.run import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.schedulers.base import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    Ended,
+    JobState,
+    LocalJob,
+    RequestUnanswered,
+    SchedulerSilent,
+    SubmitRefused,
+    Verdict,
+    read_job_id,
+)
+from policy.migration.answer import FreeNodes, Shape, kept_for_head
+
+_USABLE = frozenset({"idle", "mixed", "planned", "idle-", "mixed-"})
+"""States without a flag of drain, failure, maintenance, reservation or power saving; ``-`` is planned by backfill."""
+_STATES = {
+    "PD": QUEUED, "RQ": QUEUED, "RF": QUEUED, "RH": HELD, "SE": HELD,
+    **dict.fromkeys(("R", "CF", "CG", "RS", "S", "SI", "SO", "ST"), RUNNING),
+    **dict.fromkeys(("BF", "CA", "CD", "DL", "F", "NF", "OOM", "PR", "RV", "TO"), ENDED),
+}  # fmt: skip
+_GONE = ("Invalid job id", "Job has already finished", "already completing or completed")
+_SILENT = (
+    "Unable to contact slurm controller",
+    "Socket timed out",
+    "Zero Bytes were transmitted",
+    "Connection refused",
+)
+_FOR_NOW = ("limit", "temporarily", "Resource temporarily unavailable", "slow down")
+_START = re.compile(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
+_EXIT = re.compile(r" ExitCode=(\d+):(\d+)")
+_STATE = re.compile(r" JobState=(\w+)")
+_BEGAN = re.compile(r" StartTime=(\S+)")
+_GPU = re.compile(r"gpu(?::[^:,()]+)?:(\d+)")
+_ACTIVE = frozenset({"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING"})
+_NOW_S = 60
+"""A job that would start within this counts as one that would start now."""
+_NO_ESTIMATE_S = 30 * 86_400
+"""Slurm gives a start months or centuries away for a job behind one that no node can ever take."""
+_ID = re.compile(r"[0-9]+")
+_IDS_AT_ONCE = 500
+
+
+class SlurmScheduler:
+    """Slurm with the partition in which guests land."""
+
+    kind = "slurm"
+
+    def __init__(self, run: Run, queue: str, timeout_s: float = 60) -> None:
+        self._run = run
+        self._partition = queue
+        self._timeout_s = timeout_s
+
+    def free(self) -> FreeNodes:
+        """What is idle on nodes of the partition."""
+        partition = self._rows(["sinfo", "-h", "-p", self._partition, "-o", "%a|%l"], 2)
+        if not partition:
+            raise SchedulerSilent(f"Slurm has no partition {self._partition!r}; cluster.toml names it for guests")
+        up, limit = partition[0]
+        fields = "NodeList:|,CPUsState:|,StateLong:|,Memory:|,AllocMem:|,Gres:|,GresUsed:|"
+        cores, shapes = 0, dict[Shape, int]()
+        for _, cpus, state, *more in self._rows(["sinfo", "-h", "-N", "-p", self._partition, "-O", fields], 7):
+            idle, total = _count(cpus.split("/")[1]), _count(cpus.split("/")[-1])
+            cores += total
+            if up == "up" and state in _USABLE and idle:
+                memory, used, gres, gres_used = more
+                mem_mib = max(0, _count(memory) - _count(used))
+                shape = Shape(0, idle, mem_mib, max(0, _gpus(gres) - _gpus(gres_used)))
+                shapes[shape] = shapes.get(shape, 0) + 1
+        free = FreeNodes(
+            self.kind,
+            cores,
+            tuple(shape._replace(nodes=count) for shape, count in sorted(shapes.items())),
+            max_walltime_s=parse_time_s(limit),
+        )
+        return self._with_head(free)
+
+    def would_start_now(self, job: LocalJob) -> Verdict:
+        """``sbatch --test-only`` as the user."""
+        done = self._call(["sbatch", "--test-only", *self._options(job), "--wrap", "true"], user=job.user, cwd=job.cwd)
+        match = _START.search(done.err.decode("utf-8", "replace"))
+        if done.status or match is None:
+            return Verdict(now=False, text=done.problem)
+        wait_s = _moment(match[1]) - time.time()
+        if wait_s > _NO_ESTIMATE_S:
+            return Verdict(None, "Slurm cannot say when, since a pending job ahead can never start")
+        return Verdict(wait_s <= _NOW_S, f"would start in {max(0, wait_s):.0f} s")
+
+    def submit(self, job: LocalJob) -> str:
+        """``sbatch``. In the names of outputs Slurm replaces what follows a ``%``, that of the folder too."""
+        if "\\" in job.cwd:
+            raise SubmitRefused(f"{job.cwd!r}: Slurm takes a backslash out of the names of outputs", lasting=True)
+        argv = ["sbatch", "--parsable", *self._options(job), "--job-name", job.name, "--requeue", "--chdir", job.cwd]
+        argv += ["--output", job.out.replace("%", "%%"), "--error", job.err.replace("%", "%%"), job.wrapper]
+        done = self._call(argv, user=job.user, cwd=job.cwd)
+        if done.status:
+            raise SubmitRefused(done.problem, lasting=not any(part in done.problem for part in _FOR_NOW))
+        return read_job_id(done.text.split(";")[0], _ID)
+
+    def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
+        """One ``squeue`` for up to 500 jobs; those that it does not know are left out."""
+        wanted = list(ids)
+        found: dict[str, JobState] = {}
+        for first in range(0, len(wanted), _IDS_AT_ONCE):
+            part = ",".join(wanted[first : first + _IDS_AT_ONCE])
+            fields = "JobID:|,StateCompact:|,RestartCnt:|,Reason:|"
+            for job_id, state, restarts, reason in self._rows(
+                ["squeue", "-h", "-t", "all", "-j", part, "-O", fields], 4
+            ):
+                now = HELD if state == "PD" and reason.startswith("JobHeld") else _STATES.get(state, RUNNING)
+                found[job_id] = JobState(now, _count(restarts) + (now in (RUNNING, ENDED)), reason)
+        return found
+
+    def find_by_name(self, name: str, user: str) -> str | None:
+        """``squeue`` by name and owner."""
+        rows = self._rows(["squeue", "-h", "-n", name, "-u", user, "-o", "%i"], 1)
+        return rows[0][0] if rows else None
+
+    def hold(self, job_id: str, user: str) -> None:
+        """``scontrol hold``, as the user."""
+        self._change(["scontrol", "hold", job_id], user)
+
+    def release(self, job_id: str, user: str) -> None:
+        """``scontrol release``, as the user."""
+        self._change(["scontrol", "release", job_id], user)
+
+    def delete(self, job_id: str, user: str) -> None:
+        """``scancel``, as the user."""
+        self._change(["scancel", job_id], user)
+
+    def history(self, job_id: str) -> Ended | None:
+        """What slurmctld still knows, else the accounting's record; None where neither has one."""
+        done = self._call(["scontrol", "-o", "show", "job", job_id])
+        state, began = _STATE.search(done.text), _BEGAN.search(done.text)
+        if done.status == 0 and state and began:
+            exited = _EXIT.search(done.text)
+            if state[1] in _ACTIVE:
+                return None
+            return Ended(_exit(*exited.groups()) if exited else "", began[1] != "Unknown")
+        done = self._call(["sacct", "-n", "-P", "-X", "-j", job_id, "-o", "State,ExitCode,Start"])
+        parts = done.text.strip().splitlines()[-1].split("|") if done.status == 0 and done.text.strip() else []
+        if len(parts) != 3 or parts[0] in _ACTIVE:
+            return None
+        return Ended(_exit(*parts[1].split(":", 1)), parts[2] not in ("Unknown", "None"))
+
+    def _options(self, job: LocalJob) -> list[str]:
+        """What the job needs, for the submission and for the test alike."""
+        demand = job.demand
+        options = ["--partition", self._partition, "--ntasks", str(demand.cores)]
+        options += ["--time", show_time(demand.walltime_s)]
+        if demand.nodes:
+            options += ["--nodes", str(demand.nodes), "--ntasks-per-node", str(demand.chunk_cores)]
+        if demand.mem_mib:
+            options += ["--mem", f"{demand.mem_mib}M"]
+        if demand.gpus:
+            options += ["--gres", f"gpu:{demand.gpus}"]
+        return options
+
+    def _with_head(self, free: FreeNodes) -> FreeNodes:
+        """The answer with the cores kept for the pending job that Slurm expects to start first."""
+        running, starts = [], []
+        for state, cores, start, left in self._rows(["squeue", "-h", "-t", "PD,R", "-o", "%t|%C|%S|%L"], 4):
+            if state == "R":
+                left_s = parse_time_s(left)
+                running.append((_count(cores), float("inf") if left_s is None else left_s))
+            elif start != "N/A":
+                starts.append((_moment(start), _count(cores)))
+        if not starts:
+            return free
+        start_s, head_cores = min(starts)
+        head_in_s = max(0, int(start_s - time.time()))
+        return free._replace(kept=kept_for_head(free.idle, head_cores, head_in_s, running), head_in_s=head_in_s)
+
+    def _change(self, argv: Sequence[str], user: str) -> None:
+        try:
+            done = self._call(argv, user=user)
+        except SchedulerSilent as silent:
+            raise RequestUnanswered(str(silent)) from silent
+        if done.status and not _has(done, _GONE):
+            raise RequestUnanswered(f"{argv[0]}: {done.problem}")
+
+    def _rows(self, argv: Sequence[str], width: int) -> list[list[str]]:
+        """Lines of fields with ``|`` between them; none where Slurm does not know the job."""
+        done = self._call(argv)
+        if done.status:
+            if _has(done, _GONE):
+                return []
+            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
+        rows = [line.split("|")[:width] for line in done.text.splitlines() if line.strip()]
+        if any(len(row) != width for row in rows):
+            raise SchedulerSilent(f"{argv[0]} printed a line that has not {width} fields")
+        return [[part.strip() for part in row] for row in rows]
+
+    def _call(self, argv: Sequence[str], *, user: str | None = None, cwd: str | None = None) -> Finished:
+        done = self._run(argv, user=user, cwd=cwd, timeout_s=self._timeout_s)
+        if done.status in (NOT_STARTED, TIMED_OUT) or (done.status and _has(done, _SILENT)):
+            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
+        return done
+
+
+def parse_time_s(text: str) -> int | None:
+    """Seconds of ``[DAYS-][[HOURS:]MINUTES:]SECONDS``; None for ``UNLIMITED``, ``infinite`` and what is no time."""
+    days, dash, rest = text.rpartition("-")
+    parts = rest.split(":")
+    if not all(part.isascii() and part.isdigit() for part in [*parts, *([days] if dash else [])]):
+        return None
+    numbers = list(map(int, parts))
+    if dash:
+        numbers += [0] * (3 - len(numbers))
+    seconds = 0
+    for number in numbers:
+        seconds = seconds * 60 + number
+    return seconds + 86_400 * int(days or 0)
+
+
+def show_time(seconds: int) -> str:
+    """The walltime as ``sbatch`` takes it."""
+    return f"{seconds // 86_400}-{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _gpus(gres: str) -> int:
+    return sum(map(int, _GPU.findall(gres)))
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _exit(status: str, signal: str) -> str:
+    return f"signal {signal}" if signal not in ("", "0") else status
+
+
+def _moment(text: str) -> float:
+    """Seconds since the epoch of a local time as Slurm prints it; infinitely far where it is none."""
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+    except (ValueError, OverflowError):
+        return float("inf")
+
+
+def _has(done: Finished, parts: Sequence[str]) -> bool:
+    text = done.err.decode("utf-8", "replace")
+    return any(part in text for part in parts)

@@ -1,0 +1,153 @@
+"""The drop box: users leave requests, the service takes them and believes the file's owner, never its text.
+
+The folder has mode 1733: whoever may write cannot list it, and cannot touch another's file. The service takes regular
+files with one link and at most 64 KiB, opened without following links; the rest is refused with a reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from migration.spool.record_line import encode, encode_value, to_pairs
+
+MODE = 0o1733
+MOST_BYTES = 64 << 10
+MOST_FILES = 1_000
+MOST_FILES_OF_USER = 100
+"""A pass takes at most so many files, and so many of one user; the rest waits for the next pass."""
+TICKET = re.compile(r"[0-9a-f]{16}\.req")
+"""The name of a file in the box."""
+
+
+class DropError(Exception):
+    """The request cannot be left; the message names the folder."""
+
+
+class Dropped(NamedTuple):
+    """One file: the user id of its owner, its name (the ticket), and its lines (values still encoded: read them with
+    :func:`~migration.spool.record_line.read_fields`), or why it is refused."""
+
+    uid: int
+    ticket: str
+    lines: tuple[dict[str, str], ...] = ()
+    problem: str = ""
+
+
+def make_drop_box(folder: Path) -> None:
+    """Make the folder, with its mode whatever the umask. Raises OSError."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(MODE)
+
+
+def drop(folder: Path, requests: Iterable[Mapping[str, str | int | tuple[str, ...]]]) -> str:
+    """Leave a file of requests, one a line, and return its ticket. It appears whole or not at all.
+
+    A request has ``do`` and the fields of a record. Raises :class:`DropError`.
+    """
+    lines = [
+        "\t".join(["v=1", *(f"{name}={encode_value(value)}" for name, value in request.items())])
+        for request in requests
+    ]
+    data = "".join(f"{line}\n" for line in lines).encode("ascii")
+    if len(data) > MOST_BYTES:
+        raise DropError(f"the request has {len(data):,} bytes: at most {MOST_BYTES:,} are taken at once")
+    ticket = f"{secrets.token_hex(8)}.req"
+    part = folder / f".{ticket}"
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        try:
+            os.fchmod(descriptor, 0o644)
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        part.rename(folder / ticket)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise DropError(f"{folder}: {error.strerror}") from error
+    return ticket
+
+
+def take(folder: Path) -> Iterator[Dropped]:
+    """The files in the box, up to the bounds of a pass: each user's oldest first, the users in turn. A file stays until
+    :func:`clear` is called for it, so a crash in between loses nothing; its ticket is then seen again. Raises OSError
+    for a folder that cannot be read.
+    """
+    box = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        for name in _find_tickets(box)[:MOST_FILES]:
+            with contextlib.suppress(FileNotFoundError):
+                yield _read(box, name)
+    finally:
+        os.close(box)
+
+
+def _find_tickets(box: int) -> list[str]:
+    """The names of requests; a folder is none. Nobody can keep others' requests waiting with many files or old ones:
+    the users take turns, and the time is that of the last change, which its owner cannot set back."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for name in os.listdir(box):
+        if TICKET.fullmatch(name):
+            with contextlib.suppress(OSError):
+                info = os.stat(name, dir_fd=box, follow_symlinks=False)
+                if not stat.S_ISDIR(info.st_mode):
+                    found.setdefault(info.st_uid, []).append((info.st_ctime_ns, name))
+    ranked = [
+        (rank, at_ns, name)
+        for files in found.values()
+        for rank, (at_ns, name) in enumerate(sorted(files)[:MOST_FILES_OF_USER])
+    ]
+    return [name for _, _, name in sorted(ranked)]
+
+
+def clear(folder: Path, ticket: str) -> None:
+    """Remove a file that has been dealt with; one that is gone, or is a folder by now, is no error."""
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError, PermissionError):
+        (folder / ticket).unlink()
+
+
+def _read(box: int, name: str) -> Dropped:
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=box)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        uid = os.stat(name, dir_fd=box, follow_symlinks=False).st_uid
+        return Dropped(uid, name, problem=f"cannot be opened: {error.strerror}")
+    try:
+        info = os.fstat(descriptor)
+        problem = _find_problem(info)
+        if problem:
+            return Dropped(info.st_uid, name, problem=problem)
+        data = os.read(descriptor, MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > MOST_BYTES or not data.endswith(b"\n"):
+        return Dropped(info.st_uid, name, problem="cut off, or larger than 64 KiB")
+    try:
+        lines = tuple(to_pairs(line) for line in data.decode("ascii").splitlines())
+    except ValueError as error:
+        return Dropped(info.st_uid, name, problem=f"cannot be read: {encode(str(error))[:300]}")
+    if any(line.get("v") != "1" for line in lines):
+        return Dropped(info.st_uid, name, problem="v: must be 1 on every line")
+    return Dropped(info.st_uid, name, lines)
+
+
+def _find_problem(info: os.stat_result) -> str:
+    if not stat.S_ISREG(info.st_mode):
+        return "no regular file"
+    if info.st_nlink != 1:
+        return f"{info.st_nlink} links: a request has one"
+    if info.st_mode & 0o022:
+        return "others may write to it: nobody knows whose request it is"
+    if info.st_size > MOST_BYTES:
+        return f"{info.st_size:,} bytes: at most {MOST_BYTES:,} are taken"
+    return ""

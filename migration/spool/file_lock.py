@@ -1,0 +1,35 @@
+"""A lock that a file stands for, taken within a time limit. It ends with the process that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_LOOK_EVERY_S = 0.01
+
+
+class LockHeldError(Exception):
+    """Another process holds the lock; the message names the file and how long this one has waited."""
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, within_s: float) -> Iterator[None]:
+    """Hold the lock. Raises :class:`LockHeldError` if another process holds it for ``within_s``, and OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        until_s = time.monotonic() + within_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until_s:
+                    raise LockHeldError(f"{path}: another process has held it for {within_s:g} s") from None
+                time.sleep(_LOOK_EVERY_S)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,31 @@
+"""Lines of authorized_keys for the service's account: each cluster's key, and a key for each job under way.
+
+Each line forces a program. sshd asks for them with every connection, so a key is good as long as its job is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Callable
+
+from migration.config.cluster_file import PUBLISHED_KEY, ClusterFile
+from policy.migration.record import Record
+from policy.migration.transitions import AT_SOURCE, END, STOPPED
+
+
+def write_lines(
+    file: ClusterFile, records: Iterable[Record], program: Callable[[str], str], offered: str
+) -> Iterator[str]:
+    """The lines for the key that a connection offers. ``program`` gives a program's path."""
+    serve, data = program("mgserve"), program("mgdata")
+    for cluster in file.others:
+        if cluster.key == offered and PUBLISHED_KEY.fullmatch(offered):
+            yield f'restrict,command="{serve} {cluster.name}" {offered}\n'
+    for record in records:
+        if record.datakey == offered and PUBLISHED_KEY.fullmatch(offered) and has_data_access(record):
+            yield f'restrict,command="{data} {record.gid} {record.attempt}" {offered}\n'
+
+
+def has_data_access(record: Record) -> bool:
+    """Whether a target may still ask for the job's data. After Aborted it may: an administrator can resume."""
+    return not record.in_place and record.state not in AT_SOURCE and record.state not in (END, STOPPED)

@@ -1,0 +1,130 @@
+"""The way to a job's source: ssh and rsync as the job's user, with the key that was made for this one job.
+
+Remote paths are words that the source reads by its own record of the job: ``job/``, ``stage/``, ``shared/PATH``. So no
+path of a user is ever part of a remote command but that of a shared file, percent-encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Callable, NamedTuple
+from urllib.parse import quote
+
+from migration.as_user.deeds import KEY
+from migration.as_user.tree import PART, STAGE
+from migration.programs.run import STOPPED, Finished
+
+JOB, STAGED, SHARED = "job/", "stage/", "shared"
+RunAs = Callable[..., Finished]
+"""``run_as``, which also takes ``stopped``."""
+
+_SSH_CONFIG = Path("/etc/ssh/ssh_config")
+_IO_TIMEOUT_S = 120
+_ASK_TIMEOUT_S = 3600
+_NO_SPACE = re.compile("No space left on device|Disk quota exceeded|File too large")
+_TOTAL = re.compile(r"^Total bytes (sent|received): ([0-9,.]+)$", re.MULTILINE)
+_VANISHED = 24
+"""rsync's exit status where files were removed at the source while it ran."""
+
+
+class TransferError(Exception):
+    """A transfer that did not come to its end. It may be tried again; the message is for a person."""
+
+
+class NoSpaceError(TransferError):
+    """The receiving side has no room."""
+
+
+class StoppedError(Exception):
+    """The user has stopped the job meanwhile."""
+
+
+class Connection(NamedTuple):
+    """``user`` is the account here, ``ssh`` the source's address, ``key`` the private key's text."""
+
+    run: RunAs
+    user: str
+    ssh: str
+    key: bytes
+    bwlimit_kib: int = 0
+    stopped: Callable[[], bool] = lambda: False
+
+    def ask(self, verb: str, lines: Iterable[str] = ()) -> bytes:
+        """What the source answers to ``mg VERB``. Raises :class:`TransferError`."""
+        data = self.key + "".join(f"{line}\n" for line in lines).encode("ascii")
+        argv = ["ssh", str(len(self.key)), *ssh_options(), "-T", self.ssh, f"mg {verb}"]
+        done = self.run(argv, user=self.user, stdin=data, timeout_s=_ASK_TIMEOUT_S, stopped=self.stopped)
+        _check(done, f"mg {verb}")
+        return done.out
+
+    def fetch(self, word: str, to: str, timeout_s: float, exclude: Sequence[str] = ()) -> int:
+        """Copy from the source; returns the bytes that came. Raises :class:`TransferError`."""
+        options = [f"--exclude={pattern}" for pattern in (f"/{STAGE}*", *exclude)]
+        done = self._rsync([*options, f"{self.ssh}:{word}", to], timeout_s)
+        _check(done, "rsync", allowed=(0, _VANISHED))
+        return _total(done, "received")
+
+    def push(self, folder: str, paths: Iterable[str], word: str, timeout_s: float) -> int:
+        """Copy these paths of a folder to the source; returns the bytes that went. Raises :class:`TransferError`."""
+        done = self._rsync(["--files-from=-", "--from0", f"{folder}/", f"{self.ssh}:{word}"], timeout_s, paths)
+        _check(done, "rsync")
+        return _total(done, "sent")
+
+    def find_unlike(self, folder: str, paths: Iterable[str], timeout_s: float) -> list[str]:
+        """What a copy of these paths into the job's folder would still have to do; empty proves that they are there."""
+        argv = ["--dry-run", "--itemize-changes", "--files-from=-", "--from0", f"{folder}/", f"{self.ssh}:{JOB}"]
+        done = self._rsync(argv, timeout_s, paths)
+        _check(done, "rsync")
+        return [line for line in done.text.splitlines() if line[:2] in ("<f", "cL", "cd", "hf")]
+
+    def _rsync(self, words: Sequence[str], timeout_s: float, paths: Iterable[str] = ()) -> Finished:
+        argv = ["rsync", str(len(self.key)), "-a", f"--partial-dir={PART}", f"--timeout={_IO_TIMEOUT_S}", "--stats"]
+        if self.bwlimit_kib:
+            argv.append(f"--bwlimit={self.bwlimit_kib}")
+        argv += ["-e", " ".join(["ssh", *ssh_options()]), *words]
+        data = self.key + b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        return self.run(argv, user=self.user, stdin=data, timeout_s=timeout_s, stopped=self.stopped)
+
+
+def ssh_options() -> list[str]:
+    """Options of ssh: the system's configuration and host keys, and this one key; nothing of the user's own."""
+    config = str(_SSH_CONFIG) if _SSH_CONFIG.exists() else "none"
+    settings = (
+        "BatchMode=yes", "StrictHostKeyChecking=yes", "UserKnownHostsFile=/dev/null", "IdentitiesOnly=yes",
+        "IdentityAgent=none", "ConnectTimeout=10", "ServerAliveInterval=30", "ForwardAgent=no",
+    )  # fmt: skip
+    return ["-F", config, "-i", KEY, *(word for one in settings for word in ("-o", one))]
+
+
+def shared_word(path: str) -> str:
+    """The remote word for a shared file."""
+    return SHARED + quote(path.encode("utf-8", "surrogateescape"), safe="/")
+
+
+def _check(done: Finished, what: str, allowed: Sequence[int] = (0,)) -> None:
+    if done.status == STOPPED:
+        raise StoppedError
+    if done.status in allowed:
+        return
+    cause = _cause(done)
+    text = cause if cause.startswith(f"{what}:") else f"{what}: {cause}"
+    if _NO_SPACE.search(done.err.decode("utf-8", "replace")):
+        raise NoSpaceError(text)
+    raise TransferError(text)
+
+
+def _cause(done: Finished) -> str:
+    """The first line of what was said, which names the cause; rsync's last line names only the place in its code."""
+    text = done.err.decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("Warning:")]
+    shown = lines[0] if lines else done.problem
+    return "".join(letter if letter.isprintable() else "?" for letter in shown)[:300]
+
+
+def _total(done: Finished, way: str) -> int:
+    for match in _TOTAL.finditer(done.text):
+        if match[1] == way:
+            return int(re.sub(r"\D", "", match[2]))
+    return 0

@@ -1,0 +1,44 @@
+"""What a job's folder had when it was uploaded, and what is new or different when the job has ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from migration.as_user.deeds import BUILD_LOG
+from migration.as_user.tree import Entry, is_excluded
+
+Manifest = Mapping[str, Entry]
+
+
+def read_manifest(data: bytes) -> Manifest:
+    """The entries by path, of JSON lines. Raises ValueError."""
+    entries = (Entry(*json.loads(line)) for line in data.splitlines())
+    return {entry.path: entry for entry in entries}
+
+
+def service_prefix(gid: str) -> str:
+    """The beginning of the names of the service's own files in a job's folder; they stay there."""
+    return f".mg.{gid}."
+
+
+def outputs(gid: str) -> tuple[str, str]:
+    """The names of the job's output and error files."""
+    return f"mg.{gid}.out", f"mg.{gid}.err"
+
+
+def find_results(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Sequence[str]) -> list[Entry]:
+    """What goes back: all that is new or differs. Of a folder that never arrived whole, the logs alone."""
+    logs = {BUILD_LOG, *outputs(gid)}
+    results = []
+    for path, entry in now.items():
+        if path.startswith(service_prefix(gid)) or any(is_excluded(path, pattern) for pattern in nostage):
+            continue
+        if (path in logs) if uploaded is None else (uploaded.get(path) != entry):
+            results.append(entry)
+    return [entry for entry in results if entry.kind != "o"]
+
+
+def to_lines(entries: Iterable[Entry]) -> Iterable[str]:
+    """Entries as they are sent."""
+    return (json.dumps(entry) for entry in entries)

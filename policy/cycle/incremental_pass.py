@@ -1,0 +1,119 @@
+"""Incremental pass: if only new jobs arrived, reuse the last plan and classify just those.
+
+While one head is reserved and all other jobs wait, time alone starts no job before the reserved time: the window only
+shrinks. So until a run starts or ends, a new job either waits for the same reason as others or could start; in the
+latter case the whole pass is decided. The outcome is that of a whole pass. The cluster index drops the memo at any
+change but an arrival.
+"""
+
+from __future__ import annotations
+
+from policy.backfill.head_reservation import Reservation
+from policy.backfill.queue_regions import Region
+from policy.cycle.backfill_attempt import idle_cores_tell
+from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.ledger import Ledger
+from policy.plan.idle_cores_in_reasons import with_idle
+from policy.plan.pass_context import Context
+from policy.plan.plan import Plan, Waits
+from policy.plan.plan_builder import PlanBuilder
+from policy.reasons.reason import Reason
+from policy.settings.site_settings import Settings
+from policy.state.cluster_snapshot import Snapshot
+
+
+class Settled:
+    """The memo of a pass: its outcome, how long that holds by itself, and what new jobs are compared with."""
+
+    __slots__ = (
+        "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings", "total",
+        "until_s", "waits",
+    )  # fmt: skip
+
+    def __init__(
+        self, context: Context, region: Region, reservation: Reservation, plan: Plan, until_s: float, *, exact: bool
+    ) -> None:
+        self.ledger = plan.ledger
+        self.settings = context.settings
+        self.until_s = until_s
+        self.reservation = reservation
+        self.idle = region.idle
+        self.exact = exact
+        self.plain = context.plain
+        self.total = region.total
+        self.estimates = plan.estimates
+        self.waits = _as_left(plan.waits, region, reservation, plain=context.plain) if plan.starts else plan.waits
+        self.next_s = plan.next_s
+
+
+_LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged"})
+"""Reasons that time alone does not end before the head's reserved time."""
+
+
+def settle(context: Context, builder: PlanBuilder, region: Region, plan: Plan) -> None:
+    """Keep the memo of a pass, if it left a promised head and no job whose reason may end by itself."""
+    reservation = region.reservation
+    if reservation is None or reservation.head.id not in plan.ledger.promises or context.classes is not None:
+        return
+    waits = builder.waits
+    if (
+        plan.preempts
+        or builder.earmarks
+        or context.settings.rescue.enabled
+        or any(r.code not in _LASTING for r in waits)
+    ):
+        return
+    until_s = min(reservation.at_s, reservation.until_s, UNLIMITED_S if plan.next_s is None else plan.next_s)
+    if context.shrinks:
+        # A run that outlasts its shrunk estimate changes what the head can be promised.
+        until_s = min(
+            [until_s, *(e.end_s for e in builder.backfilled().values() if e.cuttable and e.end_s > context.now_s)]
+        )
+    exact = idle_cores_tell(context, region)
+    if plan.starts and (context.cluster.has_shapes or not exact):
+        return
+    context.cluster.keep(Settled(context, region, reservation, plan, until_s, exact=exact))
+
+
+def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: bool) -> Waits:
+    """The reasons of the waiting jobs with the numbers at the end of the pass, which later starts have changed."""
+    too_few = Reason("too-few-idle", (("idle", region.idle),))
+    left: dict[Reason, list[Job]] = {}
+    for reason, jobs in waits.by_reason().items():
+        if reason.code == "backfill-window":
+            not_beside = reservation.why_not_beside(only_head=plain)
+            for job in jobs:
+                left.setdefault(too_few if job.request.cores > region.idle else not_beside, []).append(job)
+            continue
+        left.setdefault(with_idle(reason, region.idle), []).extend(jobs)
+    return Waits(left)
+
+
+def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
+    """The plan of a pass in which only arrivals need a reason; None if the whole pass is to be decided."""
+    cluster = snapshot.cluster()
+    settled = cluster.memo
+    if not isinstance(settled, Settled) or settled.ledger is not ledger or settled.settings is not settings:
+        return None
+    now_s = snapshot.time_s
+    if now_s >= settled.until_s or snapshot.finished or not cluster.nothing_shut():
+        return None
+    if cluster.arrivals:
+        reservation = settled.reservation
+        window_s = reservation.until_s - now_s
+        shrinks = settings.backfill.kind == "checkpoint"
+        waits = settled.waits.by_reason()
+        for job in cluster.arrivals:
+            cores = job.request.cores
+            if not job.request.only_cores or cores > settled.total or job.subjobs is not None:
+                return None
+            if cores > settled.idle:
+                reason = Reason("too-few-idle", (("idle", settled.idle),))
+            elif settled.exact and cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
+                reason = reservation.why_not_beside(only_head=settled.plain)
+            else:
+                return None
+            waits[reason] = [*waits.get(reason, ()), job]
+        settled.waits = Waits(waits)
+        cluster.arrivals = []
+    return Plan(now_s, (), (), settled.estimates, settled.waits, ledger, snapshot, settled.next_s)

@@ -1,0 +1,162 @@
+"""The heads of the regions: their reservations, and when they give way (docs/policies.md, "First come, the head, and
+EASY backfilling" and "A head has no veto").
+
+The first job of a region that does not fit is its head. A job with a better claim takes cores as if nothing were
+reserved; the head then gets a new reservation. A promise moves only for such a job.
+"""
+
+from __future__ import annotations
+
+from policy.backfill.head_reservation import Reservation
+from policy.backfill.keep_head_promise import NO_PROMISE
+from policy.backfill.queue_regions import Region
+from policy.backfill.shadow_time import reserve
+from policy.cycle.preempt_backfilled import NOTHING_EXPECTED, PromisedCuts
+from policy.model.cluster import UNLIMITED_S, Job
+from policy.plan.pass_context import Context
+from policy.plan.plan import MovedPromise
+from policy.plan.plan_builder import PlanBuilder
+from policy.plan.rejection_cache import why_pinned
+from policy.reasons.reason import Reason
+from policy.reasons.reason_names import Numbers
+
+
+class Heads:
+    """The heads of one pass."""
+
+    __slots__ = ("_builder", "_context", "_cuts")
+
+    def __init__(self, context: Context, builder: PlanBuilder, cuts: PromisedCuts) -> None:
+        self._context = context
+        self._builder = builder
+        self._cuts = cuts
+
+    def reserve_for(
+        self,
+        job: Job,
+        allowed: int,
+        region: Region,
+        tried: tuple[Reason, ...],
+        in_the_way: Reason | None,
+        from_s: float = 0.0,
+    ) -> Reason:
+        """Reserve for the job, from ``from_s`` on; return the reason why it waits."""
+        context, cluster, now_s = self._context, self._context.cluster, self._context.now_s
+        promise, expected = NO_PROMISE, NOTHING_EXPECTED
+        if context.shrinks:
+            promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()
+        windows = context.windows
+        from_s, pending = max(from_s, now_s), self._builder.pending
+        reservation = reserve(cluster, job, allowed, from_s, pending, expected, promise, windows)
+        while reservation is not None and expected:
+            too_dear = self._cuts.too_dear(expected, min(reservation.at_s, promise.at_s))
+            if not too_dear:
+                break
+            expected = {run_id: end_s for run_id, end_s in expected.items() if run_id not in too_dear}
+            reservation = reserve(cluster, job, allowed, from_s, pending, expected, promise, windows)
+        if reservation is None:
+            if in_the_way is not None:
+                return in_the_way._replace(tried=tried)
+            return Reason("never-arranged", (("queue", job.queue),), tried)
+        if reservation.at_s == UNLIMITED_S:
+            self._count_beside(reservation)
+        if pending and reservation.at_s == now_s:
+            # It waits for the victims of other jobs, which have time to save.
+            reservation.at_s += context.settings.checkpoint.grace_s
+        promised_s = self._builder.promises.get(job.id, UNLIMITED_S)
+        if reservation.at_s > promised_s:
+            moved_for = region.moved_for or self._started_before(job, region)
+            if moved_for is not None:
+                self._move_promise(job, promised_s, reservation.at_s, moved_for)
+                promised_s = reservation.at_s
+        reservation.until_s = min(reservation.at_s, promised_s)
+        region.reservation, region.moved_for = reservation, None
+        numbers: Numbers = (("idle", region.idle), ("at_s", reservation.at_s))
+        over = None if windows is None else windows.ending_at(reservation.at_s, job, allowed)
+        if over is not None:
+            numbers = (*numbers, ("over", over))
+        if in_the_way is not None:
+            numbers = (*numbers, ("in_the_way", in_the_way.number("window")))
+            tried = (in_the_way, *tried)
+        tried = (*self._moved(job), *tried)
+        return Reason("reserved", numbers, (why_pinned(job), *tried) if job.pinned else tried)
+
+    def gives_way(self, job: Job, region: Region) -> bool:
+        """Whether the head of the region gives way to the job."""
+        reservation = region.reservation
+        if self._context.preemption is None or reservation is None:
+            return False
+        return self._context.claims.outranks(job, reservation.head)
+
+    def reserve_again(self, region: Region) -> Reservation | None:
+        """The reservation of the region, made anew if its head gave way since; None without a head."""
+        reservation, waits = region.reservation, region.head_waits
+        if region.moved_for is None or reservation is None or waits is None:
+            return reservation
+        head = reservation.head
+        tried = tuple(each for each in waits.tried if each.code not in ("promise-moved", "pinned"))
+        reason = self.reserve_for(head, self._context.cluster.vnodes_of(head.queue), region, tried, None)
+        region.moved_for = None
+        if reason.code == "reserved":
+            self._builder.leave_no_more(head, waits)
+            self._builder.leave(head, reason)
+            region.head_waits = reason
+        return region.reservation
+
+    def settle(self) -> None:
+        """Reserve anew for the heads that gave way last, and withdraw the promises of jobs that wait behind a head of a
+        higher class; such a job is promised a start again when it is the head. Only for passes in which jobs
+        preempt."""
+        for region in self._builder.each_region():
+            self.reserve_again(region)
+        claims = self._context.claims
+        for job_id, promised_s in self._builder.promises.items():
+            job = self._context.cluster.jobs.get(job_id)
+            reservation = self._builder.regions[job.queue].reservation if job is not None else None
+            if job is None or reservation is None or not claims.outranks_by_class(reservation.head, job):
+                continue
+            reason = self._builder.leave_no_more(job)
+            if reason is not None:
+                self._move_promise(job, promised_s, UNLIMITED_S, reservation.head)
+                self._builder.leave(job, reason._replace(tried=(*self._moved(job), *reason.tried)))
+
+    def _started_before(self, head: Job, region: Region) -> Job | None:
+        """A job of a higher class that took cores of the region in this pass before the head was attempted, or None."""
+        if self._context.preemption is None:
+            return None
+        held = {preempt.beneficiary for preempt in self._builder.preempts if not preempt.again}
+        jobs = [pending.job for pending in self._builder.pending if pending.job.id in held]
+        for job in (*jobs, *(start.job for start in self._builder.starts)):
+            if self._builder.regions[job.queue] is region and self._context.claims.outranks_by_class(job, head):
+                return job
+        return None
+
+    def _move_promise(self, head: Job, was_s: float, at_s: float, moved_for: Job) -> None:
+        """Move the head's promise to a later time, or withdraw it, for a job with a better claim."""
+        now_s = None if at_s == UNLIMITED_S else at_s
+        self._builder.moved[head.id] = MovedPromise(head.id, was_s, now_s, moved_for.id)
+        if now_s is not None:
+            self._builder.promised[head.id] = now_s
+
+    def _moved(self, head: Job) -> tuple[Reason, ...]:
+        """The job for which the head's promise moved last, as a reason; empty if it never moved."""
+        if not self._builder.moved and not self._context.ledger.moved:
+            return ()
+        now, before = self._builder.moved.get(head.id), self._context.ledger.moved.get(head.id)
+        if now is not None:
+            return (_moved_for(now.beneficiary, before.first_s if before is not None else now.was_s),)
+        return (_moved_for(before.beneficiary, before.first_s),) if before is not None else ()
+
+    def _count_beside(self, reservation: Reservation) -> None:
+        """For a head that waits for runs without a walltime: subtract from what is spare beside it the cores of other
+        such runs that were backfilled beside it. They do not end with those that the head waits for."""
+        runs = self._context.cluster.runs
+        for run_id, entry in sorted(self._builder.backfilled().items()):
+            run = runs.get(run_id)
+            if entry.end_s == UNLIMITED_S and run is not None:
+                reservation.admits(run.allocation, entry.end_s, run.job.request)
+
+
+def _moved_for(beneficiary: str, first_s: float) -> Reason:
+    """The reason that names the job for which a promise moved, and the start promised at first."""
+    return Reason("promise-moved", (("beneficiary", beneficiary), ("at_s", first_s)))

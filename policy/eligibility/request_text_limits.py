@@ -1,0 +1,69 @@
+"""Bounds on a ``select`` (length, kinds of chunks), on arrays and dependencies, and on the length of all other texts,
+checked before anything parses them.
+
+Parsing, placing and showing a select costs time for each kind of chunk, in PBS as in a pass: one job can cost as much
+as ten thousand others. Equal neighbouring chunks are one kind, as in :mod:`policy.model.job_request`.
+"""
+
+from __future__ import annotations
+
+from policy.model.job_request import RequestError, count_kinds
+from policy.model.pbs_units import show_count
+from policy.settings.site_settings import SubmissionSettings
+
+
+def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
+    """The message where the texts of a request beside its chunks, ``length`` characters together, are beyond the bound;
+    empty where they are within it. Each pass reads all of this anew for as long as the job exists."""
+    most = bounds.text_length
+    if most and length > most:
+        allowed = f"allowed are {most:,} (submission.text_length)"
+        return f"what it asks for beside its select has {length:,} characters; {allowed}"
+    return ""
+
+
+def find_long_environment(length: int, bounds: SubmissionSettings) -> str:
+    """The message where what a job is started with (variables, arguments, paths), ``length`` characters together, is
+    beyond the bound; empty where it is within it."""
+    most = bounds.environment_length
+    if most and length > most:
+        allowed = f"allowed are {most:,} (submission.environment_length)"
+        return f"its variables, arguments and paths have {length:,} characters; {allowed}"
+    return ""
+
+
+def find_wide_array(subjobs: int, bounds: SubmissionSettings) -> str:
+    """The message where an array has more subjobs than the bound; empty where it has not."""
+    most = bounds.array_size
+    if most and subjobs > most:
+        return f"it has {subjobs:,} subjobs; allowed are {most:,} (submission.array_size)"
+    return ""
+
+
+def find_many_dependencies(depend: str, bounds: SubmissionSettings) -> str:
+    """The message where a ``depend`` names more jobs than the bound; empty where it does not."""
+    most, named = bounds.depend_jobs, depend.count(":")
+    if most and named > most:
+        return f"it depends on {show_count(named, 'job')}; allowed are {most:,} (submission.depend_jobs)"
+    return ""
+
+
+def find_excess(select: str, bounds: SubmissionSettings) -> str:
+    """The message where a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 means no
+    bound."""
+    most = bounds.select_length
+    if most and len(select) > most:
+        return f"its select has {len(select):,} characters; allowed are {most:,} (submission.select_length)"
+    most = bounds.select_kinds
+    # Each separator begins at most one more kind.
+    if most and select.count("+") >= most:
+        try:
+            kinds = count_kinds(select)
+        except RequestError as error:
+            return str(error)
+        if kinds > most:
+            return (
+                f"its select has {show_count(kinds, 'kind')} of chunks, counting equal neighbours once;"
+                f" allowed are {most:,} (submission.select_kinds)"
+            )
+    return ""

@@ -1,0 +1,193 @@
+"""Gates: conditions that keep a job from starting whatever is free (holds, start times, stopped or closed queues, PBS's
+hard limits, used-up licences, a quota for jobs that could not be preempted).
+
+Gates are checked before anything is placed. A job behind a gate does not become head and blocks no other job. Hard
+limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "Managing Resource Usage").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Union
+
+from policy.eligibility.unpreemptible_jobs import Confined
+from policy.model.cluster import ONE_OF, UNLIMITED_S, Job, Queue
+from policy.model.job_request import Amounts, Request
+from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity
+from policy.reasons.reason import Reason
+from policy.reasons.reason_names import Numbers
+from policy.state.cluster_index import ClusterIndex
+
+_Need = Union[int, Request, tuple[Request, Amounts]]
+"""What distinguishes two jobs of one owner for the limits."""
+
+
+class Gates:
+    """The gates of one pass. The server's consumables are counted down as jobs start."""
+
+    def __init__(self, cluster: ClusterIndex, now_s: float, confined: Confined | None = None) -> None:
+        self._cluster = cluster
+        self._confined = confined
+        self._now_s = now_s
+        self._left: dict[str, int] = dict(cluster.server.left)
+        self._plain = cluster.plain_queues()
+        self._queues: dict[str, Reason | None] = {}
+        # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
+        self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
+        self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
+        self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
+
+    def shut(self, job: Job) -> Reason | None:
+        """The reason why the job may not start now; None where no gate blocks it."""
+        if job.queue in self._plain and not job.blocked and job.not_before_s is None:
+            return None if self._confined is None else self._confined.why(job)
+        if job.queue not in self._queues:
+            self._look_at(job.queue)
+        if job.blocked:
+            return Reason("blocked", (("why", job.blocked),))
+        if job.not_before_s is not None and job.not_before_s > self._now_s:
+            return Reason("not-before", (("at_s", job.not_before_s),))
+        reason = self._queues[job.queue]
+        if reason is None and self._limits[job.queue]:
+            owner = (job.user, job.queue, job.group, job.project)
+            known = self._known.get(owner)
+            if known is None:
+                known = self._known[owner] = {}
+            need: _Need = job.request.cores if job.request.only_cores else job.request
+            if job.job_wide:
+                need = (job.request, job.job_wide)
+            reason = known.get(need)
+            if reason is None:
+                reason = self._over_limit(job)
+                if reason is not None and not self._expected:
+                    known[need] = reason
+        if reason is None and self._left:
+            reason = self._too_few_left(job)
+        if reason is None and self._confined is not None:
+            reason = self._confined.why(job)
+        return reason
+
+    def open_for(self, job: Job) -> None:
+        """The job starts: take its consumables off what the server has left."""
+        self._shift_left(job, -1)
+
+    def take_back(self, job: Job) -> None:
+        """The job does not start after all: give its consumables back."""
+        self._known.clear()
+        self._shift_left(job, 1)
+
+    def expect(self, job: Job, sign: int = 1) -> None:
+        """Count a job that will start without passing the gates again; with ``sign`` -1, stop counting it."""
+        if job.queue in self._plain:
+            return
+        if job.queue not in self._queues:
+            self._look_at(job.queue)
+        self._shift_left(job, -sign)
+        for scope, _, limits in self._limits[job.queue]:
+            need = job.amount(scope[1]) if scope[1] else 1
+            for entity, _ in limits.bounds(job.user, job.group, job.project):
+                self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
+
+    def shut_beside(self, job: Job, head: Job) -> Reason | None:
+        """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
+        well."""
+        self.expect(head)
+        reason = self.shut(job)
+        self.expect(head, -1)
+        return reason
+
+    def opens_s(self, job: Job, coming: Sequence[tuple[float, Job]]) -> float:
+        """The time from which hard limits and licences let the job start, as runs end by their estimates; infinite
+        where they never do.
+
+        ``coming`` are jobs that will start without passing the gates again, each with its end.
+        """
+        at_s = self._now_s
+        for scope, _, limits in self._limits[job.queue]:
+            resource = scope[1]
+            need = job.amount(resource) if resource else 1
+            for entity, limit in limits.bounds(job.user, job.group, job.project):
+                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                if not need or used + need <= limit:
+                    continue
+                given = [
+                    (end_s, other.amount(resource) if resource else 1)
+                    for end_s, other in self._ends(coming)
+                    if scope[0] in ("", other.queue)
+                    and any(bound == entity for bound, _ in limits.bounds(other.user, other.group, other.project))
+                ]
+                at_s = max(at_s, _when(given, used + need - limit))
+        for resource, asked in job.job_wide:
+            short = asked - self._left.get(resource, asked)
+            if short > 0:
+                held = [(end_s, dict(other.job_wide).get(resource, 0)) for end_s, other in self._ends(coming)]
+                at_s = max(at_s, _when(held, short))
+        return at_s
+
+    def _ends(self, coming: Sequence[tuple[float, Job]]) -> list[tuple[float, Job]]:
+        """The ends of runs and of ``coming``, each with its job, in order of time."""
+        runs = self._cluster.runs
+        ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._cluster.ends), *coming]
+        return sorted(ends, key=lambda end: end[0])
+
+    def _shift_left(self, job: Job, sign: int) -> None:
+        for resource, amount in job.job_wide:
+            if resource in self._left:
+                self._left[resource] += sign * amount
+
+    def _look_at(self, name: str) -> None:
+        queue = self._cluster.queues.get(name)
+        reason = None
+        if queue is None or not queue.managed:
+            reason = Reason("queue-unknown", (("queue", name),))
+        elif not queue.started:
+            reason = Reason("queue-stopped", (("queue", name),))
+        else:
+            reason = self._closed(queue)
+        self._queues[name] = reason
+        limits = [(("", res), "the server", lim) for res, lim in self._cluster.server.hard.by_resource().items()]
+        if queue is not None:
+            limits += [((name, res), f"queue {name}", lim) for res, lim in queue.hard.by_resource().items()]
+        self._limits[name] = tuple(limits)
+
+    def _closed(self, queue: Queue) -> Reason | None:
+        """The reason why the queue starts no job at this moment, by its windows. Windows that adjoin or overlap count
+        as one."""
+        until_s, name = self._now_s, ""
+        for window in sorted(queue.closed, key=lambda window: window[:3]):
+            if window.start_s <= until_s < window.end_s:
+                until_s, name = window.end_s, name or window.name
+        return Reason("queue-closed", (("queue", queue.name), ("window", name), ("at_s", until_s))) if name else None
+
+    def _over_limit(self, job: Job) -> Reason | None:
+        for scope, where, limits in self._limits[job.queue]:
+            resource = scope[1]
+            need = job.amount(resource) if resource else 1
+            for entity, limit in limits.bounds(job.user, job.group, job.project):
+                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                if need and used + need > limit:
+                    owner = "all jobs together" if entity == ALL else show_entity(entity)
+                    counts: Numbers = (("limit", limit), ("used", used), ("need", need))
+                    of: Numbers = (("what", resource or "running jobs"),)
+                    return Reason("hard-limit", (("scope", where), ("entity", owner), *counts, *of))
+        return None
+
+    def _too_few_left(self, job: Job) -> Reason | None:
+        for resource, asked in job.job_wide:
+            left = self._left.get(resource)
+            if left is not None and asked > left:
+                if resource.startswith(ONE_OF):
+                    return Reason(
+                        "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
+                    )
+                return Reason("server-resource", (("resource", resource), ("asked", asked), ("left", left)))
+        return None
+
+
+def _when(given: Sequence[tuple[float, int]], short: int) -> float:
+    """The time at which ``short`` or more has been given back; infinite where it never is."""
+    for end_s, amount in given:
+        short -= amount
+        if short <= 0:
+            return end_s
+    return UNLIMITED_S

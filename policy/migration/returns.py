@@ -1,0 +1,60 @@
+"""When a job goes back to its source, how long a step is tried again, and which clusters a pass asks at all.
+
+These are the bounds of the whole system: attempts, waits and pauses, as functions of what a record says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policy.migration.record import ANY, Record
+from policy.migration.transitions import SUBMITTED
+
+MOST_ATTEMPTS = 3
+SILENT_AFTER = 3
+"""Failures in a row after which a cluster counts as silent."""
+SILENT_EVERY = 10
+"""A silent cluster is asked in every pass of this number."""
+UPLOAD_PAUSES_MIN = (1, 2, 4, 8, 16, 30)
+DOWNLOAD_FOR_S = 7 * 86_400
+BUSY_FOR_S = 600
+"""How long a submission is repeated that the scheduler refuses for being busy or at a limit."""
+FULL_FOR_S = 3_600
+"""How long a cluster without space for a user is left out for that user."""
+VANISHED_AFTER_S = 300
+"""How long a job may be unknown to the scheduler, without an exit status, before its history decides."""
+
+
+@dataclass(frozen=True)
+class WaitSettings:
+    """``max_remote_wait_s``: a job unstarted for so long goes back; 0 is never."""
+
+    max_remote_wait_s: float = 3600
+    upload_timeout_s: float = 14_400
+
+
+def goes_back(record: Record, waited_s: float, settings: WaitSettings) -> bool:
+    """Whether a job that waits unstarted at the target goes back to its source.
+
+    Never where the user named the target, never once it has run, and not after the last attempt.
+    """
+    return (
+        record.state == SUBMITTED
+        and not record.in_place
+        and not record.ran
+        and not record.stop
+        and record.want == ANY
+        and record.attempt < MOST_ATTEMPTS
+        and 0 < settings.max_remote_wait_s <= waited_s
+    )
+
+
+def pause_s(tries: int) -> int:
+    """Seconds until a transfer that broke ``tries`` times is tried again: 1, 2, 4 ... 30 minutes."""
+    last = len(UPLOAD_PAUSES_MIN) - 1
+    return 60 * UPLOAD_PAUSES_MIN[min(max(tries, 1) - 1, last)]
+
+
+def is_asked(failures: int, pass_number: int) -> bool:
+    """Whether a pass asks a cluster that has failed so often in a row."""
+    return failures < SILENT_AFTER or pass_number % SILENT_EVERY == 0

@@ -1,0 +1,49 @@
+"""What a job may ask for beyond select and place: how its vnodes are ranked, how its ranks are laid out, how its work
+is saved.
+
+Ranking and layout are values read once from the job; :mod:`policy.ranking.vnode_ranking` (docs/policies.md, P4) and
+:mod:`policy.striping.spread_ranks` (docs/policies.md, P5) apply them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+RANK_MODES = (
+    "composite", "compute", "memory", "network", "stability",
+    "compute+memory", "compute+network", "memory+network",
+)  # fmt: skip
+DETAILS = ("vnode", "socket", "core")
+LAYOUTS = ("pack", "stripe")
+SAVE_METHODS = ("requeue", "signal", "checkpoint")
+"""How a preempted job may save its work; the first, the default, does not save it (docs/saving.md)."""
+SAVED_STATUS = 85
+"""The exit status of a job that has saved its work, unless the site sets another."""
+
+
+class Needs(NamedTuple):
+    """What each vnode of the job must have left, at least: memory, compute and network bandwidth (these two in the
+    units of the readings); and its highest allowed temperature. None: no requirement."""
+
+    memory_kib: float | None = None
+    compute: float | None = None
+    network: float | None = None
+    temperature: float | None = None
+
+
+class RankWish(NamedTuple):
+    """The mode by which the job's vnodes are ranked (one of :data:`RANK_MODES`), what they must have left, and the
+    detail of the choice (one of :data:`DETAILS`): with ``socket`` and ``core`` these are chosen at the start too."""
+
+    mode: str
+    needs: Needs = Needs()
+    detail: str = "vnode"
+
+
+class Layout(NamedTuple):
+    """``kind`` is one of :data:`LAYOUTS`; ``width`` is the number of nodes to stripe over, None for the policy's
+    choice; ``nodes_per_stripe`` is how many nodes one stripe (an equal part of the ranks) spans."""
+
+    kind: str
+    width: int | None = None
+    nodes_per_stripe: int = 1

@@ -1,0 +1,248 @@
+"""Where a job goes: packed, striped or ranked, by its own wish or by the site's settings (docs/policies.md, P4 and P5).
+
+A job without a wish, on a site without such settings, is placed by :func:`policy.fit.best_fit.fit` alone. A stripe that
+finds no room is tried narrower, then the job is packed; the reason of the layout is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+from policy.fit.best_fit import fit, fits
+from policy.model.allocation import Allocation
+from policy.model.cluster import Job
+from policy.model.job_preferences import Layout, RankWish
+from policy.model.job_request import Request
+from policy.model.ledger import Ledger
+from policy.model.vnode_bitsets import each_bit
+from policy.ranking.ranked_fit import Order, fit_ranked
+from policy.ranking.vnode_ranking import Ranking
+from policy.reasons.reason import Reason
+from policy.reasons.reason_names import Numbers
+from policy.settings.site_settings import Settings
+from policy.state.cluster_index import ClusterIndex
+from policy.striping.idle_and_shared_nodes import StripeNodes, touched
+from policy.striping.layout_learning import application_key, layout_of
+from policy.striping.spread_ranks import Domains, cut, policy_width, stripe, stripe_over_domains, total_pieces, widths
+
+
+class _Laid(NamedTuple):
+    """The last result of :meth:`Placer.place` for a job, whether it is a stripe, and why it is laid out so."""
+
+    allocation: Allocation | None
+    striped: bool
+    why: Reason
+
+
+class Placer:
+    """Places the jobs of one pass. Each start must be reported to it, so that its tables of the vnodes stay right."""
+
+    __slots__ = (
+        "_begun",
+        "_capacity",
+        "_cluster",
+        "_laid",
+        "_ledger",
+        "_made",
+        "_nodes",
+        "_now_s",
+        "_plain",
+        "_ranking_settings",
+        "_running",
+        "_settings",
+    )  # fmt: skip
+
+    def __init__(self, cluster: ClusterIndex, settings: Settings, ledger: Ledger, now_s: float) -> None:
+        self._cluster = cluster
+        self._capacity = cluster.capacity
+        self._settings = settings.stripe
+        self._ledger = ledger
+        self._now_s = now_s
+        self._ranking_settings = settings.ranking
+        self._made: Ranking | None = None
+        self._plain = settings.stripe.layout == "none" and settings.ranking.mode == "none"
+        self._nodes: StripeNodes | None = None
+        self._running: dict[str, int] | None = None
+        self._laid: dict[str, _Laid] = {}
+        self._begun: list[tuple[Job, Allocation]] = []
+
+    @property
+    def _ranking(self) -> Ranking:
+        """The rankings of the pass, made on first use."""
+        if self._made is None:
+            self._made = Ranking(self._cluster, self._ranking_settings, self._now_s)
+        return self._made
+
+    def place(self, job: Job, allowed: int) -> Allocation | Reason | None:
+        """Where the job can start now, on the allowed vnodes only.
+
+        A Reason if it would fit but must not start yet; such a job blocks no other. None if it does not fit what is
+        free.
+        """
+        if self._plain and job.layout is None and job.rank is None:
+            return fit(self._capacity, job.request, allowed, self._cluster.vnodes_of(job.queue))
+        wish = self._ranking.wish_of(job)
+        if wish is None:
+            return self._lay_out(job, allowed, None)
+        good, ever = allowed & self._ranking.compliant(wish), self._cluster.vnodes_of(job.queue)
+        allocation = self._lay_out(job, good, wish)
+        if allocation is None and good != allowed and fits(self._capacity, job.request, allowed, ever):
+            return self._ranking.missing(wish, allowed)
+        return allocation
+
+    def started(self, job: Job, allocation: Allocation) -> None:
+        """Note a start of this pass; the cluster index must show it already."""
+        if self._made is not None:
+            self._made.started(job, allocation)
+        if self._running is not None and job.application:
+            key = application_key(job.user, job.application, self._settings)
+            self._running[key] = self._running.get(key, 0) + 1
+        laid = self._laid.get(job.id)
+        striped = laid is not None and laid.striped and laid.allocation is allocation
+        if self._nodes is not None:
+            self._nodes.note_start(job, allocation, striped)
+        if striped:
+            self._begun.append((job, allocation))
+
+    def taken_back(self, job: Job, allocation: Allocation) -> None:
+        """Note that a start of this pass is cancelled."""
+        if self._made is not None:
+            self._made.taken_back(job, allocation)
+        if self._running is not None and job.application:
+            self._running[application_key(job.user, job.application, self._settings)] -= 1
+        # The table of nodes is made anew on its next use, without this start.
+        self._nodes = None
+        self._begun = [begun for begun in self._begun if begun[1] is not allocation]
+
+    def kept(self, vnodes: int) -> None:
+        """Note that cores of these vnodes are earmarked for a beneficiary."""
+        if self._made is not None:
+            self._made.touch(vnodes)
+
+    @property
+    def stripes(self) -> Mapping[str, float]:
+        """The next ledger's table: vnode to the last start of a stripe on it, as long as that matters."""
+        if self._nodes is None and not self._ledger.stripes:
+            return self._ledger.stripes
+        return self._stripe_nodes().starts()
+
+    def why_layout(self, job: Job) -> Reason | None:
+        """Why :meth:`place` laid out the job as it did last, with what was tried before; None if its select and place
+        alone decided."""
+        laid = self._laid.get(job.id)
+        return None if laid is None else laid.why
+
+    # The layout
+
+    def _lay_out(self, job: Job, allowed: int, wish: RankWish | None) -> Allocation | Reason | None:
+        layout, by, settled = layout_of(job, self._ledger.learned, self._settings, self._running_of)
+        if layout is not None and layout.kind == "stripe":
+            return self._stripe(job, layout, by, allowed, wish)
+        allocation = self._pack(job, by, allowed, wish)
+        if settled or allocation is None or not self._is_scattered(job, allocation, allowed):
+            return allocation
+        return self._stripe(
+            job, Layout("stripe"), "packing was its turn, but finds no room on the fewest", allowed, wish
+        )
+
+    def _is_scattered(self, job: Job, allocation: Allocation, allowed: int) -> bool:
+        """Whether a packed job is on more than the fewest nodes, as no fewer had room."""
+        nodes = self._stripe_nodes()
+        request = cut(job.request)
+        used = nodes.count(touched(allocation, self._capacity.directory))
+        return request is not None and used > nodes.fewest(request, allowed)
+
+    def _running_of(self, job: Job) -> int:
+        """How many current runs, starts of this pass included, are of the application that the job is compared by."""
+        if self._running is None:
+            self._running = {}
+            for run in self._cluster.runs.values():
+                if run.job.application:
+                    key = application_key(run.job.user, run.job.application, self._settings)
+                    self._running[key] = self._running.get(key, 0) + 1
+        return self._running.get(application_key(job.user, job.application, self._settings), 0)
+
+    # Packed
+
+    def _pack(
+        self, job: Job, why: str, allowed: int, wish: RankWish | None, tried: tuple[Reason, ...] = ()
+    ) -> Allocation | None:
+        ever = self._cluster.vnodes_of(job.queue)
+        allocation = self._fit(job.request, allowed, ever, wish)
+        if allocation is None and tried:
+            allocation = self._fit(cut(job.request) or job.request, allowed, ever, wish)
+        if why:
+            self._laid[job.id] = _Laid(allocation, False, Reason("packed", (("why", why),), tried))
+        return allocation
+
+    def _fit(self, request: Request, allowed: int, ever: int, wish: RankWish | None) -> Allocation | None:
+        if wish is None:
+            return fit(self._capacity, request, allowed, ever)
+        return fit_ranked(self._capacity, request, allowed, self._ranked(wish), ever)
+
+    def _ranked(self, wish: RankWish) -> Order:
+        return partial(self._ranking.ordered, wish)
+
+    # Striped
+
+    def _stripe(
+        self, job: Job, layout: Layout, by: str, allowed: int, wish: RankWish | None
+    ) -> Allocation | Reason | None:
+        request = cut(job.request)
+        if request is None:
+            why = f"it asks for place={_place(job.request)}, which is kept as it was asked for"
+            return self._pack(job, why, allowed, wish)
+        nodes, pieces = self._stripe_nodes(), total_pieces(request)
+        fewest, most = nodes.fewest(request, allowed), min(nodes.most(request, allowed), pieces)
+        wished = layout.width or policy_width(fewest, self._settings.width_factor)
+        if not fewest or (layout.width is None and min(wished, most) <= fewest):
+            return self._pack(job, f"it has no room to spread beyond the fewest nodes, {fewest}", allowed, wish)
+        open_to = allowed & self._capacity.open_to(request)
+        tried: list[Reason] = []
+        for width in widths(wished, fewest, most, layout.nodes_per_stripe):
+            span = min(layout.nodes_per_stripe, width)
+            size: Numbers = (("width", width), ("pieces", -(-pieces // width)))
+            allocation = self._spread(job, request, open_to & ~nodes.cooling, width, span, wish)
+            late = None
+            # A promised start is not delayed for the stagger time: the job gets another layout instead.
+            if allocation is None and open_to & nodes.cooling and job.id not in self._ledger.promises:
+                late = self._spread(job, request, open_to, width, span, wish)
+            if allocation is not None or late is not None:
+                striped = Reason("striped", (*size, ("fewest", fewest), ("by", by)), tuple(tried))
+                self._laid[job.id] = _Laid(allocation, True, striped)
+                return allocation if late is None else self._staggered(touched(late, self._capacity.directory))
+            tried.append(Reason("stripe-unplaced", size))
+        return self._pack(job, "no stripe finds room now", allowed, wish, tuple(tried))
+
+    def _spread(
+        self, job: Job, request: Request, allowed: int, width: int, span: int, wish: RankWish | None
+    ) -> Allocation | None:
+        nodes, capacity, application = self._stripe_nodes(), self._capacity, job.application
+        ranked: Order = each_bit if wish is None else self._ranked(wish)
+        if nodes.single:
+            by_name = wish is None
+            pick = partial(nodes.pick, application) if by_name else partial(nodes.pick_ranked, application, ranked)
+            return stripe(capacity, request, allowed, width, span, pick)
+        domains = Domains(partial(nodes.ordered, application, ranked), nodes.node_of, nodes.largest)
+        return stripe_over_domains(capacity, request, allowed, width, span, domains)
+
+    def _staggered(self, vnodes: int) -> Reason:
+        """Why a stripe on these vnodes must not start yet."""
+        nodes = self._stripe_nodes()
+        first, at_s = nodes.last_to_cool(vnodes)
+        return Reason("staggered", (("at_s", at_s), ("vnode", first), ("stagger_s", self._settings.stagger_s)))
+
+    def _stripe_nodes(self) -> StripeNodes:
+        if self._nodes is None:
+            self._nodes = StripeNodes(self._cluster, self._ledger.stripes, self._settings, self._now_s)
+            for job, allocation in self._begun:
+                self._nodes.note_start(job, allocation, True)
+        return self._nodes
+
+
+def _place(request: Request) -> str:
+    """The request's ``place`` in PBS's notation."""
+    group = f"group={request.group}" if request.group is not None else ""
+    return ":".join(filter(None, (request.place, request.sharing, group)))

@@ -1,0 +1,34 @@
+"""The time at which a pass stops attempting jobs and carries out what it has decided.
+
+The policy has no clock: the caller of :func:`policy.cycle.engine.decide` may pass a deadline that has one. It is
+checked between jobs, and within searches that can be long. A deadline that never comes changes no plan.
+"""
+
+from __future__ import annotations
+
+from policy.model.cluster import Job
+
+
+class TimeIsUp(Exception):  # noqa: N818 - it ends an attempt as StopIteration ends a loop
+    """Ends the attempt to place a job: the pass has no time left for it."""
+
+
+class Deadline:
+    """How much time is left. This base class never comes due and counts nothing."""
+
+    def begin(self, job: Job) -> None:
+        """An attempt to place this job begins."""
+
+    def end(self) -> None:
+        """The attempt has ended."""
+
+    def is_over(self) -> bool:
+        """Whether the time of the whole pass is up."""
+        return False
+
+    def is_share_spent(self, user: str) -> bool:
+        """Whether this user's jobs have used so much of the time that they now come after all others'."""
+        return False
+
+
+NEVER = Deadline()

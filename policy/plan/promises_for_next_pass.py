@@ -1,0 +1,52 @@
+"""Entries of the next ledger about waiting jobs: their requests when they got promises or earmarks, and how their
+promises have moved. Jobs that no longer wait are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from policy.model.cluster import Job
+from policy.model.ledger import Earmark, Ledger, Moved
+from policy.model.promised_request import Asked
+from policy.plan.plan import MovedPromise
+
+
+def asked_by(
+    ledger: Ledger, promises: Mapping[str, float], earmarks: Mapping[str, Earmark], jobs: Mapping[str, Job]
+) -> Mapping[str, Asked]:
+    """The requests of the jobs with promises or earmarks; for new ones as they are now."""
+    before = ledger.asked
+    if not earmarks and len(before) == len(promises):
+        for job_id in promises:
+            if job_id not in before or job_id not in jobs:
+                break
+        else:
+            return before
+    asked = {
+        job_id: Asked.of(jobs[job_id])
+        if job_id not in before or (job_id in earmarks and job_id not in ledger.earmarks)
+        else before[job_id]
+        for job_id in (*promises, *earmarks)
+        if job_id in jobs
+    }
+    return before if asked == before else asked
+
+
+def moved_so_far(ledger: Ledger, now: Mapping[str, MovedPromise], jobs: Mapping[str, Job]) -> Mapping[str, Moved]:
+    """How the promises of the waiting jobs have moved, in this pass and before."""
+    known = ledger.moved
+    moved = {job: each for job, each in known.items() if job in jobs}
+    for head, move in now.items():
+        before = known.get(head, Moved(move.was_s, 0, ""))
+        moved[head] = Moved(before.first_s, before.times + 1, move.beneficiary)
+    return moved
+
+
+def array_of(run_id: str) -> str:
+    """The id of the array of a subjob; any other id is returned as it is."""
+    return _INDEX.sub("[]", run_id, count=1)
+
+
+_INDEX = re.compile(r"\[[0-9]+\]")

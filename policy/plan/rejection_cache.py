@@ -1,0 +1,198 @@
+"""Cache of rejections: jobs that cannot start now and may not preempt are left with one look-up each.
+
+Why a job may not preempt depends on its owner and on what it needs of the quota. Until something starts or is
+preempted, all jobs alike in that share one reason and one list.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+from policy.backfill.queue_regions import Region
+from policy.eligibility.priority_classes import BASE
+from policy.eligibility.quota_headroom import NO_ENTRY
+from policy.fit.best_fit import fits
+from policy.fit.chunks_across_vnodes import count_pieces
+from policy.model.cluster import Job
+from policy.model.job_preferences import Layout, RankWish
+from policy.model.job_request import Request
+from policy.plan.pass_context import Context
+from policy.plan.plan_builder import PlanBuilder
+from policy.reasons.reason import Reason
+from policy.state.closure_windows import Closed
+
+_Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
+_Shape = tuple[Request, str, "RankWish | None", "Layout | None", tuple[int, ...]]
+_Closed = tuple[Request, str, tuple[int, ...]]
+_OF_THE_JOB = frozenset({"into-window", "pinned"})
+"""Main reasons with numbers of the job itself instead of its region."""
+
+
+class Rejections:
+    """What was rejected in this pass, as long as it holds."""
+
+    def __init__(self, context: Context, builder: PlanBuilder) -> None:
+        self._context = context
+        self._capacity = context.capacity
+        self._builder = builder
+        self._preemption = context.preemption
+        self._moves = -1
+        self._lists: dict[_Kind, list[Job] | None] = {}
+        self._spent: Reason | None = None
+        self._too_few = (-1, Reason("too-few-idle"))
+        self._fragmented = (-1, Reason("fragmented"))
+        self._beyond_limit = Reason("limit-of-pass", (("limit", context.settings.schedule.max_starts),))
+        self._classed = None if context.classes is None else context.classes.of_jobs
+        self._holdable: set[tuple[Request, str]] = set()
+        # Free resources only shrink within a pass, unless a start is cancelled.
+        self._lacking: set[tuple[Request, str]] = set()
+        self._lacking_at = 0
+        # Requests that have room, by count of pieces, until something is taken.
+        self._roomy: set[tuple[Request, str]] = set()
+        self._roomy_at = -1
+        # Requests that fit in their arrangement, until something is taken.
+        self._fitting: set[_Closed] = set()
+        self._fitting_at = -1
+        self._beside_head: set[_Shape] = set()
+        self._windows: dict[_Shape, Reason] = {}
+        self._windows_at = 0
+
+    def too_few(self, region: Region) -> Reason:
+        """The reason of jobs that need more cores than are idle."""
+        if self._too_few[0] != region.idle:
+            self._too_few = (region.idle, Reason("too-few-idle", (("idle", region.idle),)))
+        return self._too_few[1]
+
+    def fragmented(self, region: Region) -> Reason:
+        """The reason of jobs for which enough cores are idle, but not on vnodes that suit them."""
+        if self._fragmented[0] != region.idle:
+            self._fragmented = (region.idle, Reason("fragmented", (("idle", region.idle),)))
+        return self._fragmented[1]
+
+    def beyond_limit(self) -> Reason:
+        """The reason of jobs that are not started or not attempted because the pass reached its limit of starts."""
+        return self._beyond_limit
+
+    def is_holdable(self, job: Job) -> bool:
+        """Whether the job's vnodes are known to hold it if all were idle."""
+        return (job.request, job.queue) in self._holdable
+
+    def note_holdable(self, job: Job) -> None:
+        """Note that the job's vnodes could hold it if all were idle."""
+        self._holdable.add((job.request, job.queue))
+
+    def lacks_room(self, job: Job, allowed: int) -> bool:
+        """Whether no vnodes have room for the job, as found before or by counting its pieces."""
+        request = job.request
+        if request.only_cores:
+            return False
+        if self._lacking_at != self._builder.taken_back:
+            self._lacking_at = self._builder.taken_back
+            self._lacking.clear()
+        key = (request, job.queue)
+        if key in self._lacking:
+            return True
+        if self._roomy_at != self._builder.moves:
+            self._roomy_at = self._builder.moves
+            self._roomy.clear()
+        elif key in self._roomy:
+            return False
+        open_now = allowed & self._capacity.open_to(request)
+        for chunk in request.chunks:
+            there = open_now & self._capacity.inventory.matching(chunk)
+            if count_pieces(self._capacity, chunk, there, chunk.pieces) < chunk.pieces:
+                self._lacking.add(key)
+                return True
+        self._roomy.add(key)
+        return False
+
+    def fits_now(self, job: Job, allowed: int, closed: Closed, region: Region) -> bool:
+        """Whether vnodes that are not closed to the job have room for it in the arrangement that it requests."""
+        lone = self._capacity.sharing.has_lone_vnodes
+        if job.request.only_cores and allowed == region.vnodes and not closed.key and not lone:
+            return job.request.cores <= region.idle
+        if self._fitting_at != self._builder.moves:
+            self._fitting_at = self._builder.moves
+            self._fitting.clear()
+        key = (job.request, job.queue, closed.key)
+        if key in self._fitting:
+            return True
+        with closed.applied_to(self._capacity):
+            found = fits(self._capacity, job.request, allowed & ~closed.vnodes, allowed)
+        if found:
+            self._fitting.add(key)
+        return found
+
+    def note_lack(self, job: Job) -> None:
+        """Note that there is no room for the job."""
+        self._lacking.add((job.request, job.queue))
+
+    def delays_head(self, job: Job, closed: Closed) -> bool:
+        """Whether a job of this shape was found to fit now, but not beside the head. That holds on: its room only
+        shrinks."""
+        return (job.request, job.queue, job.rank, job.layout, closed.key) in self._beside_head
+
+    def note_delay(self, job: Job, closed: Closed) -> None:
+        """Note that a job of this shape fits now, but not beside the head."""
+        self._beside_head.add((job.request, job.queue, job.rank, job.layout, closed.key))
+
+    def window_in_the_way(self, job: Job, closed: Closed) -> Reason | None:
+        """The window found to keep out a job of this shape with the same vnodes closed; None if none was found."""
+        if not closed.key or not self._windows:
+            return None
+        if self._windows_at != self._builder.taken_back:
+            self._windows_at = self._builder.taken_back
+            self._windows.clear()
+        return self._windows.get((job.request, job.queue, job.rank, job.layout, closed.key))
+
+    def note_window(self, job: Job, closed: Closed, reason: Reason) -> None:
+        """Note that a job of this shape would fit now, but for a window."""
+        self._windows[job.request, job.queue, job.rank, job.layout, closed.key] = reason
+
+    def leave(self, job: Job, region: Region, main: Reason) -> bool:
+        """Leave a job that cannot start for the main reason; False if it may preempt or might never fit and so must be
+        attempted."""
+        request = job.request
+        if request.cores > region.total:
+            return False
+        if not request.only_cores and (request, job.queue) not in self._holdable:
+            return False
+        preemption = self._preemption
+        if preemption is None:
+            self._builder.waiting_for(main).append(job)
+            return True
+        if self._moves != self._builder.moves:
+            self._moves = self._builder.moves
+            self._lists.clear()
+            self._spent = preemption.spent()
+        exceeded = self._context.quotas.headroom(job.queue).first_exceeded(job)
+        classed = self._classed
+        kind = (
+            job.queue,
+            exceeded,
+            # Without an entry, or in the base class, the reason depends on the user or the group.
+            (job.user, job.group) if exceeded == NO_ENTRY or classed is not None else None,
+            BASE if classed is None else classed.get(job.id, BASE),
+            # The numbers of such a reason are those of the queue's region; they stay until a start or a preemption.
+            main.code if main.code not in _OF_THE_JOB else main,
+        )
+        lists = self._lists
+        if kind in lists:
+            jobs = lists[kind]
+        else:
+            rights, refused = preemption.rights(job)
+            if rights is None and refused[0].code == "preempt-delay":
+                return False
+            if rights is not None and self._spent is not None:
+                rights, refused = None, (self._spent,)
+            jobs = None if rights is not None else self._builder.waiting_for(main._replace(tried=refused))
+            lists[kind] = jobs
+        if jobs is None:
+            return False
+        jobs.append(job)
+        return True
+
+
+def why_pinned(job: Job) -> Reason:
+    """Why a job waits that PBS's own checkpoint keeps to its vnodes."""
+    return Reason("pinned", (("vnodes", ", ".join(job.pinned)),))

@@ -1,0 +1,53 @@
+"""The codes that a reason can have, and the names of its numbers: closed lists, so that mypy refuses any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Union
+
+ReasonCode = Literal[
+    # Whatever is free
+    "blocked", "hard-limit", "into-window", "left-undone", "never-arranged", "never-fits", "not-before",
+    "not-good-enough", "pinned", "queue-closed", "queue-stopped", "queue-unknown", "server-resource",
+    # In line
+    "backfill-window", "behind-head", "fragmented", "limit-of-pass", "not-looked-at", "passed-over", "promise-moved",
+    "reserved", "too-few-idle",
+    # Preemption
+    "base-class", "cut-for-promise", "cut-for-rescue", "exempt-victims", "no-lower-class", "no-priority", "no-quota",
+    "no-victims", "over-quota", "preempt-delay", "preempt-delays-head", "preempted-class", "preempted-quota",
+    "preempting", "too-few-lower", "unpreemptible", "victims-of-pass",
+    # Stripes
+    "packed", "staggered", "stripe-unplaced", "striped",
+]  # fmt: skip
+"""A code is stable: journals, ``--json`` and docs/policies.md have it."""
+
+Time = Literal["at_s", "enough_s", "kept_until_s", "until_s"]
+"""Moments on the snapshot's clock. A sentence gets each of them in words too, as ``NAME_in``."""
+
+JobId = Literal["beneficiary", "head", "victims"]
+"""Ids of jobs, several joined by ``", "``. A sentence gets them as users write them."""
+
+NumberName = Literal[
+    Time, JobId,
+    "above", "above_s", "ahead", "asked", "before_s", "beside", "by", "cap", "capped", "chunks", "class", "cores_there",
+    "counted", "entity", "fewer", "fewest", "going", "gone", "has", "held", "idle", "in_the_way", "keeps_start",
+    "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken", "meeting", "most_left_s", "nearest",
+    "need", "needs", "only_head", "open", "others", "over", "pieces", "possible", "preemptible", "quantity", "queue",
+    "resource", "scope", "short", "silent", "stagger_s", "stale", "unread", "used", "user", "varies", "vnode", "vnodes",
+    "what", "why", "width", "window", "with_away",
+]  # fmt: skip
+"""What a decision may tell of a reason."""
+
+FactName = Literal[
+    NumberName,
+    "at_s_in", "enough_s_in", "kept_until_s_in", "until_s_in",
+    "anywhere", "cores", "dated", "estimate", "exclusive", "placed", "requires", "walltime", "walltimes",
+]  # fmt: skip
+"""What a sentence is made of: the numbers, the times in words, and what belongs to the job."""
+
+Number = Union[int, float, str]
+Numbers = tuple[tuple[NumberName, Number], ...]
+MoreNumbers = Mapping[NumberName, Number]
+"""Numbers of one job that a reason shared by many cannot have."""
+
+Facts = Mapping[FactName, Number]

@@ -1,0 +1,104 @@
+"""The queues of a simulated cluster as its settings describe them: quotas, hard limits, priorities. On a real cluster
+PBS holds all of this.
+
+A limit is a text in PBS's syntax, or a table of such texts by resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_limits
+
+MOST_PRIORITY = 1024
+"""The highest priority of a job or a queue in PBS."""
+
+
+@dataclass(frozen=True)
+class QueueSettings:
+    """A queue of a simulated cluster, or the whole cluster where the name is "": soft quotas and hard limits by
+    resource, priorities of users and groups, and the queue's own priority."""
+
+    name: str
+    quotas: Mapping[str, Limits] = field(default_factory=dict)
+    max_run_res: Mapping[str, Limits] = field(default_factory=dict)
+    priorities: Limits = field(default_factory=Limits)
+    priority: int = 0
+
+    def to_data(self) -> dict[str, Any]:
+        """The table that describes it, as plain data."""
+        tables = {"quotas": self.quotas, "max_run_res": self.max_run_res}
+        data: dict[str, Any] = {"name": self.name} if self.name else {}
+        for key, limits in tables.items():
+            texts = {resource: show_limits(each) for resource, each in limits.items()}
+            if texts:
+                data[key] = texts["ncpus"] if texts.keys() == {"ncpus"} else texts
+        if self.priorities:
+            data["priorities"] = show_limits(self.priorities)
+        if self.priority:
+            data["priority"] = self.priority
+        return data
+
+
+def read_queues(data: Any, of_text: str, where: str, problems: list[str]) -> tuple[QueueSettings, ...]:
+    """The queues of a file. What is wrong with them is appended to ``problems``; ``of_text`` is the resource of a limit
+    that is a plain text."""
+    if not isinstance(data, (list, tuple)) or not all(isinstance(item, Mapping) for item in data):
+        problems.append(f"{where}: queue = {data!r}; allowed is a list of tables, [[queue]]")
+        return ()
+    queues: list[QueueSettings] = []
+    known = [f.name for f in fields(QueueSettings)]
+    for number, item in enumerate(data, start=1):
+        name = item.get("name")
+        if not isinstance(name, str) or not name:
+            problems.append(f"{where}: queue {number}: name = {name!r}; allowed is the queue's name")
+            _queue("", item, known, of_text, f"{where}: queue {number}", problems)
+            continue
+        if any(queue.name == name for queue in queues):
+            problems.append(f"{where}: queue {number}: two queues are named {name!r}; a name is allowed once")
+        queues.append(_queue(name, item, known, of_text, f"{where}: queue {name!r}", problems))
+    return tuple(queues)
+
+
+def read_cluster(data: Any, of_text: str, where: str, problems: list[str]) -> QueueSettings:
+    """The limits of all queues together, ``[cluster]``."""
+    if not isinstance(data, Mapping):
+        problems.append(f"{where}: cluster = {data!r}; allowed is a table, [cluster]")
+        return QueueSettings("")
+    return _queue("", data, ["quotas", "max_run_res"], of_text, f"{where}: cluster", problems)
+
+
+def _queue(
+    name: str, item: Mapping[str, Any], known: list[str], of_text: str, where: str, problems: list[str]
+) -> QueueSettings:
+    """A queue, or the whole cluster."""
+    for key in item:
+        if key not in known:
+            problems.append(f"{where}: unknown key {key!r}; allowed are {', '.join(known)}")
+    tables = {}
+    for key in ("quotas", "max_run_res"):
+        texts = item.get(key, {})
+        texts = texts if isinstance(texts, Mapping) else {of_text: texts}
+        read = {resource: _limits(text, f"{where}: {key}", problems) for resource, text in texts.items()}
+        tables[key] = {resource: limits for resource, limits in read.items() if limits}
+    priority = item.get("priority", 0)
+    if not isinstance(priority, int) or isinstance(priority, bool) or abs(priority) > MOST_PRIORITY:
+        problems.append(
+            f"{where}: priority = {priority!r}; allowed is a whole number from -{MOST_PRIORITY} to {MOST_PRIORITY}"
+        )
+        priority = 0
+    priorities = _limits(item.get("priorities", ""), f"{where}: priorities", problems)
+    return QueueSettings(name, tables["quotas"], tables["max_run_res"], priorities, priority)
+
+
+def _limits(text: Any, where: str, problems: list[str]) -> Limits:
+    if not isinstance(text, str):
+        problems.append(f"{where} = {text!r}; allowed is a text like '[u:alice=128],[u:PBS_GENERIC=32]'")
+        return Limits()
+    try:
+        return parse_limits(text, where)
+    except LimitError as error:
+        problems += error.problems
+        return Limits()

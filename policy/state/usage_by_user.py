@@ -1,0 +1,176 @@
+"""What runs hold, by user, group and project: the amounts they asked for, and the amounts they keep from others.
+
+PBS's hard limits count what jobs asked for. Soft quotas count what jobs keep: a job that has a vnode alone keeps all of
+it (docs/policies.md, P1). Both are counted on first use and then kept up to date run by run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from policy.model.limit_attributes import ALL, EntityKey
+from policy.model.vnode_bitsets import count_vnodes, indices_of
+
+if TYPE_CHECKING:
+    from policy.model.allocation import Allocation
+    from policy.model.cluster import Job, Run, Vnode
+    from policy.model.job_request import Request
+    from policy.state.cluster_index import ClusterIndex
+
+Scope = tuple[str, str]
+"""A queue, or "" for the whole cluster; and a resource, or "" for the number of running jobs."""
+
+_Counts = dict[Scope, dict[EntityKey, int]]
+
+
+class Usage:
+    """The counts over one cluster index. Methods get the index as an argument: a reference to it here would be a cycle,
+    and keep it in memory until a garbage collection.
+
+    ``by_limits`` is what :mod:`policy.eligibility.quotas` derives from limits, quotas and priorities alone; it is
+    dropped with the counts when these change. ``changes`` grows with each event that may change a count.
+    """
+
+    __slots__ = ("_asked", "_asked_scopes", "_has_alone", "_kept", "_kept_scopes", "_scopes", "by_limits", "changes")
+
+    def __init__(self) -> None:
+        self._scopes: list[Scope] = []
+        self._asked: _Counts | None = None
+        self._asked_scopes: dict[str, list[Scope]] = {}
+        self._kept: _Counts | None = None
+        self._kept_scopes: dict[str, list[Scope]] = {}
+        self._has_alone = False
+        self.by_limits: dict[object, Any] = {}
+        self.changes = 0
+
+    def asked(self, cluster: ClusterIndex, scope: Scope) -> dict[EntityKey, int]:
+        """What runs asked for, by entity, in a scope that a hard limit counts."""
+        if self._asked is None:
+            self._asked = {}
+            for run in cluster.runs.values():
+                self._count_asked(cluster, self._asked, run, 1)
+        return self._asked.setdefault(scope, {})
+
+    def kept(self, cluster: ClusterIndex, scope: Scope) -> dict[EntityKey, int]:
+        """What runs keep from others, by entity; the sum of all is under ``("o", "PBS_ALL")``. Reservations of users
+        are included."""
+        known = self._kept.get(scope) if self._kept is not None else None
+        if known is not None:
+            return known
+        if scope not in self._scopes:
+            self._scopes.append(scope)
+            self._kept_scopes.clear()
+            self._kept = None
+        if self._kept is None:
+            self._kept, self._has_alone = {}, False
+            for run in cluster.runs.values():
+                self._count_kept(cluster, self._kept, run, 1)
+            for user, group, queue, amounts in cluster.server.kept:
+                for resource, amount in amounts:
+                    for scoped in {("", resource), (queue, resource)} & {*self._scopes}:
+                        _add(self._kept, scoped, (("u", user), ("g", group), ALL), amount)
+        return self._kept.setdefault(scope, {})
+
+    def count(self, cluster: ClusterIndex, run: Run, sign: int) -> None:
+        """A run takes its resources (``sign`` 1) or gives them back (-1)."""
+        self.changes += 1
+        if self._asked is not None:
+            self._count_asked(cluster, self._asked, run, sign)
+        if self._kept is not None:
+            self._count_kept(cluster, self._kept, run, sign)
+
+    def forget(self) -> None:
+        """Drop the counts: limits or quotas have changed."""
+        self.changes += 1
+        self._asked = self._kept = None
+        self._asked_scopes.clear()
+        self._kept_scopes.clear()
+        self.by_limits.clear()
+
+    def vnode_changed(self, old: Vnode | None, new: Vnode | None) -> None:
+        """A vnode was added, removed or changed: drop the counts that may depend on its amounts or its sharing."""
+        self.changes += 1
+        if self._has_alone or (old and old.sharing) != (new and new.sharing):
+            self._kept = None
+
+    def kept_amount(
+        self, cluster: ClusterIndex, allocation: Allocation, request: Request, asked: int, resource: str
+    ) -> int:
+        """What a job in this allocation keeps from others: what it asked for, and the rest of the vnodes that it has
+        alone."""
+        capacity = cluster.capacity
+        if not (request.exclusive or capacity.sharing.has_lone_vnodes):
+            return asked
+        directory = capacity.directory
+        shares = allocation.shares(directory)
+        vnodes = 0
+        for share in shares:
+            vnodes |= share.mask
+        alone = capacity.sharing.held_alone(vnodes, request)
+        if not alone:
+            return asked
+        self._has_alone = True
+        there, names = cluster.vnodes, directory.names
+        whole = sum(there[names[index]].available.get(resource, 0) for index in indices_of(alone))
+        of_these = sum(
+            amount * share.chunks * count_vnodes(share.mask & alone)
+            for share in shares
+            for name, amount in share.amounts
+            if name == resource
+        )
+        return asked + max(0, whole - of_these)
+
+    def keeps_alike(self, cluster: ClusterIndex, vnodes: int, request: Request, resource: str) -> bool:
+        """Whether such a job keeps the same amount of a resource wherever on these vnodes it runs.
+
+        It does where it has none of them to itself, or where it has each to itself and each (with its host, where that
+        goes along) brings the same amount.
+        """
+        capacity = cluster.capacity
+        inventory, vnodes = capacity.inventory, vnodes & capacity.usable
+        held = capacity.sharing.held_alone(vnodes, request)
+        if not held or vnodes & ~held:
+            return not held
+        amounts = {dict(kind).get(resource, 0) for kind, mask in inventory.kinds() if mask & vnodes}
+        if inventory.one_vnode_per_host or not (request.sharing == "exclhost" or capacity.sharing.gives_hosts):
+            return len(amounts) < 2
+        # Where a whole host may go along, the vnodes have to have equal amounts, and so have the hosts.
+        sums = zip(inventory.host_sums(inventory.everywhere, resource), inventory.hosts())
+        return len(amounts) < 2 and len({amount for amount, host in sums if host & vnodes}) < 2
+
+    def _count_asked(self, cluster: ClusterIndex, counts: _Counts, run: Run, sign: int) -> None:
+        job = run.job
+        scopes = self._asked_scopes.get(job.queue)
+        if scopes is None:
+            queue = cluster.queues.get(job.queue)
+            scopes = [("", resource) for resource in cluster.server.hard.by_resource()]
+            scopes += [(job.queue, resource) for resource in (queue.hard.by_resource() if queue is not None else ())]
+            self._asked_scopes[job.queue] = scopes
+        for scope in scopes:
+            _add(counts, scope, _entities(job), sign * (job.amount(scope[1]) if scope[1] else 1))
+
+    def _count_kept(self, cluster: ClusterIndex, counts: _Counts, run: Run, sign: int) -> None:
+        job = run.job
+        scopes = self._kept_scopes.get(job.queue)
+        if scopes is None:
+            scopes = self._kept_scopes[job.queue] = [scope for scope in self._scopes if scope[0] in ("", job.queue)]
+        for scope in scopes:
+            amount = self.kept_amount(cluster, run.allocation, job.request, job.amount(scope[1]), scope[1])
+            _add(counts, scope, _entities(job), sign * amount)
+
+
+def _entities(job: Job) -> tuple[EntityKey, ...]:
+    """The entities whose entries could count the job."""
+    return (("u", job.user), ("g", job.group), ("p", job.project), ALL)
+
+
+def _add(counts: _Counts, scope: Scope, entities: tuple[EntityKey, ...], amount: int) -> None:
+    """Add an amount to the entities' counts."""
+    if amount:
+        of_scope = counts.setdefault(scope, {})
+        for entity in entities:
+            left = of_scope.get(entity, 0) + amount
+            if left:
+                of_scope[entity] = left
+            else:
+                del of_scope[entity]

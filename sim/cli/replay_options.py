@@ -1,0 +1,265 @@
+"""What every command that replays a workload needs: the source of the jobs, progress, and one-line errors.
+
+The user's input is checked before the replay, which may take minutes; an error is one line and exit status 2. What was
+left out of a trace, or by a policy, is always reported on stderr.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Callable
+
+import click
+
+from sim.replay.job_records import Replay
+from sim.replay.named_policies import Build, Policy, find
+from sim.replay.replay import replay
+from sim.report.matplotlib_setup import PlotError, check_plot
+from sim.report.replay_report import printable
+from sim.traces.read_trace import TraceError, read_traces
+from sim.workload.application_kinds import KINDS
+from sim.workload.lublin_feitelson import generate
+from sim.workload.parameter_study import campaign
+from sim.workload.reservation_file import ReservationError, read_reservations
+from sim.workload.workload import Cluster, Workload, describe_skipped
+
+_PROGRESS_STEPS = 500
+
+
+class CommandError(click.ClickException):
+    """Input that cannot be used; one line for each problem."""
+
+    exit_code = 2
+
+    def __init__(self, message: object) -> None:
+        problems = getattr(message, "problems", [str(message)])
+        super().__init__("\n".join(printable(problem) for problem in problems))
+
+
+@dataclass(frozen=True)
+class Source:
+    """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster."""
+
+    traces: tuple[Path, ...]
+    cluster: str | None
+    jobs: int | None
+    users: int | None
+    seed: int | None
+    load: float | None
+    applications: str | None = None
+    reservations: Path | None = None
+
+    def load_workload(self) -> tuple[Workload, Cluster]:
+        """The jobs, and the cluster with its reservations. Raises CommandError."""
+        workload, cluster = self._load()
+        if self.reservations is None:
+            return workload, cluster
+        try:
+            return workload, replace(cluster, reservations=read_reservations(self.reservations, cluster))
+        except ReservationError as error:
+            raise CommandError(error) from error
+
+    def _load(self) -> tuple[Workload, Cluster]:
+        if self.jobs is not None:
+            return self._generate(self.jobs)
+        self._refuse(
+            "only with --generate JOBS",
+            {"--users": self.users, "--seed": self.seed, "--load": self.load, "--applications": self.applications},
+        )
+        _cluster(self.cluster)
+        if not self.traces:
+            raise CommandError("no workload: give a TRACE, or --generate JOBS")
+        return load_trace(self.traces, self.cluster)
+
+    def _generate(self, jobs: int) -> tuple[Workload, Cluster]:
+        if self.traces:
+            raise CommandError(f"--generate {jobs} and TRACE {self.traces[0]}: give one of them, not both")
+        cluster = _cluster(self.cluster)
+        if cluster is None:
+            raise CommandError(f"--generate {jobs}: needs --cluster NODESxCORES, such as 128x16")
+        users, seed = 20 if self.users is None else self.users, 1 if self.seed is None else self.seed
+        try:
+            if self.applications is None:
+                return generate(jobs, cluster, users, seed, self.load), cluster
+            self._refuse("not with --applications, which draws nothing", {"--users": self.users, "--seed": self.seed})
+            return campaign(jobs, cluster, self.applications.split(","), self.load), cluster
+        except ValueError as error:
+            raise CommandError(f"--generate: {error}") from error
+
+    @staticmethod
+    def _refuse(why: str, options: Mapping[str, object]) -> None:
+        for option, given in options.items():
+            if given is not None:
+                raise CommandError(f"{option} {given}: {why}")
+
+
+def load_trace(paths: Sequence[Path], cluster_text: str | None) -> tuple[Workload, Cluster]:
+    """A trace, and the cluster given or else the trace's own. Raises CommandError."""
+    given = _cluster(cluster_text)
+    try:
+        workload = read_traces(paths, given)
+    except TraceError as error:
+        raise CommandError(error) from error
+    cluster = given or workload.cluster
+    if cluster is None:
+        raise CommandError(f"{workload.name}: no cluster known: give --cluster NODESxCORES, such as 5832x16")
+    return workload, cluster
+
+
+def say_left_out(workload: Workload) -> None:
+    """Report on stderr what was left out of a workload when it was read."""
+    if workload.skipped:
+        left_out = describe_skipped(workload.skipped, workload.skipped_lines)
+        click.echo(printable(f"{workload.name}: {left_out}"), err=True)
+
+
+def _cluster(text: str | None) -> Cluster | None:
+    try:
+        return None if text is None else Cluster.parse(text)
+    except ValueError as error:
+        raise CommandError(f"--cluster: {error}") from error
+
+
+def source_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument TRACE and the options beside it to a command, which gets them as `source`."""
+
+    @functools.wraps(command)
+    def with_source(
+        *,
+        trace: tuple[Path, ...],
+        cluster: str | None,
+        jobs: int | None,
+        users: int | None,
+        seed: int | None,
+        load: float | None,
+        applications: str | None,
+        reservations: Path | None,
+        **others: Any,
+    ) -> None:
+        command(source=Source(trace, cluster, jobs, users, seed, load, applications, reservations), **others)
+
+    for decorate in reversed(_SOURCE_OPTIONS):
+        with_source = decorate(with_source)
+    return with_source
+
+
+_SOURCE_OPTIONS = (
+    click.argument("trace", nargs=-1, type=click.Path(path_type=Path)),
+    click.option("--cluster", metavar="NODESxCORES", help="The cluster, such as 5832x16."),
+    click.option("--generate", "jobs", type=int, metavar="JOBS", help="Draw so many jobs instead of reading a TRACE."),
+    click.option("--users", type=int, metavar="N", help="With --generate: users. [20]"),
+    click.option("--seed", type=int, metavar="S", help="With --generate: the same seed draws the same jobs. [1]"),
+    click.option("--load", type=float, metavar="L", help="With --generate: offered load, 1 fills every core."),
+    click.option(
+        "--applications",
+        metavar="KIND[,KIND...]",
+        help=f"With --generate: equal jobs of these kinds in turn instead ({', '.join(sorted(KINDS))}).",
+    ),
+    click.option(
+        "--reservations",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Reservations of the cluster's nodes, TOML; ordinary jobs keep clear of them.",
+    ),
+)
+
+contention_option = click.option(
+    "--contention", is_flag=True, help="Jobs that share nodes share their memory bandwidth, and slow each other down."
+)
+"""The option --contention, passed as `contention`."""
+
+
+def titled(workload: Workload, *, contention: bool) -> Workload:
+    """The workload; with contention its name says so."""
+    return replace(workload, name=f"{workload.name}, sharing memory bandwidth") if contention else workload
+
+
+def policy_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option --policy, passed as `policy_names`; `default` is the default shown in the help."""
+    return click.option(
+        "--policy", "policy_names", metavar="NAME|FILE", multiple=True, help=f"A policy; repeat to compare. [{default}]"
+    )
+
+
+def file_option(option: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option that names a file to write; `--plot` is passed as `plot_file`."""
+    name = option.strip("-").replace("-", "_") + "_file"
+    return click.option(option, name, type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def find_policies(names: Sequence[str]) -> list[Build]:
+    """Functions that build the policies of these names or files for a workload. Called before a workload is read, so
+    that a wrong name is reported at once. Raises CommandError.
+    """
+    try:
+        return list(map(find, names))
+    except ValueError as error:
+        raise CommandError(error) from error
+
+
+def replay_each(
+    workload: Workload, cluster: Cluster, policies: Sequence[Policy], *, contention: bool = False
+) -> Iterator[Replay]:
+    """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading or by a policy are
+    reported.
+
+    Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
+    jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
+    """
+    if contention and cluster.reservations:
+        raise CommandError("--contention: not with --reservations: jobs outlive their estimates, and run into them")
+    say_left_out(workload)
+    for policy in policies:
+        with progress(policy.name, len(workload.jobs)) as show:
+            result = replay(workload, cluster, policy, show, contention=contention)
+        beyond = {cause: count for cause, count in result.skipped.items() if workload.skipped.get(cause) != count}
+        if beyond:
+            click.echo(printable(f"policy {policy.name}: {describe_skipped(beyond, {})}"), err=True)
+        if not result.records:
+            raise CommandError(f"policy {policy.name}: not one of the jobs could ever start")
+        yield result
+
+
+@contextmanager
+def progress(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
+    """A progress bar on stderr: yields a function that takes how much of `length` is done; None where stderr is no
+    terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    steps = max(1, length // _PROGRESS_STEPS)
+    with click.progressbar(
+        length=length, label=printable(label), file=sys.stderr, show_pos=True, width=24, update_min_steps=steps
+    ) as bar:
+        yield lambda done: bar.update(done - bar.pos)
+        bar.update(length - bar.pos)
+
+
+def check_writable(files: Mapping[str, Path | None]) -> None:
+    """Refuse, before the work, files (by option) that could not be written later. The file of --plot must be a
+    picture.
+    """
+    for option, path in files.items():
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise CommandError(f"{option} {path}: must be a file in a folder that exists")
+    plot = files.get("--plot")
+    if plot is not None:
+        try:
+            check_plot(plot)
+        except PlotError as error:
+            raise CommandError(f"--plot: {error}") from error
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """Turn a failure to write the file of an option into one line that names both."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{option} {path}: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""The hourly model of the quota paper: whole hours, first fit in submit order, idle cores sampled each hour."""

@@ -1,0 +1,131 @@
+"""Jobs that share nodes slow each other down: a model of shared memory bandwidth, and of the price of spreading ranks.
+
+A job's time at full speed has three parts: a share bound by memory bandwidth, a share of communication, and the rest.
+The first stretches with the demand on its node over the node's bandwidth, once that exceeds 1 (the roofline, Williams,
+Waterman, Patterson, CACM 52(4), 2009; convolving an application's demands with a machine's rates: Snavely, Carrington
+et al., "A Framework for Performance Modeling and Prediction", SC 2002). The second grows by its own length with each
+doubling of the nodes, as the steps of tree-shaped collective operations do (Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
+2005). A job runs at the pace of its slowest rank. That colocating unlike jobs on more nodes gains throughput was
+measured by Breslow et al., "The case for colocation of high performance computing workloads", CCPE 28(2), 2016 (12 % to
+26 % on average over all pairs); nothing of this model is fitted to their machine.
+
+The recorded run time of a job is taken as its time when packed on the fewest nodes with no other job on them. Between
+two starts or ends the pace of every job is constant, so its progress is linear and its end is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from policy.model.allocation import Allocation
+from sim.workload.application_kinds import Traits
+from sim.workload.workload import Cluster
+
+GBS_PER_CORE = 6.0
+"""Sustained memory bandwidth of a node in GB/s for each of its cores: 192 GB/s for 32 cores, the order of what the
+STREAM triad (McCalpin, IEEE TCCA Newsletter, Dec. 1995) gives on a node with two 16-core processors and six channels of
+DDR4-2666 each, 256 GB/s at their peak."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One job of the workload: its cores, its recorded run time in seconds, and its traits."""
+
+    cores: int
+    run_s: float
+    traits: Traits
+
+
+class _Going:
+    """A running job: its ranks by node, its pace (seconds of recorded run time per second), and what was left at
+    `since_s`.
+    """
+
+    __slots__ = ("alone", "left_s", "pace", "ranks", "shape", "since_s", "spread")
+
+    def __init__(self, shape: Shape, ranks: Mapping[str, int], left_s: float, now_s: float) -> None:
+        self.shape = shape
+        self.ranks = ranks
+        self.left_s = left_s
+        self.since_s = now_s
+        self.pace = 0.0
+        self.spread = 1.0
+        self.alone = 1.0
+
+    def end_s(self) -> float:
+        return self.since_s + self.left_s / self.pace
+
+
+class Contention:
+    """The running jobs of a cluster, and how they slow each other down. Starts and ends must be reported in order of
+    time.
+    """
+
+    def __init__(self, cluster: Cluster, jobs: Mapping[str, Shape]) -> None:
+        self._cores_per_node = cluster.cores_per_node
+        self._bandwidth_gbs = cluster.cores_per_node * GBS_PER_CORE
+        self._jobs = jobs
+        self._going: dict[str, _Going] = {}
+        self._on: dict[str, dict[str, int]] = {}
+        self._demand_gbs: dict[str, float] = {}
+
+    def started(
+        self, job_id: str, allocation: Allocation, now_s: float, left_s: float | None = None
+    ) -> list[tuple[str, float]]:
+        """The job has started; ``left_s`` is what is left of its recorded run time in seconds, all of it if None.
+
+        Returns the end of this job and the new ends of those that it slows down.
+        """
+        shape = self._jobs[job_id]
+        ranks: dict[str, int] = {}
+        for vnode, amounts, chunks, _ in allocation.spots:
+            cores = dict(amounts).get("ncpus", 0) * chunks
+            if cores:
+                ranks[vnode] = ranks.get(vnode, 0) + cores
+        going = _Going(shape, ranks, shape.run_s if left_s is None else left_s, now_s)
+        fewest = math.ceil(shape.cores / self._cores_per_node)
+        going.spread = len(ranks) / fewest
+        most = min(shape.cores, self._cores_per_node)
+        going.alone = shape.traits.stretch(most * shape.traits.gbs_per_rank / self._bandwidth_gbs, 1)
+        self._going[job_id] = going
+        for node, count in ranks.items():
+            self._on.setdefault(node, {})[job_id] = count
+        return self._turn(ranks, now_s)
+
+    def ended(self, job_id: str, now_s: float) -> list[tuple[str, float]]:
+        """The job has ended or was preempted; returns the new ends of the jobs that speed up."""
+        going = self._going.pop(job_id)
+        for node in going.ranks:
+            del self._on[node][job_id]
+        return self._turn(going.ranks, now_s)
+
+    def left_s(self, job_id: str, now_s: float) -> float:
+        """What is left of a running job's recorded run time, in seconds."""
+        going = self._going[job_id]
+        return max(0.0, going.left_s - (now_s - going.since_s) * going.pace)
+
+    def pace(self, job_id: str) -> float:
+        """Seconds of recorded run time that a running job completes per second."""
+        return self._going[job_id].pace
+
+    def _turn(self, nodes: Iterable[str], now_s: float) -> list[tuple[str, float]]:
+        """Recompute the pace of the jobs on these nodes; returns the ends that change."""
+        touched: dict[str, None] = {}
+        for node in nodes:
+            on = self._on[node]
+            # Summed anew in a fixed order, so that a demand returns to exactly its earlier value.
+            self._demand_gbs[node] = sum(on[job] * self._jobs[job].traits.gbs_per_rank for job in sorted(on))
+            touched.update(dict.fromkeys(on))
+        moved = []
+        for job_id in sorted(touched):
+            going = self._going[job_id]
+            crowding = max(self._demand_gbs[node] for node in going.ranks) / self._bandwidth_gbs
+            pace = going.alone / going.shape.traits.stretch(crowding, going.spread)
+            if pace != going.pace:
+                going.left_s = max(0.0, going.left_s - (now_s - going.since_s) * going.pace)
+                going.since_s = now_s
+                going.pace = pace
+                moved.append((job_id, going.end_s()))
+        return moved

@@ -1,0 +1,263 @@
+"""Replays several clusters side by side, each with its own jobs and scheduler, without or with migration.
+
+A migration pass runs each minute in which anything has changed. It uses the placing of the real system
+(:mod:`policy.migration.placing`): a job that waits goes to the first other cluster that can start it, arrives there
+when its files have been copied, and waits in that cluster's queue if the cores are gone by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import ceil, inf
+from time import process_time
+
+from policy import Changes, Job, Ledger, Request, Snapshot, decide
+from policy.migration import placing
+from policy.migration.answer import Answer, FreeNodes, Shape, kept_for_head, make_answer
+from policy.migration.demand import Demand
+from policy.migration.placing import PassState, PlacingSettings, place
+from policy.migration.returns import MOST_ATTEMPTS, WaitSettings
+from sim.replay.job_records import JobRecord, Replay
+from sim.replay.named_policies import Policy
+from sim.replay.replay import vnodes_of
+from sim.workload.workload import Cluster, TraceJob, Workload
+
+PASS_S = 60
+_OWN = "its own scheduler decides"
+
+
+@dataclass(frozen=True)
+class Copying:
+    """What moving a job costs: its ``bytes_a_core`` for each of its cores over a link of ``bytes_a_s``."""
+
+    bytes_a_core: float
+    bytes_a_s: float
+
+    def size(self, job: TraceJob) -> float:
+        """The bytes that go with a job."""
+        return self.bytes_a_core * job.cores
+
+    def takes_s(self, job: TraceJob) -> float:
+        """Seconds until they have arrived."""
+        return self.size(job) / self.bytes_a_s
+
+
+@dataclass(frozen=True)
+class Site:
+    """One cluster with its own jobs and the policy of its scheduler, which preempts nothing."""
+
+    name: str
+    workload: Workload
+    cluster: Cluster
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class ClustersReplay:
+    """The jobs of all clusters together, as one replay, and what was moved."""
+
+    replay: Replay
+    moved_jobs: int
+    moved_bytes: float
+
+
+def replay_clusters(sites: Sequence[Site], copying: Copying | None) -> ClustersReplay:
+    """Run all jobs of all sites to their end; with ``copying`` None none of them migrates. Job numbers are counted
+    through, site by site."""
+    began_s = process_time()
+    run = _Centre(sites, copying)
+    run.to_the_end()
+    cores = sum(site.cluster.cores for site in sites)
+    name = "separate" if copying is None else "migrating"
+    replay = Replay(name, Cluster(cores, 1), run.records(), run.skipped(), process_time() - began_s, 0.0, 0.0)
+    return ClustersReplay(replay, run.moved_jobs, run.moved_bytes)
+
+
+class _Scheduler:
+    """The scheduler of one cluster: its queue, its runs, and a decision whenever something has changed."""
+
+    def __init__(self, site: Site) -> None:
+        self.name = site.name
+        self.cores = site.cluster.cores
+        self._settings = site.policy.settings
+        self._queue = site.policy.queue.name
+        self._snapshot = Snapshot.build(0, vnodes_of(site.cluster), [site.policy.queue], server=site.policy.server)
+        self._ledger = Ledger()
+        self.waiting: dict[str, TraceJob] = {}
+        self.running: dict[str, tuple[float, TraceJob]] = {}
+        """The estimated end of each run."""
+        self.in_flight: list[Demand] = []
+        self._head: tuple[TraceJob, float] | None = None
+        self._queued: list[Job] = []
+        self._gone: list[str] = []
+        self.wake_s = inf
+
+    @property
+    def changed(self) -> bool:
+        return bool(self._queued or self._gone)
+
+    def submit(self, job: TraceJob) -> None:
+        self.waiting[str(job.number)] = job
+        self._queued.append(
+            Job(
+                str(job.number), job.user, Request.of_cores(job.cores), self._queue, job.submit_s, job.estimate_s,
+                job.group, sequence=job.number, application=job.application,
+            )
+        )  # fmt: skip
+
+    def leave(self, job_id: str) -> TraceJob:
+        """The job has ended, or goes elsewhere."""
+        self._gone.append(job_id)
+        job = self.waiting.pop(job_id, None)
+        return job if job is not None else self.running.pop(job_id)[1]
+
+    def decide(self, now_s: float) -> list[tuple[TraceJob, tuple[str, ...]]]:
+        """The jobs that start now, with their vnodes."""
+        snapshot = self._snapshot.apply(Changes(now_s, self._queued, (), self._gone))
+        self._queued, self._gone = [], []
+        plan = decide(snapshot, self._ledger, self._settings)
+        self._ledger, self._snapshot = plan.ledger, plan.started
+        self.wake_s = inf if plan.next_s is None else plan.next_s
+        started = []
+        for start in plan.starts:
+            job = self.waiting.pop(start.id)
+            self.running[start.id] = (now_s + job.estimate_s, job)
+            started.append((job, start.allocation.vnodes))
+        heads = [(self.waiting[job_id], at_s) for job_id, _, at_s in plan.estimates if job_id in self.waiting]
+        self._head = min(heads, key=lambda head: head[1]) if heads else None
+        return started
+
+    def answer(self, now_s: float) -> Answer:
+        """What is free here now, as findavl says it."""
+        runs = [(job.cores, end_s - now_s) for end_s, job in self.running.values()]
+        idle = self.cores - sum(cores for cores, _ in runs)
+        free = FreeNodes("sim", self.cores, (Shape(1, idle, 0, 0),))
+        if self._head is not None:
+            job, at_s = self._head
+            kept = kept_for_head(idle, job.cores, at_s - now_s, runs)
+            free = free._replace(kept=kept, head_in_s=max(0, int(at_s - now_s)))
+        return make_answer(self.name, free, self.in_flight, len(self.in_flight) + 8)
+
+
+class _Centre:
+    def __init__(self, sites: Sequence[Site], copying: Copying | None) -> None:
+        self._copying = copying
+        self._sites = [_Scheduler(site) for site in sites]
+        self._by_name = {scheduler.name: scheduler for scheduler in self._sites}
+        self._events: list[tuple[float, int, int, str, TraceJob]] = []
+        """Time, a number that keeps the order, the site's place, what happens, and the job."""
+        self._count = 0
+        self._records: dict[int, JobRecord] = {}
+        self._moves: dict[int, tuple[int, float]] = {}
+        """How often a job has moved, and when it last arrived."""
+        self._never = 0
+        self._skipped: dict[str, int] = {}
+        self.moved_bytes = 0.0
+        number = 0
+        for place_, site in enumerate(sites):
+            for cause, count in site.workload.skipped.items():
+                self._skipped[cause] = self._skipped.get(cause, 0) + count
+            for job in site.workload.jobs:
+                number += 1
+                if job.cores <= site.cluster.cores:
+                    self._push(job.submit_s, place_, "submit", _numbered(job, number))
+                else:
+                    self._never += 1
+
+    def to_the_end(self) -> None:
+        next_pass_s = inf
+        while True:
+            wake_s = min(scheduler.wake_s for scheduler in self._sites)
+            now_s = min(self._events[0][0] if self._events else inf, wake_s, next_pass_s)
+            if now_s == inf:
+                return
+            while self._events and self._events[0][0] == now_s:
+                _, _, place_, what, job = heappop(self._events)
+                self._happen(self._sites[place_], what, job)
+            changed = self._decide(now_s)
+            if now_s == next_pass_s:
+                next_pass_s = inf
+                self._migrate(now_s)
+                changed = self._decide(now_s)
+            if changed and self._copying is not None and next_pass_s == inf:
+                next_pass_s = PASS_S * (now_s // PASS_S + 1)
+
+    @property
+    def moved_jobs(self) -> int:
+        """Jobs that have moved at least once."""
+        return len(self._moves)
+
+    def records(self) -> list[JobRecord]:
+        return [self._records[number] for number in sorted(self._records)]
+
+    def skipped(self) -> dict[str, int]:
+        never = self._never + sum(len(scheduler.waiting) for scheduler in self._sites)
+        return {**self._skipped, "never startable": never} if never else dict(self._skipped)
+
+    def _happen(self, scheduler: _Scheduler, what: str, job: TraceJob) -> None:
+        if what == "end":
+            scheduler.leave(str(job.number))
+        else:
+            if what == "arrive":
+                scheduler.in_flight.remove(_demand(job))
+            scheduler.submit(job)
+
+    def _decide(self, now_s: float) -> bool:
+        """Let each scheduler decide where something has changed; True if one has."""
+        any_changed = False
+        for place_, scheduler in enumerate(self._sites):
+            if not scheduler.changed and scheduler.wake_s > now_s:
+                continue
+            any_changed = True
+            for job, vnodes in scheduler.decide(now_s):
+                end_s = now_s + job.run_s
+                self._records[job.number] = JobRecord(job, ((now_s, end_s),), vnodes, 0, None)
+                self._push(end_s, place_, "end", job)
+        return any_changed
+
+    def _migrate(self, now_s: float) -> None:
+        """Each cluster's pass over its waiting jobs, in the order of the clusters."""
+        copying = self._copying
+        if copying is None:
+            return
+        names = tuple(self._by_name)
+        answers = {name: scheduler.answer(now_s) for name, scheduler in self._by_name.items()}
+        for scheduler in self._sites:
+            requests = [
+                placing.Request(job_id, job.user, _demand(job))
+                for job_id, job in scheduler.waiting.items()
+                if self._may_move(job, now_s)
+            ]
+            order = tuple(name for name in names if name != scheduler.name)
+            settings = PlacingSettings(scheduler.name, order, fallback_s=inf)
+            found = place(requests, answers, settings, PassState(silent={scheduler.name: _OWN}))
+            for job_id, name in found.placed.items():
+                job = scheduler.leave(job_id)
+                target = self._by_name[name]
+                target.in_flight.append(_demand(job))
+                answers[name] = target.answer(now_s)
+                arrives_s = now_s + copying.takes_s(job)
+                self._moves[job.number] = (self._moves.get(job.number, (0, 0.0))[0] + 1, arrives_s)
+                self.moved_bytes += copying.size(job)
+                self._push(arrives_s, self._sites.index(target), "arrive", job)
+
+    def _may_move(self, job: TraceJob, now_s: float) -> bool:
+        """A job that has moved and still waits goes on only after a while, and not after its last attempt."""
+        moves, arrived_s = self._moves.get(job.number, (0, 0.0))
+        return not moves or (moves < MOST_ATTEMPTS and now_s - arrived_s >= WaitSettings().max_remote_wait_s)
+
+    def _push(self, time_s: float, place_: int, what: str, job: TraceJob) -> None:
+        self._count += 1
+        heappush(self._events, (time_s, self._count, place_, what, job))
+
+
+def _demand(job: TraceJob) -> Demand:
+    return Demand(job.cores, walltime_s=ceil(job.estimate_s))
+
+
+def _numbered(job: TraceJob, number: int) -> TraceJob:
+    return TraceJob(
+        number, job.submit_s, job.run_s, job.estimate_s, job.cores, job.user, job.group, job.application
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""The comparison beyond the figures of one policy: waits and slowdowns by class of job, and cores in use over time.
+
+Jobs are put into four classes by run time and size, since a policy is rarely good for all of them: short or long as in
+S. Srinivasan, R. Kettimuthu, V. Subramani, P. Sadayappan, "Characterization of backfilling strategies for parallel job
+scheduling", ICPP Workshops 2002; wide is the widest quarter of the workload, whatever the size of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sim.replay.job_records import JobRecord, Replay
+from sim.replay.metrics import Metrics, bounded_slowdown, measure, wait_s
+from sim.report.replay_report import every_job_ran
+from sim.workload.workload import TraceJob, Workload
+
+LONG_S = 3600
+ALL = "all"
+CLASSES = ("short narrow", "short wide", "long narrow", "long wide")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The spread of values: their mean, and their 5th, 25th, 50th, 75th and 95th percentiles."""
+
+    mean: float
+    p5: float
+    p25: float
+    p50: float
+    p75: float
+    p95: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        """The spread of at least one value (nearest rank)."""
+        ranked = sorted(values)
+        count = len(ranked)
+        percentiles = (ranked[max(0, -(-percent * count // 100) - 1)] for percent in (5, 25, 50, 75, 95))
+        return cls(sum(ranked) / count, *percentiles)
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """One class of jobs under one policy: the number of jobs, their waits in seconds, their bounded slowdowns."""
+
+    name: str
+    jobs: int
+    waits_s: Spread
+    slowdowns: Spread
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One policy: its figures, and the classes that have jobs, all jobs together first."""
+
+    metrics: Metrics
+    classes: Mapping[str, ClassFigures]
+
+    def flat(self, workload: Workload) -> dict[str, object]:
+        """Every figure under one name: those of `Metrics`, then whether every job of the workload ran (otherwise the
+        figures are not comparable), then those of the classes. The names are the same for every policy on one cluster.
+
+        A class without jobs has 0 jobs and None for its figures.
+        """
+        values = {**self.metrics.figures(), "every_job_ran": every_job_ran(self.metrics, workload)}
+        for name in (ALL, *CLASSES):
+            figures = self.classes.get(name)
+            prefix = name.replace(" ", "_")
+            values[f"{prefix}_jobs"] = figures.jobs if figures else 0
+            for what, spread in (
+                ("wait_s", figures.waits_s if figures else None),
+                ("bounded_slowdown", figures.slowdowns if figures else None),
+            ):
+                for key in Spread.__dataclass_fields__:
+                    values[f"{prefix}_{what}_{key}"] = getattr(spread, key) if spread else None
+        return values
+
+
+def wide_above(jobs: Sequence[TraceJob]) -> int:
+    """The number of cores above which a job is wide: three quarters of the jobs have at most this many."""
+    ranked = sorted(job.cores for job in jobs)
+    return ranked[-(-3 * len(ranked) // 4) - 1]
+
+
+def class_of(job: TraceJob, wide_above_cores: int) -> str:
+    """The name of a job's class, by its true run time and its cores."""
+    return CLASSES[2 * (job.run_s > LONG_S) + (job.cores > wide_above_cores)]
+
+
+def compare_jobs(replay: Replay, wide_above_cores: int) -> Compared:
+    """Measure one replay, and each class of its jobs."""
+    by_class: dict[str, list[JobRecord]] = {ALL: list(replay.records)}
+    for record in replay.records:
+        by_class.setdefault(class_of(record.job, wide_above_cores), []).append(record)
+    classes = {
+        name: ClassFigures(
+            name,
+            len(by_class[name]),
+            Spread.of(map(wait_s, by_class[name])),
+            Spread.of(map(bounded_slowdown, by_class[name])),
+        )
+        for name in (ALL, *CLASSES)
+        if name in by_class
+    }
+    return Compared(measure(replay), classes)
+
+
+def first_and_last_s(replays: Sequence[Replay]) -> tuple[float, float]:
+    """The first submit and the last end of all replays together."""
+    first_s = min(record.job.submit_s for replay in replays for record in replay.records)
+    return first_s, max(record.end_s for replay in replays for record in replay.records)
+
+
+def usage(replay: Replay, first_s: float, every_s: float, points: int) -> list[float]:
+    """Cores in use as a share of all: exact means over `points` intervals of `every_s` seconds from `first_s` on."""
+    runs = ((*segment, record.job.cores) for record in replay.records for segment in record.segments)
+    return [level / replay.cluster.cores for level in mean_level(runs, first_s, every_s, points)]
+
+
+def mean_level(
+    intervals: Iterable[tuple[float, float, float]], first_s: float, every_s: float, points: int
+) -> list[float]:
+    """The sum of the heights of all (begin, end, height), as means over `points` intervals of `every_s` from `first_s`
+    on.
+
+    Takes time proportional to the intervals and the points, however long the intervals are.
+    """
+    # A height that begins within an interval counts there for the rest of it, and in full from the next one on.
+    within = [0.0] * (points + 1)
+    onward = [0.0] * (points + 2)
+    for begin_s, end_s, height in intervals:
+        for time_s, change in ((begin_s, height), (end_s, -height)):
+            place = min(max(0.0, (time_s - first_s) / every_s), float(points))
+            point = int(place)
+            within[point] += change * (point + 1 - place)
+            onward[point + 1] += change
+    means, level = [], 0.0
+    for point in range(points):
+        level += onward[point]
+        means.append(level + within[point])
+    return means

@@ -1,0 +1,217 @@
+"""Follows each job of an accounting log from record to record: queued, started, requeued, checkpointed, ended.
+
+Jobs are under way when a log begins and ends, so a job is assembled from the records that exist: its end record alone
+has nearly all of it. Types of records that do not matter for a job's run are listed, and skipped.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sim.traces.accounting_fields import Fields, SenselessError, check_clock, read_fields
+from sim.traces.accounting_records import Place, Record
+
+_JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOTALL)
+_RESERVATION_ID = re.compile(rb"[RSM][0-9]+(\..*)?", re.DOTALL)
+
+# Licences; reservations from request to removal; provisioning; the phases of a job that gives vnodes back (its end
+# record still covers the whole job); nodes pruned at a reliable start; attributes altered (the end record has them).
+_PASSED_OVER = frozenset("LUYBFKkPpucesa")
+
+WAITING = "still waiting when the log ends"
+RUNNING = "still running when the log ends"
+DELETED = "deleted before they ran"
+MOVED = "moved to another server"
+
+
+class Life:
+    """One job as far as it is known. Times are seconds since 1970; `stamp` in a name means a record's local time."""
+
+    __slots__ = (
+        "_checkpoint_s", "_cores_taken", "_running_stamp_s", "_suspended_stamp_s", "cores", "created_s", "eligible_s",
+        "end_s", "exit_status", "first_start_s", "gone", "group", "id", "number", "place", "requeues", "run_s",
+        "saved_s", "start_s", "suspended_s", "user", "walltime_s",
+    )  # fmt: skip
+
+    def __init__(self, record: Record, number: int) -> None:
+        self.id = record.id.decode("utf-8", "backslashreplace")
+        self.number = number
+        self.place: Place = record.place
+        self.user = self.group = ""
+        self.cores: int | None = None
+        self.walltime_s: int | None = None
+        self.created_s: int | None = None
+        self.eligible_s: int | None = None
+        self.first_start_s: int | None = None
+        self.start_s: int | None = None
+        self.end_s: int | None = None
+        self.run_s = 0
+        self.exit_status: int | None = None
+        self.requeues = 0
+        self.gone = ""
+        self.saved_s = 0
+        self.suspended_s = 0
+        self._running_stamp_s: int | None = None
+        self._suspended_stamp_s: int | None = None
+        self._checkpoint_s: int | None = None
+        self._cores_taken = False
+
+    @property
+    def running(self) -> bool:
+        """True from a start to the end of that run."""
+        return self._running_stamp_s is not None
+
+    def describe(self, fields: Fields) -> None:
+        """Take the fields of a record; later records replace earlier ones, as a user may alter a walltime."""
+        self.user = fields.user or self.user
+        self.group = fields.group or self.group
+        self.walltime_s = fields.walltime_s or self.walltime_s
+        self.created_s = fields.created_s or self.created_s
+        if not self._cores_taken:
+            self.cores = fields.cores or self.cores
+
+    def begin(self, stamp_s: int, fields: Fields) -> None:
+        """A run starts from the beginning of the job. Only this record has all cores taken, so later records do not
+        change them.
+        """
+        if self.running and fields.start_s == self.start_s:
+            return
+        if self.running:
+            self.requeues += 1  # The end of the run before was never written: the server went down with it.
+        self._begin(stamp_s, fields.start_s)
+        self._note_start(fields)
+        self.cores = fields.cores or self.cores
+        self._cores_taken = True
+
+    def restart(self, stamp_s: int) -> None:
+        """A run starts from the checkpoint."""
+        self.saved_s += self._checkpoint_s or 0
+        self._begin(stamp_s, None)
+
+    def checkpoint(self, stamp_s: int) -> None:
+        """The run so far is saved and ends; the saved work counts if the job is restarted from it."""
+        if self._running_stamp_s is not None:
+            self.resume(stamp_s)
+            self._checkpoint_s = max(0, stamp_s - self._running_stamp_s - self.suspended_s)
+            self._running_stamp_s = None
+
+    def requeue(self, fields: Fields) -> None:
+        """The run ends and the job waits again. Work that no checkpoint saved is lost."""
+        self._note_start(fields)
+        if self._checkpoint_s is None:
+            self.requeues += 1
+        self._running_stamp_s = self._suspended_stamp_s = self.start_s = None
+
+    def suspend(self, stamp_s: int) -> None:
+        """The run is suspended from here on."""
+        self._suspended_stamp_s = stamp_s
+
+    def resume(self, stamp_s: int) -> None:
+        """The run is resumed."""
+        if self._suspended_stamp_s is not None:
+            self.suspended_s += max(0, stamp_s - self._suspended_stamp_s)
+            self._suspended_stamp_s = None
+
+    def end(self, stamp_s: int, fields: Fields) -> None:
+        """The job has ended for good."""
+        self.resume(stamp_s)
+        self._running_stamp_s = None
+        if fields.end_s is None or fields.start_s is None:
+            self.gone = DELETED
+            return
+        self._note_start(fields)
+        self.start_s, self.end_s, self.exit_status = fields.start_s, fields.end_s, fields.exit_status
+        self.run_s = fields.end_s - fields.start_s - self.suspended_s + self.saved_s
+        if fields.end_s < fields.start_s or self.run_s < 0:
+            self.end_s = None
+            self.gone = "an end before the start"
+        elif self.created_s is not None and fields.start_s < self.created_s:
+            self.end_s = None
+            self.gone = "a start before it was created"
+
+    def _begin(self, stamp_s: int, start_s: int | None) -> None:
+        self._running_stamp_s, self.start_s = stamp_s, start_s
+        self._suspended_stamp_s = self._checkpoint_s = None
+        self.suspended_s = 0
+
+    def _note_start(self, fields: Fields) -> None:
+        """Note from the first known run when it started, and since when the job was eligible."""
+        if self.first_start_s is not None or fields.start_s is None:
+            return
+        self.first_start_s = fields.start_s
+        # A time later than the start belongs to a later wait; then the next best is taken.
+        times = (fields.eligible_s, fields.queued_s, fields.created_s, fields.start_s)
+        self.eligible_s = next(time_s for time_s in times if time_s is not None and time_s <= fields.start_s)
+
+
+class Lives:
+    """All jobs of a log. `began_s` and `ended_s` are the first and last times in its records."""
+
+    def __init__(self) -> None:
+        self.all: list[Life] = []
+        self.began_s: int | None = None
+        self.ended_s: int | None = None
+        self.vnodes: set[str] = set()
+        self._current: dict[bytes, Life] = {}
+
+    def take(self, record: Record) -> None:
+        """Take one record. Raises SenselessError with the cause, and takes nothing, where it makes no sense."""
+        kind = record.kind
+        if kind in _PASSED_OVER or _RESERVATION_ID.fullmatch(record.id):
+            return
+        match = _JOB_ID.fullmatch(record.id)
+        if match is None:
+            raise SenselessError("no job id")
+        if match[2] == b"":
+            return  # An array as a whole: its subjobs have their own records.
+        if kind in "QSER":
+            self._described(record, int(match[1]))
+            return
+        life = self._current.get(record.id)
+        if kind not in "TCzrDAM":
+            raise SenselessError("an unknown type of record")
+        if life is None:
+            return
+        if kind == "T":
+            life.restart(record.stamp_s)
+        elif kind == "C":
+            life.checkpoint(record.stamp_s)
+        elif kind == "z":
+            life.suspend(record.stamp_s)
+        elif kind == "r":
+            life.resume(record.stamp_s)
+        elif not life.running:
+            life.gone = MOVED if kind == "M" else DELETED
+
+    def _described(self, record: Record, number: int) -> None:
+        """Take a record that describes its job: Q, S, E or R."""
+        kind, fields = record.kind, read_fields(record.text)
+        moment_s = {"Q": fields.queued_s, "S": fields.start_s}.get(kind, fields.end_s)
+        if moment_s is not None:
+            check_clock(record.stamp_s, moment_s)
+        elif kind in "SR":
+            raise SenselessError("no start time" if kind == "S" else "no end time")
+        life = self._current.get(record.id)
+        if life is not None and kind == "E" and life.end_s is not None and life.end_s == fields.end_s:
+            raise SenselessError("an end told before")
+        if life is None or _is_another(life, fields):
+            life = self._current[record.id] = Life(record, number)
+            self.all.append(life)
+        life.describe(fields)
+        self.vnodes.update(fields.vnodes)
+        if kind == "S":
+            life.begin(record.stamp_s, fields)
+        elif kind == "R":
+            life.requeue(fields)
+        elif kind == "E":
+            life.end(record.stamp_s, fields)
+        if moment_s is not None:
+            self.began_s = moment_s if self.began_s is None else min(self.began_s, moment_s)
+            self.ended_s = moment_s if self.ended_s is None else max(self.ended_s, moment_s)
+
+
+def _is_another(life: Life, fields: Fields) -> bool:
+    """True if the id belongs to a new job: ids start again after the highest one, and on a new server."""
+    if life.created_s is not None and fields.created_s is not None:
+        return life.created_s != fields.created_s
+    return life.end_s is not None

@@ -1,0 +1,104 @@
+"""The settings that `pbsteer tune` tries: EASY, the baseline, and the alternatives for backfilling.
+
+Each is a Settings of the one engine and can be written as the TOML file that the simulator and the hooks read. What
+varies is P3's (docs/policies.md): factor, threshold, order of the candidates, predictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from policy.model.cluster import Queue
+from policy.model.pbs_units import show_duration
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, PassSettings, QuotaSettings, Settings
+from sim.replay.named_policies import QUEUE, Policy
+
+_ORDERS = ("first-come", "shortest-first")
+_SIMULATED = Settings(quota=QuotaSettings(preempt=False), schedule=PassSettings(max_starts=1_000_000))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to backfill, with its cost of cutting a job."""
+
+    backfill: BackfillSettings
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+
+    @property
+    def cuts(self) -> bool:
+        """True if backfilled jobs may be cut."""
+        return self.backfill.kind == "checkpoint"
+
+    @property
+    def name(self) -> str:
+        """The name in tables: `easy`, `easy, shortest first`, `p 0.2 above 1 h 00, last-two, shortest first`."""
+        backfill = self.backfill
+        parts = [self.backfill.kind]
+        if self.cuts:
+            parts = [f"p {backfill.shrink_factor:g} above {show_duration(backfill.shrink_threshold_s)}"]
+            parts += [] if backfill.predictor == "none" else [backfill.predictor]
+        return ", ".join(parts + ([] if backfill.order == "first-come" else ["shortest first"]))
+
+    def policy(self) -> Policy:
+        """The policy for a replay; candidates differ in nothing else."""
+        settings = replace(_SIMULATED, backfill=self.backfill, checkpoint=self.checkpoint)
+        return Policy(self.name, settings, Queue(QUEUE))
+
+    def to_data(self) -> dict[str, dict[str, object]]:
+        """The candidate as settings tables, with every key, even at its default."""
+        backfill = self.backfill
+        if not self.cuts:
+            return {"backfill": {"kind": backfill.kind, "order": backfill.order}}
+        return {
+            "backfill": {
+                "kind": backfill.kind,
+                "order": backfill.order,
+                "shrink_factor": backfill.shrink_factor,
+                "shrink_threshold_s": backfill.shrink_threshold_s,
+                "predictor": backfill.predictor,
+            },
+            "checkpoint": {"saves": self.checkpoint.saves, "cost_s": self.checkpoint.cost_s},
+        }
+
+    def to_toml(self) -> str:
+        """The same as TOML text. All values are numbers, truth values or our own words."""
+        lines = []
+        for table, values in self.to_data().items():
+            lines += [f"[{table}]", *(f"{key} = {_toml(value)}" for key, value in values.items()), ""]
+        return "\n".join(lines)
+
+
+def grid(cost_s: float, *, thorough: bool = False) -> list[Candidate]:
+    """EASY first, then the others: 8 in all, or 56 if thorough. Cutting a job costs `cost_s` seconds."""
+    factors: Sequence[float] = (0.1, 0.2, 0.35, 0.5, 0.7) if thorough else (0.2, 0.5)
+    thresholds_s = (1800.0, 3600.0, 7200.0) if thorough else (3600.0,)
+    fallbacks = (0.2, 0.5) if thorough else (0.2,)
+    predicted_orders = _ORDERS if thorough else ("shortest-first",)
+    checkpoint = CheckpointSettings(saves=True, cost_s=cost_s)
+    candidates = [Candidate(BackfillSettings(kind="easy", order=order)) for order in _ORDERS]
+    tried = [("none", factor, order) for factor in factors for order in _ORDERS] + [
+        (predictor, factor, order)
+        for predictor in ("last-two", "ratio")
+        for factor in fallbacks
+        for order in predicted_orders
+    ]
+    for predictor, factor, order in tried:
+        for threshold_s in thresholds_s:
+            backfill = BackfillSettings(
+                kind="checkpoint",
+                order=order,
+                shrink_factor=factor,
+                shrink_threshold_s=threshold_s,
+                predictor=predictor,
+            )
+            candidates.append(Candidate(backfill, checkpoint))
+    return candidates
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return f'"{value}"'

@@ -1,0 +1,239 @@
+"""Writes the result of tuning: tables with a verdict for a terminal, one JSON object, a CSV row per week and setting.
+
+Each gain is shown with its price: beside slowdown and wait are the number of jobs cut, the core-hours that cutting
+cost, and the largest delay of a reserved job.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from sim.report.replay_report import printable
+from sim.tune.choose_settings import CHOOSING_WEEKS, LEAST_GAIN, Fold, Tuning, gain
+from sim.tune.replay_weeks import Figures, Week
+
+CSV_COLUMNS = (
+    "week", "start", "setting", "chosen", "jobs", "mean_wait_s", "mean_bounded_slowdown", "cut_jobs", "overhead_core_s",
+    "max_head_delay_s",
+)  # fmt: skip
+
+
+def to_text(tuning: Tuning) -> str:
+    """The tables of all settings and of the judged weeks, the verdict, and the recommendation as TOML."""
+    weeks, cluster, jobs = tuning.weeks, tuning.cluster, tuning.totals[0].jobs
+    nodes = f"{cluster.nodes:,} node{'s' * (cluster.nodes != 1)}"
+    cores = f"{cluster.cores_per_node:,} core{'s' * (cluster.cores_per_node != 1)}"
+    span = f"weeks {weeks[0].number} to {weeks[-1].number}, {jobs:,} jobs"
+    lines = [
+        f"{printable(tuning.workload.name)}: {span} on {nodes} of {cores}",
+        "",
+        "All of these weeks",
+        *_table(_all_weeks(tuning)),
+        "",
+        f"Chosen on the weeks before ({CHOOSING_WEEKS} at least), judged on the next",
+        *_table(_judged_weeks(tuning)),
+        "",
+        "slowdown: mean bounded slowdown; gain: how far it lies below EASY's; in hindsight: that of the setting that",
+        "was best in the week itself; latest head: the worst start of a reserved job after its first promise, below 0",
+        "if all came early",
+        "",
+        *verdict(tuning),
+        "",
+        tuning.recommended.to_toml().rstrip("\n"),
+    ]
+    return "\n".join(lines)
+
+
+def verdict(tuning: Tuning) -> list[str]:
+    """The recommendation and its reasons, in a few lines."""
+    folds, judged, easy = tuning.folds, tuning.judged, tuning.easy
+    times = f"{tuning.weeks_won} of {len(folds)} judged weeks"
+    if not tuning.worth_it:
+        if tuning.best == tuning.candidates[0]:
+            why = f"no setting had a lower mean bounded slowdown over all {len(tuning.weeks)} weeks."
+        elif tuning.gain < LEAST_GAIN:
+            why = (
+                f"on weeks it was not chosen on, the best setting so far had a mean bounded slowdown of "
+                f"{judged.slowdown:,.2f}, EASY {easy.slowdown:,.2f}."
+            )
+        else:
+            why = f"what was chosen on the weeks before was better in only {times}."
+        return [f"Keep EASY: {why}"]
+    cost = tuning.totals[tuning.candidates.index(tuning.recommended)]
+    same = sum(fold.chosen == tuning.recommended for fold in folds)
+    lines = [
+        f"Recommended: {tuning.recommended.name}",
+        f"  Choosing so was better than EASY in {times}: mean bounded slowdown {judged.slowdown:,.2f} instead of "
+        f"{easy.slowdown:,.2f}",
+        f"  ({_percent(tuning.gain)} less; {_percent(gain(tuning.hindsight, easy))} with the best of each week in "
+        f"hindsight), mean wait {_seconds(judged.wait_s)} instead of {_seconds(easy.wait_s)}.",
+        f"  This very setting was the choice for {same} of them.",
+    ]
+    if tuning.recommended.cuts:
+        lines += [
+            f"  Its price over all weeks: {cost.cut_jobs:,} of {cost.jobs:,} jobs checkpointed "
+            f"({_share(cost.cut_jobs, cost.jobs)}), {_core_hours(cost.overhead_core_s)}",
+            f"  for it ({_share(cost.overhead_core_s, cost.work_core_s, 2)} of the work). It is true only of jobs that "
+            "save their work when they are asked to.",
+        ]
+    return lines
+
+
+def to_json(tuning: Tuning) -> str:
+    """One line: an object with every setting, every judged week, the verdict and the recommended settings."""
+    return json.dumps(
+        {
+            "trace": tuning.workload.name,
+            "cluster": str(tuning.cluster),
+            "weeks": [week.number for week in tuning.weeks],
+            "settings": [
+                {"name": candidate.name, "settings": candidate.to_data(), **_figures(figures)}
+                for candidate, figures in zip(tuning.candidates, tuning.totals)
+            ],
+            "judged": [
+                {
+                    "week": fold.week.number,
+                    "start": _date(tuning, fold.week),
+                    "chosen": fold.chosen.name,
+                    "gain": fold.gain,
+                    "best": fold.best.name,
+                    "best_gain": fold.best_gain,
+                    "figures": _figures(fold.judged),
+                    "easy": _figures(fold.easy),
+                }
+                for fold in tuning.folds
+            ],
+            "gain": tuning.gain,
+            "best_gain": gain(tuning.hindsight, tuning.easy),
+            "weeks_better": tuning.weeks_won,
+            "keep_easy": not tuning.worth_it,
+            "recommended": tuning.recommended.name,
+            "settings_to_use": tuning.recommended.to_data(),
+        },
+        allow_nan=False,
+    )
+
+
+def write_csv(path: Path, tuning: Tuning) -> None:
+    """A row for each measured week and setting; `chosen` is 1 for the setting chosen for that week. Raises OSError."""
+    chosen = {fold.week: fold.chosen for fold in tuning.folds}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        for week_index, week in enumerate(tuning.weeks):
+            for index, candidate in enumerate(tuning.candidates):
+                figures = tuning.results[week_index, index]
+                writer.writerow(
+                    (
+                        week.number,
+                        _date(tuning, week),
+                        candidate.name,
+                        int(chosen.get(week) == candidate),
+                        figures.jobs,
+                        figures.wait_s,
+                        figures.slowdown,
+                        figures.cut_jobs,
+                        figures.overhead_core_s,
+                        figures.worst_delay_s,
+                    )
+                )
+
+
+def write_toml(path: Path, tuning: Tuning) -> None:
+    """The recommended settings, with the verdict as a comment. Raises OSError."""
+    comment = "".join(f"# {line.strip()}\n" for line in verdict(tuning))
+    path.write_text(f"{comment}\n{tuning.recommended.to_toml()}", encoding="utf-8")
+
+
+def _all_weeks(tuning: Tuning) -> list[list[str]]:
+    rows = [["", "setting", "slowdown", "gain", "mean wait", "jobs cut", "for cutting", "latest head"]]
+    for number, (candidate, figures) in enumerate(zip(tuning.candidates, tuning.totals), 1):
+        rows.append(
+            [
+                str(number),
+                candidate.name,
+                f"{figures.slowdown:,.2f}",
+                _percent(gain(figures, tuning.totals[0])),
+                _seconds(figures.wait_s),
+                f"{figures.cut_jobs:,} ({_share(figures.cut_jobs, figures.jobs)})",
+                _core_hours(figures.overhead_core_s),
+                _seconds(figures.worst_delay_s),
+            ]
+        )
+    return rows
+
+
+def _judged_weeks(tuning: Tuning) -> list[list[str]]:
+    rows = [["week", "chosen before", "slowdown", "EASY", "gain", "jobs cut", "latest head", "in hindsight", "by"]]
+    for fold in tuning.folds:
+        rows.append([_label(tuning, fold), fold.chosen.name, *_judged(tuning, fold)])
+    judged, easy, hindsight = tuning.judged, tuning.easy, tuning.hindsight
+    rows.append(
+        [
+            "together", "", f"{judged.slowdown:,.2f}", f"{easy.slowdown:,.2f}", _percent(tuning.gain),
+            f"{judged.cut_jobs:,}", _seconds(judged.worst_delay_s), _percent(gain(hindsight, easy)), "",
+        ]
+    )  # fmt: skip
+    return rows
+
+
+def _judged(tuning: Tuning, fold: Fold) -> list[str]:
+    return [
+        f"{fold.judged.slowdown:,.2f}", f"{fold.easy.slowdown:,.2f}", _percent(fold.gain), f"{fold.judged.cut_jobs:,}",
+        _seconds(fold.judged.worst_delay_s), _percent(fold.best_gain), str(tuning.candidates.index(fold.best) + 1),
+    ]  # fmt: skip
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with numbers aligned to the right, and settings' names and weeks to the left."""
+    left = {column for column, head in enumerate(rows[0]) if head in ("setting", "week", "chosen before")}
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _label(tuning: Tuning, fold: Fold) -> str:
+    return f"{fold.week.number} {_date(tuning, fold.week)}".rstrip()
+
+
+def _date(tuning: Tuning, week: Week) -> str:
+    """The first day of a week, in UTC; empty where the workload has no date."""
+    epoch = tuning.workload.start_epoch
+    return "" if epoch is None else datetime.fromtimestamp(epoch + week.start_s, timezone.utc).date().isoformat()
+
+
+def _figures(figures: Figures) -> dict[str, object]:
+    return {
+        "jobs": figures.jobs,
+        "mean_wait_s": figures.wait_s,
+        "mean_bounded_slowdown": figures.slowdown,
+        "cut_jobs": figures.cut_jobs,
+        "overhead_core_s": figures.overhead_core_s,
+        "work_core_s": figures.work_core_s,
+        "max_head_delay_s": figures.worst_delay_s,
+    }
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _share(part: float, whole: float, digits: int = 1) -> str:
+    return _percent(part / whole if whole else 0.0, digits)
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f} s"
+
+
+def _core_hours(core_s: float) -> str:
+    return f"{core_s / 3600:,.1f} core-h"

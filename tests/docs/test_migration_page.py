@@ -1,0 +1,61 @@
+"""docs/migration.md: its example is a cluster file, its tables are those of the code."""
+
+import re
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+from migration.cli import mgsub
+from migration.config.cluster_file import Cluster, Here, Limits, parse_cluster_file
+from policy.migration.transitions import OFFERED, STATES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text()
+
+
+def test_the_example_is_a_cluster_file() -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    file = parse_cluster_file(tomllib.loads(example), "docs/migration.md")
+    assert [other.name for other in file.others] == ["b"]
+    assert file.here.account("b", "alice") == "al"
+
+
+def test_every_state_is_in_the_table() -> None:
+    section = PAGE[PAGE.index("## States") : PAGE.index("## Files")]
+    assert re.findall(r"^\| ([A-Z]\w+) \|", section, re.MULTILINE) == [state for state in STATES if state != OFFERED]
+
+
+def test_the_bounds_are_the_defaults() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \|", PAGE, re.MULTILINE)
+    assert len(rows) == 4
+    assert {name: int(value.replace(",", "")) for name, value in rows} == {
+        name: getattr(Limits(), name) for name, _ in rows
+    }
+
+
+def test_every_key_of_the_cluster_file_is_in_its_table() -> None:
+    for kind, table in ((Cluster, "[[cluster]]"), (Here, "[here]"), (Limits, "[limits]")):
+        start = PAGE.index(f"| `{table}` |")
+        rows = PAGE[start : PAGE.index("\n\n", start)]
+        named = [name for row in rows.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+        assert sorted(named) == sorted(one.name for one in fields(kind))
+
+
+def test_every_option_of_mgsub_is_on_the_page() -> None:
+    start = PAGE.index("| `mgsub` |")
+    rows = PAGE[start : PAGE.index("\n\n", start)]
+    options = {option for parameter in mgsub.main.params for option in parameter.opts if option.startswith("-")}
+    assert {option for option in options if f"`{option}" not in rows} == {"-f"}
+
+
+def test_the_units_keep_jobs_processes_alive() -> None:
+    folder = Path(__file__).parents[2] / "examples" / "migration"
+    assert {unit.name for unit in folder.iterdir()} == {
+        f"{program}.{kind}" for program in ("mgsched", "mgrecv") for kind in ("service", "timer")
+    }
+    for unit in folder.glob("*.service"):
+        assert "KillMode=process" in unit.read_text()

@@ -1,0 +1,54 @@
+"""Every path of the project that README.md, docs/developing.md and the packages' READMEs name is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = dict.fromkeys((ROOT / "README.md", ROOT / "docs" / "developing.md"), ROOT)
+FOLDERS = ("policy", "hooks", "migration", "sim", "tui", "container")
+PACKAGES = {
+    page: page.parent for folder in FOLDERS if (ROOT / folder).is_dir() for page in (ROOT / folder).rglob("README.md")
+}
+_SPAN = re.compile(r"`([\w.][\w./-]*(?:/|\.py)|[\w.-]+/[\w./-]+\.(?:md|toml|sh))`")
+_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_ELSEWHERE = ("PBS_HOME/",)
+
+
+def paths(page: Path) -> list[str]:
+    """What looks like a path of the project: it ends with a slash or as a source file's name does."""
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    return [path for path in dict.fromkeys(_SPAN.findall(text)) if not path.startswith(_ELSEWHERE)]
+
+
+def folders(page: Path) -> list[str]:
+    """Folders that are named without a slash at their end: ``tests/golden``."""
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    tops = "|".join((*FOLDERS, "tests", "docs", "examples"))
+    return list(dict.fromkeys(re.findall(rf"`((?:{tops})(?:/\w+)+)`", text)))
+
+
+NAMED = [
+    pytest.param(root, path, id=f"{page.relative_to(ROOT)}:{path}")
+    for page, root in {**PAGES, **PACKAGES}.items()
+    for path in (*paths(page), *folders(page))
+]
+
+
+@pytest.mark.parametrize(("root", "path"), NAMED)
+def test_a_path_that_a_page_names_is_there(root: Path, path: str) -> None:
+    assert (root / path).exists() or (ROOT / path).exists(), path
+
+
+def test_the_pages_name_many() -> None:
+    assert len(NAMED) > 60
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS[:5] if (ROOT / folder).is_dir()])
+def test_a_folders_readme_lists_each_of_its_packages(folder: str) -> None:
+    text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    packages = [path.parent.name for path in sorted((ROOT / folder).glob("*/__init__.py"))]
+    assert [name for name in packages if f"`{name}`" not in text] == []

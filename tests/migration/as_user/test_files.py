@@ -1,0 +1,252 @@
+"""What is in a folder, and results that come back into one that has changed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from migration.as_user import deeds, landing, settle, tree
+from migration.as_user.tree import Entry
+
+
+def survey(folder: Path, capsys: pytest.CaptureFixture[str], **more: list[str]) -> dict[str, object]:
+    asked = {
+        "dir": [str(folder)], "allowed_roots": [str(folder.parent)], "share_roots": [str(folder.parent)],
+        "exclude": [], "shared": [], **more,
+    }  # fmt: skip
+    tree.print_survey([json.dumps(asked)])
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_survey_tells_sizes_shared_input_and_what_cannot_travel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, grid = tmp_path / "job", tmp_path / "grid/mesh.dat"
+    grid.parent.mkdir()
+    grid.write_text("mesh")
+    (folder / "in").mkdir(parents=True)
+    (folder / "in/a").write_text("12345")
+    (folder / "in/mesh").symlink_to("../../grid/mesh.dat")
+    (folder / "in/loop").symlink_to("a")
+    (folder / "out.tmp").write_text("x" * 100)
+    named = socket.socket(socket.AF_UNIX)
+    named.bind(str(folder / "s"))
+    (folder / "passwd").symlink_to("/etc/passwd")
+    found = survey(folder, capsys, exclude=["*.tmp"], shared=[str(grid), f"{tmp_path}/none"])
+    one = {"path": str(grid), "size": 4, "mtime_ns": grid.stat().st_mtime_ns}
+    assert found["bytes"] == 5
+    assert found["shared"] == [{"link": "in/mesh", **one}, {"link": "", **one}]
+    assert found["refused"] == [
+        "passwd: leads to /etc/passwd, outside the job's folder",
+        "s: neither a file, a folder nor a link",
+        f"{tmp_path}/none: no readable file",
+    ]
+    named.close()
+
+
+def test_a_folder_through_a_link_another_users_or_outside_the_roots_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "link").symlink_to("job")
+    assert "through links" in str(survey(tmp_path / "link", capsys)["problem"])
+    assert "No such file" in str(survey(tmp_path / "none", capsys)["problem"])
+    assert "not below /x" in str(survey(tmp_path / "job", capsys, allowed_roots=["/x"])["problem"])
+
+
+def test_the_manifest_has_every_entry_once_and_survives_names_that_are_no_utf_8(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = os.fsdecode(b"a\n\xff b")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / odd).write_text("x")
+    (tmp_path / "l").symlink_to("nowhere")
+    (tmp_path / tree.PART).mkdir()
+    (tmp_path / f"{tree.STAGE}a.1").mkdir()
+    tree.print_manifest([str(tmp_path)])
+    entries = [Entry(*json.loads(line)) for line in capsys.readouterr().out.splitlines()]
+    mtime_ns = (tmp_path / "d" / odd).stat().st_mtime_ns
+    assert entries == [Entry("d", "d"), Entry(f"d/{odd}", "f", 1, mtime_ns), Entry("l", "l", target="nowhere")]
+
+
+def put(path: Path, text: str, mtime_ns: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+def results(folder: Path) -> dict[str, str]:
+    return {str(one.relative_to(folder)): one.read_text() for one in sorted(folder.rglob("*")) if one.is_file()}
+
+
+def test_results_take_their_places_and_what_the_user_changed_is_kept(tmp_path: Path) -> None:
+    stage = tmp_path / f"{tree.STAGE}a.1"
+    put(tmp_path / "in", "uploaded", 1)
+    put(tmp_path / "edited", "by the user", 5)
+    put(tmp_path / "d/mine", "new at the source", 5)
+    put(stage / "in", "from the job", 9)
+    put(stage / "edited", "also from the job", 9)
+    put(stage / "d/mine", "the job's", 9)
+    put(stage / "new/deep", "result", 9)
+    uploaded = {"in": Entry("in", "f", 8, 1), "edited": Entry("edited", "f", 3, 1)}
+    kept = settle.settle(str(tmp_path), "a.1", uploaded)
+    assert kept == [("d/mine", "d/mine.mg-a.1"), ("edited", "edited.mg-a.1")]
+    after = {
+        "in": "from the job", "edited": "by the user", "edited.mg-a.1": "also from the job",
+        "d/mine": "new at the source", "d/mine.mg-a.1": "the job's", "new/deep": "result",
+    }  # fmt: skip
+    assert results(tmp_path) == after
+    assert not stage.exists()
+    put(stage / "edited", "also from the job", 9)
+    put(stage / "in", "from the job", 9)
+    assert settle.settle(str(tmp_path), "a.1", uploaded) == [("edited", "edited.mg-a.1")]
+    assert results(tmp_path) == after
+
+
+def test_a_folder_that_the_user_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "job/out").symlink_to("../elsewhere")
+    put(tmp_path / "job" / f"{tree.STAGE}a.1" / "out/r", "result", 9)
+    settle.settle(str(tmp_path / "job"), "a.1", {"out": Entry("out", "d")})
+    assert results(tmp_path / "elsewhere") == {}
+    assert (tmp_path / "job/out.mg-a.1/r").read_text() == "result"
+
+
+def test_links_that_arrived_are_links_again_only_in_their_place(tmp_path: Path) -> None:
+    stage = tmp_path / f"{tree.STAGE}a.1"
+    (stage / "new").mkdir(parents=True)
+    (stage / "new/l").symlink_to("/rsyncd-munged/../elsewhere")
+    (stage / "l").symlink_to("/rsyncd-munged/in")
+    (tmp_path / "l").symlink_to("in")
+    assert settle.settle(str(tmp_path), "a.1", {}) == []
+    assert [str((tmp_path / name).readlink()) for name in ("l", "new/l")] == ["in", "../elsewhere"]
+
+
+def test_a_stage_that_arrived_as_a_result_is_not_settled(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("k")
+    folder = tmp_path / "job"
+    (folder / ".mg-stage-a.1").mkdir(parents=True)
+    (folder / ".mg-stage-a.1/.mg-stage-a.2").symlink_to(secret)
+    assert settle.settle(str(folder), "a.1", {}) == []
+    assert list(folder.iterdir()) == []
+    (folder / ".mg-stage-a.2").symlink_to(secret)
+    with pytest.raises(OSError, match="must be a folder"):
+        settle.settle(str(folder), "a.2", {})
+    assert (secret / "key").read_text() == "k"
+
+
+def test_no_result_is_setuid(tmp_path: Path) -> None:
+    stage = tmp_path / ".mg-stage-a.1"
+    stage.mkdir()
+    (stage / "shell").write_text("x")
+    (stage / "shell").chmod(0o4755)
+    settle.settle(str(tmp_path), "a.1", {})
+    assert (tmp_path / "shell").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_file_that_no_survey_names_is_not_served(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    asked = {"dir": [str(tmp_path / "job")], "allowed_roots": [str(tmp_path)], "share_roots": [str(tmp_path)]}
+    with pytest.raises(ValueError, match="no shared input"):
+        deeds.DEEDS["rsync-shared"]([json.dumps({**asked, "exclude": [], "shared": []}), "--server", ".", str(secret)])
+
+
+def test_a_named_file_must_be_what_was_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, secret = tmp_path / "job", tmp_path / "secret"
+    folder.mkdir()
+    secret.mkdir()
+    (secret / "mesh").write_text("private")
+    (tmp_path / "grid").symlink_to("secret")
+    (secret / "link").symlink_to("mesh")
+    named = [f"{tmp_path}/grid/mesh", f"{secret}/link", f"{tmp_path}/job/../secret/mesh"]
+    found = survey(folder, capsys, shared=named)
+    assert found["shared"] == []
+    assert found["refused"] == [f"{one}: leads elsewhere through links" for one in named]
+
+
+def test_no_component_of_a_path_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real/below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    os.close(tree.open_folder(f"{tmp_path}/real/below"))
+    for path in ("link", "link/below", "real/../real"):
+        with pytest.raises(ValueError, match=r"links|must be relative"):
+            tree.open_folder(f"{tmp_path}/{path}")
+
+
+def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr("os.execvp", lambda _, words: began.append((str(Path.cwd()), words)))
+    monkeypatch.chdir(tmp_path)
+    job, mesh = tmp_path / "job", tmp_path / "mesh"
+    job.mkdir()
+    mesh.write_text("x")
+    deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/"])
+    deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{tree.STAGE}a.1/"])
+    asked = {
+        "dir": [str(job)],
+        "allowed_roots": [str(tmp_path)],
+        "share_roots": [],
+        "exclude": [],
+        "shared": [str(mesh)],
+    }
+    deeds.DEEDS["rsync-shared"]([json.dumps(asked), "--server", ".", str(mesh)])
+    assert began == [
+        (str(job), ["rsync", "--server", ".", "./"]),
+        (str(job), ["rsync", "--server", ".", f"./{tree.STAGE}a.1/"]),
+        (str(tmp_path), ["rsync", "--server", ".", "./mesh"]),
+    ]
+    (job / f"{tree.STAGE}a.2").symlink_to("/")
+    with pytest.raises(ValueError, match="must be a folder"):
+        deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{tree.STAGE}a.2/"])
+
+
+def test_another_users_folder_is_refused_at_each_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    for deed, *words in (
+        ("state", str(tmp_path)), ("settle", str(tmp_path), "a.1"), ("rsync-server", "--server", ".", f"{tmp_path}/"),
+        ("rsync-server", "--server", ".", f"{tmp_path}/{tree.STAGE}a.1/"), ("write", f"{tmp_path}/x", "700"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="belongs to another user"):
+            deeds.DEEDS[deed](words)
+
+
+def test_a_home_is_no_jobs_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "homes/alice/job").mkdir(parents=True)
+    (tmp_path / "home").symlink_to("homes")
+    monkeypatch.setenv("HOME", f"{tmp_path}/home/alice")
+    assert survey(tmp_path / "homes/alice/job", capsys)["problem"] == ""
+    assert "a job needs a folder of its own" in str(survey(tmp_path / "homes/alice", capsys)["problem"])
+    assert "a job needs a folder of its own" in str(survey(tmp_path / "homes", capsys)["problem"])
+
+
+def test_paths_that_lead_out_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in ("../x", "/etc/passwd", "a//b", "", "a/./b", "a\0b"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(path) + "\n"))
+        with pytest.raises(ValueError, match="must be relative"):
+            tree.print_state([str(tmp_path)])
+
+
+def test_links_lead_to_the_version_that_the_job_was_submitted_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mesh").symlink_to("old")
+    for _ in range(2):
+        monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(["mesh", "/landing/mesh.mg-7"]) + "\n"))
+        landing.set_links([str(tmp_path)])
+        assert str((tmp_path / "mesh").readlink()) == "/landing/mesh.mg-7"

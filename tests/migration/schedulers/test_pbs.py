@@ -1,0 +1,257 @@
+"""PBS 23.06.06's own words, recorded on a testbed, cut to the attributes that are read."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from migration.programs.run import NOT_STARTED, TIMED_OUT
+from migration.schedulers.base import (
+    Ended,
+    JobState,
+    LocalJob,
+    RequestUnanswered,
+    SchedulerSilent,
+    SubmitRefused,
+    Verdict,
+)
+from migration.schedulers.pbs import PbsScheduler, select_of
+from policy.migration.answer import Shape
+from policy.migration.demand import Demand
+from tests.migration.schedulers.fake_run import FakeRun, failed
+
+JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 600), "/s/a:b", "/s/a:b/.w", "/s/a:b/o", "/s/a:b/e")
+QUEUE: dict[str, Any] = {
+    "global": {"enabled": "True", "started": "True", "total_jobs": 3, "resources_max": {"walltime": "72:00:00"}}
+}
+JOBS: dict[str, Any] = {
+    "0.mgf": {
+        "job_state": "R", "run_count": 1, "comment": "Job run at ...", "stime": "Mon Nov 23 16:20:40 2026",
+        "Resource_List": {"ncpus": 8, "walltime": "00:10:00"}, "resources_used": {"walltime": "00:04:00"},
+    },
+    "1.mgf": {"job_state": "Q", "Resource_List": {"ncpus": 12, "walltime": "00:20:00"}, "comment": "Not Running: ..."},
+    "2.mgf": {"job_state": "H", "Resource_List": {"ncpus": 1}},
+}  # fmt: skip
+
+
+def node(state: str = "free", cores: int = 8, used: int = 0, **more: Any) -> dict[str, Any]:
+    return {
+        "state": state,
+        "resources_available": {"ncpus": cores, "mem": "16gb", "ngpus": 2},
+        "resources_assigned": {"ncpus": used, "mem": "1048576kb"} if used else {},
+        **more,
+    }
+
+
+def scheduler(nodes: dict[str, Any], queues: dict[str, Any] = QUEUE, jobs: dict[str, Any] = JOBS) -> PbsScheduler:
+    return PbsScheduler(
+        FakeRun(
+            {
+                "qstat -Q": json.dumps({"Queue": queues}),
+                "pbsnodes -a": json.dumps({"nodes": nodes}),
+                "qstat -f": json.dumps({"Jobs": jobs}),
+            }
+        ),
+        "global",
+    )
+
+
+def test_what_is_free_are_the_cores_of_vnodes_that_are_open_to_the_queue() -> None:
+    unusable = (
+        "offline",
+        "down,job-busy",
+        "state-unknown,down",
+        "job-exclusive",
+        "resv-exclusive",
+        "provisioning",
+        "Stale",
+    )
+    nodes = {
+        "v1": node(), "v2": node(), "v3": node(used=5), "v4": node("job-busy", used=8),
+        "v5": node(queue="other"), "v6": node(queue="global", cores=4), "v7": node(resv="R1.mgf"),
+        **{f"u{number}": node(state) for number, state in enumerate(unusable)},
+    }  # fmt: skip
+    free = scheduler(nodes).free()
+    assert free.shapes == (Shape(1, 3, 15360, 2), Shape(1, 4, 16384, 2), Shape(2, 8, 16384, 2))
+    assert (free.idle, free.cores, free.max_walltime_s, free.head_in_s) == (23, 13 * 8 + 4, 259_200, None)
+
+
+@pytest.mark.parametrize("shut", ["enabled", "started"])
+def test_a_queue_that_is_shut_has_nothing(shut: str) -> None:
+    assert scheduler({"v1": node()}, {"global": {**QUEUE["global"], shut: "False"}}).free().idle == 0
+
+
+def test_cores_kept_for_the_head_that_the_scheduler_expects() -> None:
+    start = time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(time.time() + 500))
+    jobs = {**JOBS, "1.mgf": {**JOBS["1.mgf"], "estimated": {"start_time": start}}}
+    free = scheduler({"v1": node(cores=20)}, jobs=jobs).free()
+    assert free.head_in_s is not None
+    assert 480 <= free.head_in_s <= 500
+    assert free.kept == 4, "12 for the head, 8 of which end in 360 s"
+
+
+def test_where_there_are_many_jobs_their_estimates_are_not_read() -> None:
+    queues = {"global": QUEUE["global"], "workq": {"total_jobs": 6000}}
+    run = FakeRun({"qstat -Q": json.dumps({"Queue": queues}), "pbsnodes -a": json.dumps({"nodes": {"v1": node()}})})
+    assert PbsScheduler(run, "global").free().idle == 8
+
+
+def test_a_queue_that_does_not_exist_is_said() -> None:
+    with pytest.raises(SchedulerSilent, match="PBS has no queue 'global'"):
+        scheduler({}, {}).free()
+
+
+def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> None:
+    run = FakeRun({"qsub": "12.mgf\n"})
+    assert PbsScheduler(run, "global").submit(JOB) == "12.mgf"
+    (call,) = run.calls
+    assert call.argv == (
+        "qsub", "-N", "mg_a.1_1", "-q", "global", "-l", "select=2:ncpus=4:mpiprocs=4:mem=100mb:ngpus=1",
+        "-l", "place=scatter", "-l", "walltime=600", "-o", "o", "-e", "e", "-r", "y", "--", "/s/a:b/.w",
+    )  # fmt: skip
+    assert (call.user, call.cwd) == ("alice", "/s/a:b")
+
+
+def test_free_placement_is_a_chunk_a_core() -> None:
+    assert select_of(Demand(12)) == "12:ncpus=1:mpiprocs=1"
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "lasting"),
+    [
+        (170, "qsub: Unknown queue", True),
+        (188, "qsub: Job violates queue and/or server resource limits", True),
+        (187, "qsub: Unknown resource Resource_List.ncpuss", True),
+        (38, "qsub: would exceed queue generic's per-user limit", False),
+        (173, "qsub: Queue is not enabled", False),
+    ],
+)
+def test_a_refusal_is_for_now_or_for_good(status: int, text: str, lasting: bool) -> None:
+    with pytest.raises(SubmitRefused, match=text.split("/", maxsplit=1)[0]) as raised:
+        PbsScheduler(FakeRun({"qsub": failed(status, text)}), "global").submit(JOB)
+    assert raised.value.lasting is lasting
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failed(255, "Unknown Host.\nqstat: cannot connect to server nohost (errno=15008)"),
+        failed(162, "No route to host\nqsub: cannot connect to server 10.0.0.1 (errno=15010)"),
+        failed(TIMED_OUT, "\nkilled after 60 s"),
+        failed(NOT_STARTED, "qsub: not found"),
+    ],
+)
+def test_silence_concludes_nothing(answer: Any) -> None:
+    silent = PbsScheduler(FakeRun({"q": answer, "pbsnodes": answer}), "global")
+    for call in (
+        lambda: silent.submit(JOB), silent.free, lambda: silent.states(["1.mgf"]), lambda: silent.history("1.mgf"),
+        lambda: silent.find_by_name("n", "alice"), lambda: silent.delete("1.mgf", "alice"),
+        lambda: silent.hold("1.mgf", "alice"), lambda: silent.release("1.mgf", "alice"),
+    ):  # fmt: skip
+        with pytest.raises(SchedulerSilent):
+            call()
+
+
+def test_output_that_is_cut_off_is_silence() -> None:
+    with pytest.raises(SchedulerSilent, match="not JSON"):
+        PbsScheduler(FakeRun({"qstat": '{"Jobs": {"1.mgf": '}), "global").states(["1.mgf"])
+
+
+def test_states_of_several_jobs_are_asked_one_by_one_and_the_missing_are_gone() -> None:
+    """qstat 23.06 prints as JSON only the first of several jobs that it is given."""
+    outputs = {f"qstat -f -F json {job_id}": json.dumps({"Jobs": {job_id: job}}) for job_id, job in JOBS.items()}
+    run = FakeRun({**outputs, "qstat -f -F json 999.mgf": failed(153, "qstat: Unknown Job Id 999.mgf", "{}")})
+    assert PbsScheduler(run, "global").states(["0.mgf", "1.mgf", "2.mgf", "999.mgf"]) == {
+        "0.mgf": JobState("running", 1, "Job run at ..."),
+        "1.mgf": JobState("queued", 0, "Not Running: ..."),
+        "2.mgf": JobState("held", 0),
+    }
+    assert all(len(call.argv) == 5 for call in run.calls)
+
+
+def test_many_jobs_are_asked_for_by_their_queue_and_only_the_others_one_by_one() -> None:
+    ids = [f"{number}.mgf" for number in range(100)]
+    listed = {job_id: {"job_state": "R", "run_count": 1} for job_id in ids[:98]}
+    elsewhere = {"98.mgf": {"job_state": "Q"}}
+    run = FakeRun(
+        {
+            "qstat -f -F json global": json.dumps({"Jobs": listed}),
+            "qstat -f -F json 98.mgf": json.dumps({"Jobs": elsewhere}),
+            "qstat -f -F json 99.mgf": failed(35, "qstat: 99.mgf Job has finished, use -x or -H to obtain", ""),
+        }
+    )
+    states = PbsScheduler(run, "global").states(ids)
+    assert list(states) == ids[:99]
+    assert states["98.mgf"] == JobState("queued", 0)
+    assert len(run.calls) == 3
+
+
+def test_a_job_that_has_finished_is_gone() -> None:
+    run = FakeRun({"qstat -f": failed(35, "qstat: 0.mgf Job has finished, use -x or -H to obtain", "")})
+    assert PbsScheduler(run, "global").states(["0.mgf"]) == {}
+
+
+def test_without_jobs_nothing_is_asked() -> None:
+    run = FakeRun({})
+    assert PbsScheduler(run, "global").states([]) == {}
+    assert run.calls == []
+
+
+def test_a_job_is_found_by_its_name() -> None:
+    run = FakeRun({"qselect": "1.mgf\n"})
+    assert PbsScheduler(run, "global").find_by_name("mg_a.2_1", "alice") == "1.mgf"
+    assert run.calls[0].argv == ("qselect", "-N", "mg_a.2_1", "-u", "alice")
+    assert PbsScheduler(FakeRun({"qselect": ""}), "global").find_by_name("n", "alice") is None
+
+
+def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
+    run = FakeRun(
+        {"qdel": failed(35, "qdel: Job has finished 0.mgf"), "qhold": "", "qrls": failed(153, "qrls: Unknown Job Id 9")}
+    )
+    pbs = PbsScheduler(run, "global")
+    pbs.delete("0.mgf", "alice")
+    pbs.hold("1.mgf", "alice")
+    pbs.release("9.mgf", "alice")
+    assert [(call.argv, call.user) for call in run.calls] == [
+        (("qdel", "0.mgf"), "alice"), (("qhold", "-h", "u", "1.mgf"), "alice"), (("qrls", "-h", "u", "9.mgf"), "alice"),
+    ]  # fmt: skip
+    with pytest.raises(SchedulerSilent, match="Unauthorized Request"):
+        PbsScheduler(FakeRun({"qdel": failed(159, "qdel: Unauthorized Request  0.mgf")}), "global").delete(
+            "0.mgf", "bob"
+        )
+
+
+@pytest.mark.parametrize(
+    ("job", "ended"),
+    [
+        ({"job_state": "F", "Exit_status": 3, "run_count": 1, "stime": "x"}, Ended("3", ran=True)),
+        ({"job_state": "F", "Exit_status": 271, "run_count": 1, "stime": "x"}, Ended("signal 15", ran=True)),
+        ({"job_state": "F", "Exit_status": -1, "run_count": 1, "stime": "x"}, Ended("", ran=True)),
+        ({"job_state": "F"}, Ended("", ran=False)),
+        ({"job_state": "R"}, None),
+    ],
+)
+def test_history(job: dict[str, Any], ended: Any) -> None:
+    run = FakeRun({"qstat -x": json.dumps({"Jobs": {"0.mgf": job}})})
+    assert PbsScheduler(run, "global").history("0.mgf") == ended
+    assert (
+        PbsScheduler(FakeRun({"qstat -x": failed(153, "qstat: Unknown Job Id 0.mgf")}), "global").history("0.mgf")
+        is None
+    )
+
+
+def test_pbs_alone_cannot_say_whether_a_job_would_start() -> None:
+    assert PbsScheduler(FakeRun({}), "global").would_start_now(JOB) == Verdict(None)
+
+
+@pytest.mark.parametrize("printed", ["abc", "", "12.s 13.s", "1.x@evil", "12.s\nx"])
+def test_what_is_no_id_of_a_job_is_none_whatever_the_users_program_prints(printed: str) -> None:
+    with pytest.raises(SubmitRefused, match="must be the id of a job"):
+        PbsScheduler(FakeRun({"qsub": printed}), "global").submit(JOB)
+
+
+def test_a_request_as_a_user_that_is_not_answered_says_nothing_of_the_scheduler() -> None:
+    run = FakeRun({"qhold": failed(TIMED_OUT, "killed after 30 s")})
+    with pytest.raises(RequestUnanswered, match="killed after 30 s"):
+        PbsScheduler(run, "global").hold("12", "alice")

@@ -1,0 +1,245 @@
+"""Slurm 22.05's own words, recorded on a running slurmctld with three nodes."""
+
+import time
+from typing import Any
+
+import pytest
+
+from migration.config.cluster_file import Cluster
+from migration.programs.run import NOT_STARTED, TIMED_OUT
+from migration.schedulers.base import Ended, JobState, LocalJob, RequestUnanswered, SchedulerSilent, SubmitRefused
+from migration.schedulers.by_kind import open_scheduler
+from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
+from policy.migration.answer import Shape
+from policy.migration.demand import Demand
+from tests.migration.schedulers.fake_run import FakeRun, failed
+
+JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 90_061), "/s/a %j", "/s/a %j/.w", "/s/a %j/o", "/s/a %j/e")
+NODES = """\
+n1|0/8/0/8|idle|1000|0|(null)|gpu:0|
+n2|0/8/0/8|idle|1000|0|(null)|gpu:0|
+n3|4/4/0/8|mixed|1000|40|gpu:2(S:0)|gpu:1(IDX:0)|
+n4|8/0/0/8|allocated|1000|80|(null)|gpu:0|
+n5|0/8/0/8|idle*|1000|0|(null)|gpu:0|
+n6|0/0/8/8|drained|1000|0|(null)|gpu:0|
+n7|0/8/0/8|reserved|1000|0|(null)|gpu:0|
+n8|0/8/0/8|idle~|1000|0|(null)|gpu:0|
+"""
+SHOWN = (
+    "JobId=2 JobName=mg_a.1_1 UserId=root(0) Requeue=1 Restarts=0 JobState={} Reason=None ExitCode={} "
+    "RunTime=00:00:37 StartTime={} EndTime=2026-11-23T16:29:31"
+)
+
+
+def free_with(queue: str = "", partition: str = "up|2-00:00:00\n", nodes: str = NODES) -> SlurmScheduler:
+    run = FakeRun({"sinfo -h -p": partition, "sinfo -h -N": nodes, "squeue": queue})
+    return SlurmScheduler(run, "global")
+
+
+def local(in_s: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + in_s))
+
+
+def test_what_is_free_are_the_idle_cores_of_nodes_without_a_flag() -> None:
+    free = free_with().free()
+    assert free.shapes == (Shape(1, 4, 960, 1), Shape(2, 8, 1000, 0))
+    assert (free.idle, free.cores, free.max_walltime_s, free.head_in_s) == (20, 64, 172_800, None)
+
+
+def test_a_partition_that_is_down_has_nothing() -> None:
+    assert free_with(partition="drain|infinite\n").free().idle == 0
+    assert free_with(partition="drain|infinite\n").free().max_walltime_s is None
+
+
+def test_a_partition_that_does_not_exist_is_said() -> None:
+    with pytest.raises(SchedulerSilent, match="Slurm has no partition 'global'"):
+        free_with(partition="").free()
+
+
+def test_cores_kept_for_the_head_that_slurm_expects() -> None:
+    queue = (
+        f"PD|20|{local(500)}|10:00\nPD|2|{local(900)}|10:00\nPD|9|N/A|10:00\nR|6|x|7:58\nR|6|x|9:00\nR|1|x|UNLIMITED\n"
+    )
+    free = free_with(queue).free()
+    assert free.head_in_s is not None
+    assert 480 <= free.head_in_s <= 500
+    assert free.kept == 14
+
+
+def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> None:
+    run = FakeRun({"sbatch": "12;cluster\n"})
+    assert SlurmScheduler(run, "global").submit(JOB) == "12"
+    (call,) = run.calls
+    assert call.argv == (
+        "sbatch", "--parsable", "--partition", "global", "--ntasks", "8", "--time", "1-01:01:01", "--nodes", "2",
+        "--ntasks-per-node", "4", "--mem", "100M", "--gres", "gpu:1", "--job-name", "mg_a.1_1", "--requeue",
+        "--chdir", "/s/a %j", "--output", "/s/a %%j/o", "--error", "/s/a %%j/e", "/s/a %j/.w",
+    )  # fmt: skip
+    assert (call.user, call.cwd) == ("alice", "/s/a %j")
+
+
+def test_a_folder_whose_outputs_slurm_would_misname_is_refused() -> None:
+    with pytest.raises(SubmitRefused, match="backslash"):
+        SlurmScheduler(FakeRun({}), "global").submit(JOB._replace(cwd="/s/a\\b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "lasting"),
+    [
+        ("sbatch: error: Batch job submission failed: Invalid partition name specified", True),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", True),
+        (
+            "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (submit limit)",
+            False,
+        ),
+        ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", False),
+    ],
+)
+def test_a_refusal_is_for_now_or_for_good(text: str, lasting: bool) -> None:
+    with pytest.raises(SubmitRefused) as raised:
+        SlurmScheduler(FakeRun({"sbatch": failed(1, text)}), "global").submit(JOB)
+    assert raised.value.lasting is lasting
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failed(1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"),
+        failed(TIMED_OUT, "\nkilled after 60 s"),
+        failed(NOT_STARTED, "sbatch: not found"),
+    ],
+)
+def test_silence_concludes_nothing(answer: Any) -> None:
+    silent = SlurmScheduler(FakeRun({"s": answer}), "global")
+    for call in (
+        lambda: silent.submit(JOB), silent.free, lambda: silent.states(["1"]), lambda: silent.history("1"),
+        lambda: silent.find_by_name("n", "alice"), lambda: silent.delete("1", "alice"),
+        lambda: silent.hold("1", "alice"),
+        lambda: silent.release("1", "alice"), lambda: silent.would_start_now(JOB),
+    ):  # fmt: skip
+        with pytest.raises(SchedulerSilent):
+            call()
+
+
+def test_output_of_another_form_is_silence() -> None:
+    with pytest.raises(SchedulerSilent, match="has not 4 fields"):
+        SlurmScheduler(FakeRun({"squeue": "1|R\n"}), "global").states(["1"])
+
+
+def test_states_of_several_jobs_in_one_call_and_the_missing_are_gone() -> None:
+    rows = "2|R|1|None|\n3|PD|0|Resources|\n4|PD|2|JobHeldUser|\n5|CA|0|None|\n6|CF|0|None|\n"
+    run = FakeRun({"squeue": rows})
+    assert SlurmScheduler(run, "global").states(["2", "3", "4", "5", "6", "999"]) == {
+        "2": JobState("running", 2, "None"),
+        "3": JobState("queued", 0, "Resources"),
+        "4": JobState("held", 2, "JobHeldUser"),
+        "5": JobState("ended", 1, "None"),
+        "6": JobState("running", 1, "None"),
+    }
+    assert len(run.calls) == 1
+    gone = FakeRun({"squeue": failed(1, "slurm_load_jobs error: Invalid job id specified")})
+    assert SlurmScheduler(gone, "global").states(["999"]) == {}
+    assert SlurmScheduler(FakeRun({}), "global").states([]) == {}
+
+
+def test_whether_it_would_start_now() -> None:
+    def verdict(said: Any) -> Any:
+        return SlurmScheduler(FakeRun({"sbatch --test-only": said}), "global").would_start_now(JOB)
+
+    line = "sbatch: Job 5 to start at {} using 20 processors on nodes n[1-3] in partition global"
+    assert verdict(failed(0, line.format(local(0)))).now is True
+    later = verdict(failed(0, line.format(local(600))))
+    assert later.now is False
+    assert later.text.startswith("would start in ")
+    assert verdict(failed(0, line.format(local(76 * 86_400)))).now is None
+    refused = verdict(failed(1, "allocation failure: Requested node configuration is not available"))
+    assert (refused.now, refused.text) == (False, "allocation failure: Requested node configuration is not available")
+
+
+def test_a_job_is_found_by_its_name() -> None:
+    assert SlurmScheduler(FakeRun({"squeue -h -n n -u alice": "4\n"}), "global").find_by_name("n", "alice") == "4"
+    assert SlurmScheduler(FakeRun({"squeue": ""}), "global").find_by_name("n", "alice") is None
+
+
+def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
+    run = FakeRun(
+        {
+            "scancel": "",
+            "scontrol hold": failed(
+                1, "Job has already finished for job 2\nslurm_suspend error: Job has already finished"
+            ),
+            "scontrol release": failed(1, "slurm_suspend error: Invalid job id specified"),
+        }
+    )
+    slurm = SlurmScheduler(run, "global")
+    slurm.delete("2", "alice")
+    slurm.hold("2", "alice")
+    slurm.release("2", "alice")
+    assert [(call.argv[-1], call.user) for call in run.calls] == [("2", "alice")] * 3
+    denied = FakeRun({"scancel": failed(1, "scancel: error: Kill job error on job id 2: Access/permission denied")})
+    with pytest.raises(SchedulerSilent, match="permission denied"):
+        SlurmScheduler(denied, "global").delete("2", "bob")
+
+
+@pytest.mark.parametrize(
+    ("state", "exited", "began", "ended"),
+    [
+        ("COMPLETED", "0:0", "2026-11-23T16:28:54", Ended("0", ran=True)),
+        ("FAILED", "3:0", "2026-11-23T16:28:54", Ended("3", ran=True)),
+        ("CANCELLED", "0:15", "2026-11-23T16:28:54", Ended("signal 15", ran=True)),
+        ("CANCELLED", "0:0", "Unknown", Ended("0", ran=False)),
+        ("RUNNING", "0:0", "2026-11-23T16:28:54", None),
+    ],
+)
+def test_history_that_slurmctld_remembers(state: str, exited: str, began: str, ended: Any) -> None:
+    run = FakeRun({"scontrol -o show job 2": SHOWN.format(state, exited, began)})
+    assert SlurmScheduler(run, "global").history("2") == ended
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"),
+    [
+        ("COMPLETED|0:0|2026-11-23T16:28:54\n", Ended("0", ran=True)),
+        ("CANCELLED by 0|0:15|Unknown\n", Ended("signal 15", ran=False)),
+        ("", None),
+        (failed(1, "Slurm accounting storage is disabled"), None),
+    ],
+)
+def test_history_of_the_accounting(said: Any, ended: Any) -> None:
+    run = FakeRun({"scontrol": failed(1, "slurm_load_jobs error: Invalid job id specified"), "sacct": said})
+    assert SlurmScheduler(run, "global").history("2") == ended
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10:00", 600),
+        ("2-00:00:00", 172_800),
+        ("1-1", 90_000),
+        ("30", 30),
+        ("1:00:01", 3601),
+        ("infinite", None),
+        ("", None),
+    ],
+)
+def test_slurms_times(text: str, seconds: Any) -> None:
+    assert parse_time_s(text) == seconds
+    if seconds is not None:
+        assert parse_time_s(show_time(seconds)) == seconds
+
+
+def test_the_scheduler_that_the_file_names() -> None:
+    for kind in ("pbs", "slurm"):
+        assert open_scheduler(Cluster("a", "h", kind, "global", "/s"), FakeRun({})).kind == kind
+
+
+@pytest.mark.parametrize("printed", ["abc", "", "12,13", "12 13"])
+def test_what_is_no_id_of_a_job_is_none_whatever_the_users_program_prints(printed: str) -> None:
+    with pytest.raises(SubmitRefused, match="must be the id of a job"):
+        SlurmScheduler(FakeRun({"sbatch": printed}), "global").submit(JOB)
+
+
+def test_a_request_as_a_user_that_is_not_answered_says_nothing_of_the_scheduler() -> None:
+    run = FakeRun({"scontrol": failed(TIMED_OUT, "killed after 30 s")})
+    with pytest.raises(RequestUnanswered, match="killed after 30 s"):
+        SlurmScheduler(run, "global").hold("12", "alice")

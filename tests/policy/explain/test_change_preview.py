@@ -1,0 +1,107 @@
+"""What a change would do: the next pass with and without it, and who is safe or open from then on."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy import Changes, Ledger, Queue, Settings
+from policy.explain.change_preview import Preview, preview
+from policy.settings.site_settings import PrioritySettings, QuotaSettings
+from tests.policy.clusters import QUEUE, cluster, job, queue, quotas, run, vnode
+
+
+def of_quotas(before: str, after: str) -> Preview:
+    """alice runs 4 + 4 cores on 8; bob waits with 4."""
+    runs = [run("1", "alice", "v1=4", 0, 500), run("2", "alice", "v1=4", 5, 500)]
+    snapshot = cluster([vnode("v1", 8)], [job("3", "bob", "4")], runs, queues=[queue(before)])
+    return preview(snapshot, Changes(99, queues=[queue(after)]), Ledger(), Settings())
+
+
+def told(previewed: Preview) -> set[tuple[str, str]]:
+    return {(effect.kind, effect.job) for effect in (*previewed.effects, *previewed.later)}
+
+
+def test_the_same_quotas_change_nothing() -> None:
+    assert told(of_quotas("[u:alice=4],[u:bob=4]", "[u:alice=4],[u:bob=4]")) == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        (
+            "[u:alice=8],[u:bob=4]",
+            "[u:alice=4],[u:bob=4]",
+            {("preempted", "2"), ("gets-cores", "3"), ("open", "alice")},
+        ),
+        ("[u:alice=4],[u:bob=4]", "[u:alice=8],[u:bob=4]", {("spared", "2"), ("reserved", "3"), ("safe", "alice")}),
+        ("[u:alice=4],[u:bob=4]", "[u:alice=4],[u:bob=3]", {("spared", "2"), ("reserved", "3")}),
+    ],
+)
+def test_who_gains_and_who_loses(before: str, after: str, effects: set[tuple[str, str]]) -> None:
+    assert told(of_quotas(before, after)) == effects
+
+
+def test_the_time_is_that_of_the_snapshot() -> None:
+    assert of_quotas("[u:alice=4]", "[u:alice=8]").after.time_s == 10
+
+
+def test_the_snapshot_is_left_as_it_was() -> None:
+    snapshot = cluster([vnode("v1")], [job("3")], queues=[queue("[u:alice=4]")])
+    again = cluster([vnode("v1")], [job("3")], queues=[queue("[u:alice=4]")])
+    preview(snapshot, Changes(10, queues=[queue("", started=False)]), Ledger(), Settings())
+    assert snapshot == again
+
+
+def test_stopping_a_queue_is_previewed_too() -> None:
+    snapshot = cluster([vnode("v1")], [job("3")])
+    previewed = preview(snapshot, Changes(10, queues=[queue("", started=False)]), Ledger(), Settings())
+    (effect,) = previewed.effects
+    assert (effect.kind, effect.job) == ("stays-queued", "3")
+    assert "queue workq is stopped" in effect.sentence
+
+
+def test_each_effect_says_who_and_what() -> None:
+    previewed = of_quotas("[u:alice=8],[u:bob=4]", "[u:alice=4],[u:bob=4]")
+    sentences = [effect.sentence for effect in previewed.effects]
+    assert sentences[0].startswith("2 alice 4c is preempted for 3: u:alice held 8")
+    assert previewed.as_json()["next_pass"][0]["kind"] == "preempted"
+    assert previewed.later[0].sentence == "2 running jobs of alice's can be preempted"
+
+
+def test_each_effect_also_says_what_would_be() -> None:
+    previewed = of_quotas("[u:alice=8],[u:bob=4]", "[u:alice=4],[u:bob=4]")
+    assert previewed.effects[0].would.startswith("2 alice 4c would be preempted for 3: u:alice held 8")
+    assert previewed.later[0].would == "2 running jobs of alice's could be preempted"
+    snapshot = cluster([vnode("v1")], [job("3")])
+    stopped = preview(snapshot, Changes(10, queues=[queue("", started=False)]), Ledger(), Settings())
+    assert "would no longer start, but wait: queue workq is stopped" in stopped.effects[0].would
+
+
+def of_priorities(before: str, after: str, settings: Settings) -> Preview:
+    """alice runs 4 cores on 4, in the class of her priority; bob waits with 4. Both have a quota of 4."""
+
+    def with_priorities(priorities: str) -> Queue:
+        return Queue(QUEUE, quotas=quotas("[u:alice=4],[u:bob=4]"), priorities=quotas(priorities))
+
+    runs = [run("1", "alice", "v1=4", 0, 500)]
+    snapshot = cluster([vnode("v1")], [job("3", "bob", "4")], runs, queues=[with_priorities(before)])
+    return preview(snapshot, Changes(10, queues=[with_priorities(after)]), Ledger(classes={"1": 5}), settings)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        ("[u:alice=5]", "[u:alice=5],[u:bob=5]", set()),
+        ("[u:alice=5]", "[u:alice=5],[u:bob=6]", {("preempted", "1"), ("gets-cores", "3"), ("open", "alice")}),
+        ("[u:bob=6]", "[u:bob=5]", {("spared", "1"), ("reserved", "3"), ("safe", "alice")}),
+        ("[u:alice=5]", "[u:alice=1]", set()),
+    ],
+)
+def test_a_priority_that_changes(before: str, after: str, effects: set[tuple[str, str]]) -> None:
+    """The class that alice's run started in stays 5, whatever becomes of her priority."""
+    assert told(of_priorities(before, after, Settings(quota=QuotaSettings(preempt=False)))) == effects
+
+
+def test_priorities_open_nobody_where_rule_b_is_off() -> None:
+    off = Settings(priority=PrioritySettings(preempt=False))
+    assert told(of_priorities("[u:alice=5]", "[u:alice=5],[u:bob=6]", off)) == set()

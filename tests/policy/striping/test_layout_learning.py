@@ -1,0 +1,183 @@
+"""What is learned of an application's layouts, and what follows from it."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from policy.model.cluster import UNLIMITED_S, Finished
+from policy.model.ledger import Tally
+from policy.settings.site_settings import StripeSettings
+from policy.striping.layout_learning import MOST_MEASURED, choose, learn, size_key
+from tests.policy.clusters import job
+
+LEARN = StripeSettings(layout="learn", learn_runs=3)
+
+
+def ended(
+    run_id: str = "1",
+    end_s: float = 200,
+    *,
+    striped: bool = False,
+    cpu_s: float | None = 3200,
+    name: str = "wrf",
+    user: str = "alice",
+) -> Finished:
+    """A run of 64 cores on 32-core nodes that took 100 s less than ``end_s``."""
+    return Finished(run_id, user, name, 64, 100, end_s, 600, 4 if striped else 2, 2, cpu_s)
+
+
+def test_a_run_counts_with_its_efficiency() -> None:
+    learned = learn({}, [ended(cpu_s=3200), ended("2", striped=True, cpu_s=4800)], LEARN, 0)
+    assert learned == {"u:alice:wrf": {"pack": Tally(1, (0.5,)), "stripe": Tally(1, (0.75,))}}
+
+
+def test_without_a_cpu_time_with_its_speed_among_those_of_its_size() -> None:
+    learned = learn({}, [ended(cpu_s=None), ended("2", 300, cpu_s=None)], LEARN, 0)
+    assert learned == {"u:alice:wrf, 64 cores, 600 s": {"pack": Tally(2, (36.0, 18.0))}}
+    assert size_key("u:alice:wrf", 64, 600) in learned
+
+
+def test_only_what_ended_since_is_added() -> None:
+    once = learn({}, [ended(end_s=200)], LEARN, 0)
+    assert learn(once, [ended(end_s=200), ended("2", 250)], LEARN, 200)["u:alice:wrf"]["pack"].runs == 2
+    assert learn(once, [ended(end_s=200)], LEARN, 200) is once
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        ended(name=""),
+        ended(end_s=100),
+        ended()._replace(cores=1, vnodes=1, fewest=1),
+        ended()._replace(cores=2, vnodes=2, fewest=2),
+        ended(end_s=159.9),
+        ended()._replace(estimate_s=2001.0),
+        ended()._replace(wished=True),
+    ],
+)
+def test_what_tells_nothing_is_left_out(run: Finished) -> None:
+    assert learn({}, [run], LEARN, 0) == {}
+
+
+@pytest.mark.parametrize("layout", ["none", "pack", "stripe"])
+def test_nothing_is_learned_unless_asked(layout: str) -> None:
+    assert learn({}, [ended()], StripeSettings(layout=layout), 0) == {}
+
+
+def test_the_order_of_the_runs_does_not_matter() -> None:
+    runs = [ended(str(n), 200 + 0.1 * n, cpu_s=1000 / 3 * n, striped=n % 2 == 0) for n in range(5)]
+    assert len({repr(learn({}, order, LEARN, 0)) for order in itertools.permutations(runs)}) == 1
+
+
+def test_a_run_of_a_job_without_an_estimate_counts() -> None:
+    assert learn({}, [ended()._replace(estimate_s=UNLIMITED_S)], LEARN, 0)
+
+
+def test_how_short_is_too_short_is_the_sites_to_say() -> None:
+    short, long = ended(end_s=101), ended()._replace(estimate_s=1e9)
+    assert learn({}, [short], StripeSettings(layout="learn", learn_min_s=0, learn_min_share=0), 0)
+    assert learn({}, [long], StripeSettings(layout="learn", learn_min_share=0), 0)
+
+
+@pytest.mark.parametrize(("by", "count"), [("user", 10_000), ("all", 10_000)])
+def test_names_that_users_make_up_do_not_fill_the_ledger(by: str, count: int) -> None:
+    settings = StripeSettings(layout="learn", learn_by=by)
+    many = [ended(str(n), name=f"app{n}", user=f"user{n % 100}") for n in range(10_050)]
+    often = [ended(f"x{n}", name="zzz") for n in range(3)]
+    learned = learn({}, many + often, settings, 0)
+    assert len(learned) == count
+    assert learned["u:alice:zzz" if by == "user" else "*:zzz"]["pack"].runs == 3
+
+
+def test_names_that_one_user_makes_up_push_nobody_elses_out() -> None:
+    flood = [ended(f"{n}.{time}", name=f"app{n}", user="mallory") for n in range(12_000) for time in range(2)]
+    learned = learn(learn({}, [ended()], LEARN, 0), flood, LEARN, 0)
+    assert len(learned) == 201
+    assert "u:alice:wrf" in learned
+
+
+def test_only_the_last_runs_are_kept() -> None:
+    runs = [ended(str(n), 200 + n, cpu_s=None) for n in range(100)]
+    (tally,) = learn({}, runs, LEARN, 0)["u:alice:wrf, 64 cores, 600 s"].values()
+    assert (tally.runs, len(tally.last)) == (100, MOST_MEASURED)
+    assert tally.last[-1] == 3600 / 199
+
+
+@pytest.mark.parametrize("by", ["user", "all"])
+def test_a_run_of_two_seconds_by_somebody_else_turns_nothing(by: str) -> None:
+    """Twenty honest runs, striped twice as fast; then packed ones of another user's under the same name."""
+    settings = StripeSettings(layout="learn", learn_by=by)
+    honest = [
+        ended(str(n), 1900 if n % 2 else 3700, cpu_s=None, striped=bool(n % 2))._replace(estimate_s=7200)
+        for n in range(20)
+    ]
+    evil = [
+        ended(f"e{n}", 102 + n, cpu_s=None, user="mallory")._replace(estimate_s=7200, start_s=100 + n)
+        for n in range(50)
+    ]
+    waiting = A_JOB._replace(user="alice", estimate_s=7200)
+    before = choose(learn({}, honest, settings, 0), waiting, settings, 0)
+    after = choose(learn({}, [*honest, *evil], settings, 0), waiting, settings, 0)
+    assert (before.layout, after) == ("stripe", before)
+
+
+def test_a_few_odd_runs_do_not_turn_the_median() -> None:
+    usual = tallies((11, 0.5), (11, 0.6))
+    odd = {"u:alice:wrf": {**usual, "pack": Tally(16, (*usual["pack"].last, *[165.0] * 5))}}
+    assert choose(odd, A_JOB, LEARN, 0).layout == "stripe"
+
+
+@pytest.mark.parametrize(("last", "middle"), [((), 0.0), ((3.0,), 3.0), ((9.0, 1.0), 5.0), ((9.0, 1.0, 2.0), 2.0)])
+def test_the_median_is_the_middle_of_what_was_measured(last: tuple[float, ...], middle: float) -> None:
+    assert Tally(len(last), last).median == middle
+
+
+A_JOB = job("1", "alice", select="64", estimate_s=600, application="wrf")
+
+
+def tallies(pack: tuple[int, float], striped: tuple[int, float]) -> dict[str, Tally]:
+    """Runs and median of each."""
+    return {layout: Tally(runs, (each,) * runs) for layout, (runs, each) in (("pack", pack), ("stripe", striped))}
+
+
+@pytest.mark.parametrize(
+    ("pack", "striped", "layout"),
+    [((3, 0.5), (3, 0.6), "stripe"), ((3, 0.6), (3, 0.5), "pack"), ((3, 0.5), (9, 0.5), "pack")],
+)
+def test_the_better_one_once_enough_of_each_were_seen(
+    pack: tuple[int, float], striped: tuple[int, float], layout: str
+) -> None:
+    choice = choose({"u:alice:wrf": tallies(pack, striped)}, A_JOB, LEARN, 0)
+    assert (choice.layout, choice.settled) == (layout, True)
+    median = f"wrf of alice reached a median of {striped[1]} in {striped[0]} striped runs and of {pack[1]} in {pack[0]}"
+    assert median in choice.why
+
+
+@pytest.mark.parametrize(
+    ("pack", "striped", "running", "layout"),
+    [
+        ((0, 0), (0, 0), 0, "pack"),
+        ((0, 0), (0, 0), 1, "stripe"),
+        ((1, 0.1), (0, 0), 1, "pack"),
+        ((1, 0.1), (2, 0.9), 0, "stripe"),
+        ((9, 0.1), (2, 0.9), 0, "stripe"),
+        ((2, 0.1), (3, 0.9), 0, "pack"),
+    ],
+)
+def test_until_then_they_take_turns_whatever_the_few_say(
+    pack: tuple[int, float], striped: tuple[int, float], running: int, layout: str
+) -> None:
+    choice = choose({"u:alice:wrf": tallies(pack, striped)}, A_JOB, LEARN, running)
+    assert (choice.layout, choice.settled) == (layout, False)
+
+
+def test_speed_is_asked_for_the_same_size_only() -> None:
+    learned = {size_key("u:alice:wrf", 64, 600): tallies((3, 30), (3, 40))}
+    assert choose(learned, A_JOB, LEARN, 0).layout == "stripe"
+    assert not choose(learned, A_JOB._replace(estimate_s=601), LEARN, 0).settled
+
+
+def test_a_job_without_an_application_is_packed() -> None:
+    assert choose({"": tallies((3, 0.1), (3, 0.9))}, job("1"), LEARN, 0).layout == "pack"

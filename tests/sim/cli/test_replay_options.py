@@ -1,0 +1,74 @@
+"""What commands share: files are refused before the work, failures are one line, progress is silent off a terminal."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from sim.cli.replay_options import (
+    CommandError,
+    check_writable,
+    find_policies,
+    load_trace,
+    progress,
+    replay_each,
+    writing,
+)
+from sim.replay.named_policies import PolicyError
+from sim.workload.reservation_windows import Reservation
+from sim.workload.workload import Cluster, Workload
+from tests.sim.builders import a_job, swf_record, swf_text
+
+
+def test_a_file_that_could_be_written_passes_and_so_does_none(tmp_path: Path) -> None:
+    check_writable({"--csv": tmp_path / "a.csv", "--jobs-csv": None})
+
+
+@pytest.mark.parametrize("name", [".", "absent/a.csv"])
+def test_a_file_that_could_not_be_written_is_named_with_its_option(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CommandError, match=r"^--csv .*: must be a file in a folder that exists$"):
+        check_writable({"--csv": tmp_path / name})
+
+
+def test_a_failure_to_write_names_the_option_and_the_cause(tmp_path: Path) -> None:
+    with (
+        pytest.raises(CommandError, match=r"^--csv .*full: No space left on device$"),
+        writing("--csv", tmp_path / "full"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_an_error_is_data_on_the_terminal() -> None:
+    assert CommandError("a\x1b[2J\nb").message == "a?[2J?b"
+    assert CommandError(PolicyError("first\n", "second\x1b")).message == "first?\nsecond?"
+
+
+def test_no_progress_is_shown_off_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress("easy", 10) as show:
+        assert show is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_cluster_given_goes_before_that_of_the_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "a.swf"
+    trace.write_text(swf_text(swf_record()))
+    assert load_trace([trace], None)[1] == Cluster(100, 1)
+    assert load_trace([trace], "8x2")[1] == Cluster(8, 2)
+    with pytest.raises(CommandError, match="--cluster: cluster '8by2'"):
+        load_trace([trace], "8by2")
+
+
+def test_each_policy_is_replayed_in_its_turn(capfd: pytest.CaptureFixture[str]) -> None:
+    workload = Workload("two", Cluster(1, 1), (a_job(1), a_job(2)), {"not 18 fields": 1}, {"not 18 fields": (7,)})
+    policies = [build(workload, Cluster(1, 1)) for build in find_policies(["easy", "fcfs"])]
+    assert [result.policy for result in replay_each(workload, Cluster(1, 1), policies)] == ["easy", "fcfs"]
+    assert capfd.readouterr().err == "two: 1 left out: 1 not 18 fields (line 7)\n"
+
+
+def test_contention_is_refused_where_something_is_reserved() -> None:
+    cluster = Cluster(1, 1, (Reservation("R1", (1,), 0, 10),))
+    workload = Workload("one", cluster, (a_job(1),))
+    with pytest.raises(CommandError, match=r"^--contention: not with --reservations: "):
+        list(replay_each(workload, cluster, [find_policies(["easy"])[0](workload, cluster)], contention=True))

@@ -1,0 +1,61 @@
+"""The settings that are tried: each its own, each a file that the engine's own reader takes back as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from policy.settings.site_settings import Settings
+from sim.replay.named_policies import resolve
+from sim.tune.candidate_settings import Candidate, grid
+from sim.workload.read_toml_file import read_toml
+from sim.workload.workload import Cluster, Workload
+
+GRIDS = [grid(120), grid(0.5, thorough=True)]
+
+
+@pytest.mark.parametrize("candidates", GRIDS, ids=["small", "thorough"])
+def test_easy_comes_first_and_nothing_comes_twice(candidates: list[Candidate]) -> None:
+    assert candidates[0].name == "easy"
+    assert len({candidate.name for candidate in candidates}) == len(set(candidates)) == len(candidates)
+
+
+def test_the_small_grid_is_small() -> None:
+    assert len(grid(120)) * 5 < len(grid(120, thorough=True)) < 100
+
+
+def test_the_thorough_grid_has_all_of_the_small_one() -> None:
+    assert set(grid(120)) <= set(grid(120, thorough=True))
+
+
+def test_every_dimension_of_p3_is_varied() -> None:
+    swept = [candidate.backfill for candidate in grid(120, thorough=True) if candidate.cuts]
+    for key in ("shrink_factor", "shrink_threshold_s", "order", "predictor"):
+        assert len({getattr(backfill, key) for backfill in swept}) > 1
+    assert {candidate.backfill.predictor for candidate in grid(120)} == {"none", "last-two", "ratio"}
+
+
+@pytest.mark.parametrize("candidate", grid(90.5, thorough=True), ids=lambda candidate: candidate.name)
+def test_the_written_file_gives_the_same_settings(tmp_path: Path, candidate: Candidate) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text(candidate.to_toml())
+    read = Settings.from_data(read_toml(path), str(path))
+    assert (read.backfill, read.checkpoint) == (candidate.backfill, candidate.checkpoint)
+    assert read == replace(Settings(), backfill=candidate.backfill, checkpoint=candidate.checkpoint)
+    workload = Workload("none", Cluster(1, 1), ())
+    assert resolve(str(path), workload, Cluster(1, 1)).settings.backfill == candidate.policy().settings.backfill
+
+
+def test_candidates_differ_in_nothing_but_what_is_swept() -> None:
+    easy, *others = (candidate.policy() for candidate in grid(120))
+    for other in others:
+        same = replace(other.settings, backfill=easy.settings.backfill, checkpoint=easy.settings.checkpoint)
+        assert (same, other.queue) == (easy.settings, easy.queue)
+
+
+def test_the_cost_of_a_checkpoint_is_charged_where_jobs_are_cut() -> None:
+    for candidate in grid(77):
+        assert candidate.policy().settings.checkpoint.saves == candidate.cuts
+        assert not candidate.cuts or candidate.policy().settings.checkpoint.charge_s(4) == 77

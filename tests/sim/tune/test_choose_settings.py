@@ -1,0 +1,171 @@
+"""Choosing and judging, on figures put together by hand: nothing that is judged was known when it was chosen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.tune.candidate_settings import grid
+from sim.tune.choose_settings import (
+    CHOOSING_WEEKS,
+    FEWEST_WEEKS,
+    Fold,
+    TuneError,
+    Tuning,
+    choose,
+    gain,
+    judge,
+    measured_weeks,
+)
+from sim.tune.replay_weeks import WEEK_S, Figures, Results, Week, together
+from sim.workload.workload import Cluster, Workload
+from tests.sim.builders import a_job
+
+CANDIDATES = tuple(grid(120))[:4]
+
+
+def figures(slowdown: float, *, jobs: int = 10, delay_s: float | None = 0.0) -> Figures:
+    return Figures(jobs, slowdown * jobs, 60.0 * jobs, 1, 3600.0, 36_000.0, delay_s)
+
+
+def results_of(*weeks: tuple[float, ...]) -> Results:
+    """A row a week, a mean slowdown for each candidate in it, EASY's first."""
+    return {
+        (week, candidate): figures(slowdown) for week, row in enumerate(weeks) for candidate, slowdown in enumerate(row)
+    }
+
+
+def tuning_of(*weeks: tuple[float, ...]) -> Tuning:
+    results = results_of(*weeks)
+    named = [Week(number + 2, (number + 1) * WEEK_S) for number in range(len(weeks))]
+    return judge(Workload("site", None, (a_job(),)), Cluster(4, 1), CANDIDATES[: len(weeks[0])], named, results)
+
+
+def chosen(tuning: Tuning) -> list[int]:
+    return [CANDIDATES.index(fold.chosen) for fold in tuning.folds]
+
+
+# Choosing
+
+
+def test_the_lowest_mean_slowdown_of_all_jobs_is_chosen() -> None:
+    results = results_of((10, 9, 8), (10, 2, 9))
+    assert choose(results, [0], 3) == 2
+    assert choose(results, [0, 1], 3) == 1
+
+
+def test_weeks_count_by_their_jobs() -> None:
+    results = {(0, 0): figures(10), (0, 1): figures(9), (1, 0): figures(10, jobs=1), (1, 1): figures(15, jobs=1)}
+    assert choose(results, [0, 1], 2) == 1
+
+
+def test_of_equals_the_earlier_is_chosen() -> None:
+    assert choose(results_of((5, 5, 5)), [0], 3) == 0
+    assert choose(results_of((5, 4, 4)), [0], 3) == 1
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "easys_delay_s", "index"), [(0, 0, 1), (-5, None, 1), (None, -9, 1), (2, 0, 0), (9, 9, 1), (11, 9, 0)]
+)
+def test_a_setting_that_breaks_promises_easy_keeps_is_never_chosen(
+    delay_s: float | None, easys_delay_s: float | None, index: int
+) -> None:
+    results = {(0, 0): figures(10, delay_s=easys_delay_s), (0, 1): figures(2, delay_s=delay_s)}
+    assert choose(results, [0], 2) == index
+
+
+# Judging
+
+
+def test_each_week_is_judged_by_what_was_best_before_it() -> None:
+    tuning = tuning_of((10, 9, 8), (10, 9, 8), (10, 1, 8), (10, 9, 8), (10, 9, 8))
+    assert [fold.week.number for fold in tuning.folds] == [4, 5, 6]
+    assert chosen(tuning) == [2, 1, 1]
+    assert [fold.judged.slowdown for fold in tuning.folds] == [8, 9, 9]
+    assert [CANDIDATES.index(fold.best) for fold in tuning.folds] == [1, 2, 2]
+    assert tuning.gain == pytest.approx(1 - (8 + 9 + 9) / 30)
+    assert tuning.best == CANDIDATES[1]
+
+
+@given(st.lists(st.tuples(*[st.floats(1, 100)] * 3), min_size=4, max_size=8), st.data())
+def test_no_week_knows_itself_or_a_later_one(weeks: list[tuple[float, ...]], data: st.DataObject) -> None:
+    """Whatever a week and the later ones are like, what was chosen for it stays the same."""
+    changed = data.draw(st.integers(CHOOSING_WEEKS, len(weeks) - 1))
+    other = [*weeks[:changed], *data.draw(st.permutations(weeks[changed:]))]
+    other[changed] = data.draw(st.tuples(*[st.floats(1, 100)] * 3))
+    upto = changed - CHOOSING_WEEKS + 1
+    assert chosen(tuning_of(*weeks))[:upto] == chosen(tuning_of(*other))[:upto]
+
+
+@given(st.lists(st.tuples(*[st.floats(1, 100)] * 3), min_size=4, max_size=8))
+def test_hindsight_is_never_worse_than_the_choice_or_easy(weeks: list[tuple[float, ...]]) -> None:
+    for fold in tuning_of(*weeks).folds:
+        assert fold.best_gain >= max(fold.gain, 0)
+
+
+# The verdict
+
+
+def test_what_wins_on_weeks_it_was_not_chosen_on_is_recommended() -> None:
+    tuning = tuning_of(*[(10.0, 8.0)] * 5)
+    assert tuning.worth_it
+    assert tuning.recommended == CANDIDATES[1]
+
+
+@pytest.mark.parametrize(
+    ("weeks", "why"),
+    [
+        ([(10, 11)] * 5, "nothing is better at all"),
+        ([(10, 9.95)] * 5, "a gain too small to tell"),
+        ([(10, 5), (10, 5), (10, 11), (10, 11), (10, 5)], "better in one of three weeks"),
+        ([(10, 1), (10, 1), (10, 30), (10, 11), (10, 11)], "worse on the judged weeks, better before"),
+        ([(10, 9), (10, 9), (10, 4), (10, 30), (10, 9)], "lost more in one week than won in the others"),
+    ],
+)
+def test_easy_is_kept_unless_choosing_has_paid(weeks: list[tuple[float, ...]], why: str) -> None:
+    tuning = tuning_of(*weeks)
+    assert not tuning.worth_it, why
+    assert tuning.recommended == CANDIDATES[0]
+
+
+def test_weeks_without_jobs_are_not_judged() -> None:
+    results_without = {**results_of(*[(10.0, 8.0)] * 5), (3, 0): Figures(), (3, 1): Figures()}
+    named = [Week(number + 2, (number + 1) * WEEK_S) for number in range(5)]
+    workload = Workload("site", None, (a_job(),))
+    tuning = judge(workload, Cluster(4, 1), CANDIDATES[:2], named, results_without)
+    assert [fold.week.number for fold in tuning.folds] == [4, 6]
+
+
+def test_gain_is_the_share_that_is_missing_from_easys_slowdown() -> None:
+    assert gain(figures(6), figures(8)) == 0.25
+    fold = Fold(Week(1, 0), CANDIDATES[1], figures(10), figures(8), CANDIDATES[0], figures(8))
+    assert (fold.gain, fold.best_gain) == (-0.25, 0)
+
+
+# Which weeks
+
+
+def weeks_long(weeks: float) -> Workload:
+    return Workload("site", None, (a_job(1, 500), a_job(2, 500 + weeks * WEEK_S)))
+
+
+def test_the_last_full_weeks_are_used_and_the_first_of_them_warms_up() -> None:
+    assert [week.number for week in measured_weeks(weeks_long(8.9), 6)] == [4, 5, 6, 7, 8]
+    assert [week.number for week in measured_weeks(weeks_long(5), 12)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("weeks", [0, 0.5, 1, FEWEST_WEEKS - 0.01])
+def test_a_history_that_is_too_short_says_what_is_needed(weeks: float) -> None:
+    full = int(weeks)
+    with pytest.raises(
+        TuneError, match=rf"it has {full} full weeks? of submissions.*needed are {FEWEST_WEEKS}: 1 to warm"
+    ):
+        measured_weeks(weeks_long(weeks), 12)
+
+
+def test_figures_together_are_those_of_all_jobs() -> None:
+    whole = together([figures(2, jobs=1, delay_s=-3), figures(5, jobs=2, delay_s=None), figures(1, jobs=1, delay_s=7)])
+    assert (whole.jobs, whole.slowdown, whole.wait_s, whole.worst_delay_s) == (4, (2 + 10 + 1) / 4, 60, 7)
+    assert (whole.cut_jobs, whole.overhead_core_s) == (3, 10_800)
+    assert together([]) == Figures()

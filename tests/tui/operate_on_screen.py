@@ -1,0 +1,42 @@
+"""A deed from the screen, step by step as somebody does it: unlock, look at what it would do, confirm; and what the
+audit file has of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.tui.scripted import ScriptedBackend
+from tests.tui.steering import Steered, open_console
+from tui.screen.dialogs.operation_dialog import OperationDialog
+
+
+async def look(steered: Steered, command: str) -> None:
+    """Open a dialog by command and wait for its preview."""
+    await steered.command(command)
+    assert isinstance(steered.console.screen, OperationDialog), steered.text
+    await steered.until(lambda: "working out" not in steered.text, "the preview")
+
+
+@asynccontextmanager
+async def looking(backend: ScriptedBackend, audit: Path, command: str, **options: Any) -> AsyncIterator[Steered]:
+    """An unlocked console that shows what the command would do."""
+    async with open_console(backend, audit, (140, 40), **options) as steered:
+        await steered.press("u")
+        await look(steered, command)
+        yield steered
+
+
+async def confirm(steered: Steered, typed: str = "") -> None:
+    """Apply what the dialog shows; ``typed`` is what it asks for, if anything."""
+    await steered.press("a")
+    if typed:
+        await steered.type(typed)
+
+
+def stages(audit: Path) -> list[str]:
+    """The stages of all changes in the audit file, in order."""
+    return [json.loads(line)["stage"] for line in audit.read_text().splitlines()]

@@ -1,0 +1,163 @@
+"""The audit as records: one for each change with its outcome, newest first.
+
+The records come from this user's file and, where it is readable, from the file that all administrators share. The two
+lines of a change are joined by its number. A request that passes copied from the server's log is joined to the
+console's record of the same command, if there is one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tui.audit.audit_file import UNCONFIRMED
+from tui.audit.match_server_names import goes_by
+
+_MOST_BYTES = 2 << 20
+_SENDING = "sending"
+_SAME_S = 15.0
+"""At most so many seconds lie between a console's record and the server's log entry of the same request."""
+_PLACE = re.compile(r"[0-9]{8}:[0-9]+")
+"""The day of a server log, and a byte in it."""
+_QMGR_WORDS = frozenset({"set", "unset", "create", "delete"})
+_SCHEDULER = re.compile(r"^set sched \S+ (?=\S+ ?=)")
+"""Removes the scheduler's name, which the server's log does not show."""
+
+
+class Record(NamedTuple):
+    """One change; ``stage`` is done, failed, refused or unconfirmed; texts are as they were written."""
+
+    number: int
+    time_s: float
+    stage: str
+    user: str
+    origin: str
+    server: str
+    command: str
+    before: str
+    after: str
+    reply: str
+    change: str = ""
+    logged: bool = False
+    """Known from the server's log only, which has the request but not the value before it."""
+
+
+def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[Record]:
+    """The changes to the server of these names in the ends of the files, newest first; none if there are no files.
+
+    A user's file has changes to all servers. The shared file is in the server's PBS_HOME, so its lines copied from the
+    log are of that server whatever host it ran on. Raises OSError for the user's file.
+    """
+    own = [record for record in _records(_lines(path), copied=False) if goes_by(names, record.server)]
+    if shared is None:
+        return [record._replace(number=number) for number, record in enumerate(own)][::-1]
+    try:
+        others = [r for r in _records(_lines(shared), copied=True) if r.logged or goes_by(names, r.server)]
+    except OSError:
+        others = []
+    numbers = {record.change for record in own if record.change}
+    unlogged = [*own, *(record for record in others if not record.logged and record.change not in numbers)]
+    found = sorted(
+        _with_logged(unlogged, [record for record in others if record.logged]), key=lambda record: record.time_s
+    )
+    return [record._replace(number=number) for number, record in enumerate(found)][::-1]
+
+
+def find_problem(shared: Path | None) -> str:
+    """Why the shared file cannot be read; empty if it can, or if there is none."""
+    if shared is None:
+        return ""
+    try:
+        with shared.open("rb"):
+            return ""
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{shared}: {error.strerror}"
+
+
+def _with_logged(unlogged: list[Record], logged: list[Record]) -> list[Record]:
+    """The consoles' records and those log entries that match none of them. An unconfirmed record that matches one
+    becomes done."""
+    left: dict[tuple[str, str], list[int]] = {}
+    for index, record in enumerate(unlogged):
+        left.setdefault((record.user.partition(" ")[0], _plain(record.command)), []).append(index)
+    found = list(unlogged)
+    for entry in logged:
+        same = left.get((entry.user, _plain(entry.command)), [])
+        match = next((index for index in same if abs(unlogged[index].time_s - entry.time_s) <= _SAME_S), None)
+        if match is None:
+            found.append(entry)
+            continue
+        same.remove(match)
+        if found[match].stage == UNCONFIRMED:
+            reply = "never confirmed to the console, but the server's log has it"
+            found[match] = found[match]._replace(stage="done", reply=reply)
+    return found
+
+
+def _plain(command: str) -> str:
+    """What a command changes, in one spelling: the words of a qmgr line, or a program and its last argument."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    if not words:
+        return ""
+    if words[0] == "qmgr":
+        words = _SCHEDULER.sub("set sched ", words[-1]).split()
+    elif words[0] not in _QMGR_WORDS:
+        words = [words[0], words[-1].partition(".")[0]]
+    return "".join(words).replace('"', "").replace("'", "").lower()
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _MOST_BYTES))
+            return file.read(_MOST_BYTES).splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _records(lines: Iterable[bytes], *, copied: bool) -> list[Record]:
+    """The records of a file. ``copied``: it has entries that passes copied from the server's log, and each says where
+    in the log it is. A user's own file has none, whatever its lines say: that user may write anything into it."""
+    records: list[Record] = []
+    open_ones: dict[tuple[str, ...], int] = {}
+    for line in lines:
+        record = _record(line, len(records), copied=copied)
+        if record is None:
+            continue
+        # Older lines have no change number; they are matched by user, server and command.
+        key = (record.change,) if record.change else (record.user, record.server, record.command)
+        if record.stage == _SENDING:
+            open_ones[key] = len(records)
+            records.append(record._replace(stage=UNCONFIRMED))
+        elif key in open_ones and not record.logged:
+            number = open_ones.pop(key)
+            records[number] = record._replace(number=number, before=record.before or records[number].before)
+        else:
+            records.append(record)
+    return records
+
+
+def _record(line: bytes, number: int, *, copied: bool) -> Record | None:
+    """The record of one line; None if the line is incomplete or no record."""
+    try:
+        data: Mapping[str, Any] = json.loads(line)
+        time_s = datetime.fromisoformat(str(data["time"])).timestamp()
+        texts = [str(data.get(name, "")) for name in ("stage", "user", "origin", "server")]
+        rest = [str(data.get(name, "")) for name in ("command", "before", "after", "reply")]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    change, logged = str(data.get("change", "")), copied and _PLACE.fullmatch(str(data.get("log", ""))) is not None
+    stage, user, origin, server = texts
+    command, before, after, reply = rest
+    return Record(number, time_s, stage, user, origin, server, command, before, after, reply, change, logged)

@@ -1,0 +1,46 @@
+"""Changes that were sent and never confirmed: the console, its connection or its host failed in between.
+
+Each is reported once, when the same user's next console starts, and then marked in the audit file. Only the server
+knows whether the change was made, so the user has to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tui.audit.audit_file import UNCONFIRMED, AuditError, AuditLog
+from tui.text.screen_line import safe
+
+
+def find_unconfirmed(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The ``sending`` lines without a later line of the same change, oldest first."""
+    open_: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        number = str(entry.get("change", ""))
+        if entry.get("stage") == "sending" and number:
+            open_[number] = entry
+        else:
+            open_.pop(number, None)
+    return list(open_.values())
+
+
+def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
+    """A sentence about unconfirmed changes, empty if there are none; each is marked in the audit file."""
+    try:
+        found = find_unconfirmed(audit.entries())
+        for entry in found:
+            text = f"sent at {entry.get('time', '?')}, never confirmed; told at the next start"
+            command, before = str(entry.get("command", "")), str(entry.get("before", ""))
+            number = str(entry.get("change", ""))
+            its_own = replace(audit, server=str(entry.get("server", "")), shared=None)
+            its_own.write(clock(), UNCONFIRMED, command, before=before, after="unknown", reply=text, change=number)
+    except (AuditError, OSError) as error:
+        return f"audit file {audit.path}: {error}"
+    if not found:
+        return ""
+    last = found[-1]
+    more = f", and {len(found) - 1:,} more in the audit file" if len(found) > 1 else ""
+    what = f"{last.get('command')} on {last.get('server')}, {str(last.get('time'))[:16]}"
+    return safe(f"sent and never confirmed, look whether it was done: {what}{more}")

@@ -1,0 +1,143 @@
+"""PBS's commands: each change by PBS's own program, so that PBS checks whether this user may.
+
+Vnodes, queues and limits are set by ``qmgr``: ``pbsnodes -o`` takes a host name and affects all vnodes of that host.
+What goes into a qmgr line is checked here, where the line is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from hooks.pbs.server_status import Attributes
+from policy.model.limit_attributes import EntityKey, show_entity
+from tui.backends.operation_commands import Change, ChangeError, Target
+from tui.backends.readback import IN_USE, Entry, JobState, Offline, OfflineWhy, Plain, show_limit
+from tui.model.typed_attributes import SOFT_LIMIT, limit_entry
+
+PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
+"""The programs that make changes."""
+
+_HOLD_LETTERS = "uosp"
+_HOLDS = Plain("Hold_Types", "n")
+_NAME = re.compile(r"[\w.@+-]+")
+_VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
+_BARE = re.compile(r"[\w.:+-]+")
+"""A value that qmgr takes without quotes."""
+
+Argv = tuple[str, ...]
+
+
+class PbsCommands:
+    """The commands of PBS Professional and OpenPBS; they support every operation."""
+
+    unsupported: Mapping[str, str] = MappingProxyType({})
+
+    def check_name(self, name: str) -> None:
+        """Raise :class:`ChangeError` for a name that qmgr does not accept."""
+        if not _NAME.fullmatch(name):
+            raise ChangeError(f"{name!r} is no name that qmgr takes: allowed are letters, digits and . _ @ + -")
+
+    def can_quote(self, text: str) -> bool:
+        """Whether qmgr can carry the text: it has no escapes, only two kinds of quotes."""
+        return text.isprintable() and not ("'" in text and '"' in text)
+
+    def hold(self, job: str, texts: Attributes) -> Change:
+        """An operator's hold, beside the holds that there are."""
+        before = _HOLDS.of(texts)
+        after = "".join(letter for letter in _HOLD_LETTERS if letter in before or letter == "o")
+        return Change(_job(job), ("qhold", "-h", "o", job), _HOLDS, before, after, ("qrls", "-h", "o", job))
+
+    def release(self, job: str, texts: Attributes) -> Change:
+        """The holds that there are, by their letters."""
+        before = _HOLDS.of(texts)
+        return Change(_job(job), ("qrls", "-h", before, job), _HOLDS, before, "n", ("qhold", "-h", before, job))
+
+    def delete(self, job: str, texts: Attributes) -> Change:
+        """PBS replies before the job is gone."""
+        readback = JobState()
+        return Change(_job(job), ("qdel", job), readback, readback.of(texts), "gone", lasting=True)
+
+    def requeue(self, job: str, texts: Attributes) -> Change:
+        """Any other state proves it, since the job may start again at once."""
+        readback = JobState()
+        return Change(_job(job), ("qrerun", job), readback, readback.of(texts), None)
+
+    def move(self, job: str, texts: Attributes, queue: str) -> Change:
+        """To the end of another queue."""
+        before = texts.get("queue", "")
+        return Change(_job(job), ("qmove", queue, job), Plain("queue"), before, queue, ("qmove", before, job))
+
+    def set_job_priority(self, job: str, texts: Attributes, priority: int) -> Change:
+        """The job's own attribute ``Priority``."""
+        readback = Plain("Priority", "0")
+        before, after = readback.of(texts), str(priority)
+        argv, back = (("qalter", "-p", number, job) for number in (after, before))
+        return Change(_job(job), argv, readback, before, after, back)
+
+    def set_offline(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
+        """The state ``offline`` beside the vnode's other states."""
+        return _set_node(vnode, texts, "+=", "-=", comment)
+
+    def set_in_use(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
+        """Without the state ``offline``; other states, such as down, stay."""
+        return _set_node(vnode, texts, "-=", "+=", comment)
+
+    def set_attribute(self, target: Target, texts: Attributes, attribute: str, value: str, missing: str) -> Change:
+        """``set`` or ``unset`` of one attribute."""
+        readback = Plain(attribute, missing)
+        there, back = (_set(self._place(target), attribute, text) for text in (value, texts.get(attribute, "")))
+        return Change(target, there, readback, readback.of(texts), value or missing, back)
+
+    def set_limit(
+        self, target: Target, texts: Attributes, resource: str, entity: EntityKey, limit: int | None
+    ) -> Change:
+        """One entry of ``max_run_res_soft``; the other entries stay as they are."""
+        self.check_name(entity[1])
+        self.check_name(resource)
+        before = limit_entry(texts, resource, entity)
+        there, back = (
+            _set_entry(self._place(target), resource, entity, old, new)
+            for old, new in ((before, limit), (limit, before))
+        )
+        return Change(target, there, Entry(resource, entity), show_limit(before), show_limit(limit), back)
+
+    def _place(self, target: Target) -> str:
+        """The object of a qmgr line: PBS has one server, which goes without its name."""
+        if target.kind == "server":
+            return "server"
+        self.check_name(target.name)
+        return f"{target.kind} {target.name}"
+
+
+def _job(job: str) -> Target:
+    return Target("job", job)
+
+
+def _set_node(vnode: str, texts: Attributes, sign: str, back_sign: str, comment: str | None) -> Change:
+    if not _VNODE_NAME.fullmatch(vnode):
+        raise ChangeError(f"{vnode!r} is no name of a vnode that qmgr takes")
+    now = None if comment is None else texts.get("comment", "")
+    readback = Offline() if comment is None else OfflineWhy()
+    state = {"state": "offline" if sign == "+=" else IN_USE, "comment": comment or ""}
+    argv, back = _node_line(vnode, sign, comment), _node_line(vnode, back_sign, now)
+    return Change(Target("vnode", vnode), argv, readback, readback.of(texts), readback.of(state), back)
+
+
+def _node_line(vnode: str, sign: str, comment: str | None) -> Argv:
+    quote = "'" if comment is not None and '"' in comment else '"'
+    more = "" if comment is None else f", comment = {quote}{comment}{quote}"
+    return ("qmgr", "-c", f"set node {vnode} state {sign} offline{more}")
+
+
+def _set(place: str, attribute: str, value: str) -> Argv:
+    if not value:
+        return ("qmgr", "-c", f"unset {place} {attribute}")
+    quote = "" if _BARE.fullmatch(value) else "'" if '"' in value else '"'
+    return ("qmgr", "-c", f"set {place} {attribute} = {quote}{value}{quote}")
+
+
+def _set_entry(place: str, resource: str, entity: EntityKey, old: int | None, new: int | None) -> Argv:
+    sign, number = ("-=", old or 0) if new is None else ("+=", new)
+    return ("qmgr", "-c", f"set {place} {SOFT_LIMIT}{resource} {sign} [{show_entity(entity)}={number}]")

@@ -1,0 +1,50 @@
+"""Opens the deployment of the hooks on a PBS server's host: where PBS is installed, and its programs to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.installed_state import DeployError, Reply
+from hooks.deploy.undo_job_changes import Programs
+from tui.backends.backend_protocol import BackendError
+from tui.backends.pbs.find_pbs import PbsPlace, read_conf
+from tui.backends.pbs.run_program import run
+
+TIMEOUT_S = 60.0
+
+
+def read_place(conf: Path) -> PbsPlace:
+    """The PBS of this host, whose server the hooks are for. Raises :class:`DeployError` with what is missing."""
+    try:
+        settings = read_conf(conf)
+    except OSError as error:
+        raise DeployError(f"{conf}: {error.strerror}: is this the PBS server's host?") from error
+    for key in ("PBS_HOME", "PBS_EXEC"):
+        if not settings.get(key):
+            raise DeployError(f"{conf}: {key} is not set")
+    return PbsPlace(Path(settings["PBS_EXEC"]), Path(settings["PBS_HOME"]), settings.get("PBS_SERVER", ""))
+
+
+def open_deployment(place: PbsPlace) -> Deployment:
+    """The deployment in this PBS. Raises :class:`DeployError`."""
+    programs = _programs_of(place)
+    return Deployment(str(place.home), lambda line: programs(("qmgr", "-c", line)), programs, str(place.exec_path))
+
+
+def _programs_of(place: PbsPlace) -> Programs:
+    def run_one(argv: Sequence[str]) -> Reply:
+        program, *arguments = argv
+        try:
+            done = run([place.program(program), *arguments], TIMEOUT_S)
+        except BackendError as error:
+            return Reply(1, "", str(error))
+        return Reply(done.status, done.out, done.err)
+
+    return run_one
+
+
+def qmgr_command(line: str) -> str:
+    """A qmgr line as a shell command, for the administrator to run."""
+    return f'qmgr -c "{line}"'

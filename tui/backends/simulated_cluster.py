@@ -1,0 +1,213 @@
+"""The simulated cluster as a backend: its time advances in a thread of its own, in small steps.
+
+The cluster is thread safe; polls and changes run between two steps. An error in the thread becomes a sentence for the
+screen at the next poll.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from hooks.pbs.server_status import ServerStatus
+from policy import Ledger, Settings
+from tui.audit.audit_file import AUDIT_FILE
+from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.pass_journal import JournalReader
+from tui.backends.pbs.change_commands import PbsCommands
+from tui.backends.thread_and_gc_tuning import COLLECTOR
+
+TICK_S = 0.1
+_LONGEST_TICK_S = 1.0
+
+
+class Answer(Protocol):
+    """The cluster's reply to a command."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the command was accepted."""
+
+    @property
+    def text(self) -> str:
+        """The message."""
+
+
+class Cluster(Protocol):
+    """What the console needs of a simulated cluster."""
+
+    name: str
+    settings: Settings
+    paused: bool
+    speed: float
+    state_folder: Path
+
+    def server_status(self) -> ServerStatus:
+        """The status of the whole server."""
+
+    def ledger(self) -> Ledger:
+        """The ledger that its hooks published."""
+
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """The attributes of one object; None if there is none of that name."""
+
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        """The jobs that ended in the last ``window_s`` simulated seconds."""
+
+    def run(self, argv: Sequence[str]) -> Answer:
+        """Carry out what one of PBS's programs would request."""
+
+    def advance(self, real_seconds: float) -> float:
+        """Advance by so many real seconds at the present speed."""
+
+    def pause(self) -> None:
+        """Stop the time."""
+
+    def resume(self) -> None:
+        """Let the time run again."""
+
+    def step(self) -> None:
+        """Advance by one pass."""
+
+    def set_speed(self, speed: float) -> None:
+        """Set the simulated seconds per second."""
+
+    def close(self) -> None:
+        """Free all resources."""
+
+
+class Folder(Protocol):
+    """A temporary folder."""
+
+    @property
+    def path(self) -> Path:
+        """Its path."""
+
+    @property
+    def close(self) -> Callable[[], object]:
+        """The function that removes it."""
+
+
+class SimulatedBackend:
+    """A simulated cluster that runs by itself after :meth:`start`."""
+
+    simulated = True
+    spool = None
+    commands = PbsCommands()
+
+    def __init__(self, cluster: Cluster, load: Callable[[Path, str], Cluster], own: Folder) -> None:
+        """``load`` makes a cluster from a trace and its size (empty: not given); it raises :class:`BackendError`.
+        ``own`` is a folder that lives as long as this backend and holds its audit file."""
+        self._cluster = cluster
+        self._load = load
+        self._own = own
+        self._closed = threading.Event()
+        self._failure = ""
+        self._moving = threading.Lock()
+        self.journal = JournalReader(cluster.state_folder)
+
+    def start(self) -> None:
+        """Let the time run in a thread."""
+        threading.Thread(target=self._run, name="simulated cluster", daemon=True).start()
+
+    def _run(self) -> None:
+        before_s = time.monotonic()
+        try:
+            while not self._closed.wait(TICK_S):
+                now_s = time.monotonic()
+                with self._moving, COLLECTOR.out_of_sight():
+                    self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
+                before_s = now_s
+        except Exception as error:  # noqa: BLE001 - it belongs on the screen, not on a dead thread's stderr
+            self._failure = f"the simulated cluster stopped: {type(error).__name__}: {error}"
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self._cluster.name
+
+    def names(self) -> tuple[str, ...]:
+        """The cluster's only name."""
+        return (self.name,)
+
+    @property
+    def own_audit(self) -> Path:
+        """A file that is deleted with the backend: changes made for practice do not belong into a server's audit."""
+        return self._own.path / AUDIT_FILE
+
+    def shared_audit(self) -> None:
+        """None: there are no other administrators."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the time is stopped."""
+        return self._cluster.paused
+
+    @property
+    def speed(self) -> int:
+        """Simulated seconds per second."""
+        return round(self._cluster.speed)
+
+    def poll(self) -> ServerStatus:
+        """The server status. Raises :class:`BackendError` if the simulation has failed."""
+        if self._failure:
+            raise BackendError(self._failure)
+        return self._cluster.server_status()
+
+    def settings(self) -> Settings:
+        """The settings that its hooks run with."""
+        return self._cluster.settings
+
+    def ledger(self) -> Ledger:
+        """The ledger that its hooks published."""
+        return self._cluster.ledger()
+
+    def read(self, kind: str, name: str) -> Mapping[str, str] | None:
+        """The attributes of one object; None if it is not there."""
+        return self._cluster.read(kind, name)
+
+    def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
+        """The jobs that ended in the last ``window_s`` simulated seconds."""
+        return self._cluster.finished(window_s)
+
+    def run(self, argv: Sequence[str]) -> Reply:
+        """Carry out what one of PBS's programs would request."""
+        said = self._cluster.run(argv)
+        return Reply(said.ok, said.text)
+
+    def pause(self) -> None:
+        """Stop the time."""
+        self._cluster.pause()
+
+    def resume(self) -> None:
+        """Let the time run again."""
+        self._cluster.resume()
+
+    def step(self) -> None:
+        """Advance by one pass, then pause."""
+        self._cluster.pause()
+        self._cluster.step()
+
+    def set_speed(self, speed: int) -> None:
+        """Set the speed, 1 to 1000."""
+        self._cluster.set_speed(speed)
+
+    def load(self, path: Path, size: str) -> None:
+        """Restart with the jobs of a trace at the present speed. Raises :class:`BackendError`; the present simulation
+        then continues."""
+        fresh = self._load(path, size)
+        with self._moving:
+            before, self._cluster = self._cluster, fresh
+            fresh.set_speed(before.speed)
+            self.journal = JournalReader(fresh.state_folder)
+            self._failure = ""
+            before.close()
+
+    def close(self) -> None:
+        """Stop the thread, close the cluster and remove the folder."""
+        self._closed.set()
+        self._cluster.close()
+        self._own.close()

@@ -1,0 +1,1 @@
+"""The commands that change something on the server: previewed, confirmed, made and read back."""

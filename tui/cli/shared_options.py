@@ -1,0 +1,85 @@
+"""Options that several commands share, and the cluster view that they read."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ServerAwayError(click.ClickException):
+    """The server cannot be reached: exit status 2, as nothing was asked of it."""
+
+    exit_code = 2
+
+
+def settings_option(command: F) -> F:
+    """Adds the option ``--settings FILE``."""
+    option: Callable[[F], F] = click.option(
+        "--settings",
+        "settings_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="The policy file to decide with. [/etc/pbsteer/policy.toml, else what the hooks run with, else the"
+        " built-in settings; of a demo the latter]",
+    )
+    return option(command)
+
+
+def source_options(command: F) -> F:
+    """Adds ``--demo``, ``--server`` and ``--settings``, for a command that reads the cluster once."""
+    for option in (
+        settings_option,
+        click.option("--server", metavar="HOST", default="", help="Ask this PBS server instead of the host's own."),
+        click.option("--demo", is_flag=True, help="Look at a simulated cluster, five hours into its work."),
+    ):
+        command = option(command)
+    return command
+
+
+def open_backend(*, demo: bool, server: str, settings_path: Path | None) -> Any:
+    """The backend that the options name. Raises :class:`click.ClickException` where there is none."""
+    from policy import SettingsError  # noqa: PLC0415 - the engine is loaded on use
+    from tui.cli.open_backend import NoServerError, open_demo, open_real  # noqa: PLC0415
+
+    if demo and server:
+        raise click.UsageError("--demo and --server: give one of them, not both")
+    try:
+        if demo:
+            return open_demo(settings=settings_path)
+        backend = open_real(os.environ, server, settings_path)
+    except (NoServerError, SettingsError) as error:
+        raise click.ClickException(str(error)) from error
+    complain(backend)
+    return backend
+
+
+def complain(backend: Any) -> None:
+    """Print what is wrong with the settings that a backend should have used."""
+    from tui.text.screen_line import safe  # noqa: PLC0415 - as above
+
+    complaint = getattr(backend, "complaint", "")
+    if complaint:
+        click.echo(safe(complaint), err=True)
+
+
+def look(backend: Any) -> Any:
+    """The cluster view of one poll, with its plan. Raises :class:`ServerAwayError` where the server does not answer."""
+    from tui.backends.backend_protocol import BackendError  # noqa: PLC0415 - as above
+    from tui.state.cluster_view import see  # noqa: PLC0415
+    from tui.text.screen_line import safe  # noqa: PLC0415
+
+    began_s = time.perf_counter()
+    try:
+        server_status = backend.poll()
+        poll_s = time.perf_counter() - began_s
+        cluster = see(server_status, backend.settings(), backend.ledger(), poll_s, passes=backend.journal.read())
+    except BackendError as error:
+        raise ServerAwayError(safe(str(error))) from error
+    return cluster.decided(time.perf_counter)

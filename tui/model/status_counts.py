@@ -1,0 +1,154 @@
+"""Counts of the server status, made once per poll: cores and vnodes by state, jobs by queue, use by user.
+
+All sums in the overview, the queues and the quotas come from this one pass over the jobs, so that the views agree and
+100,000 jobs are walked only once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hooks.pbs.job_ids import is_subjob, parent_of
+from tui.model.typed_attributes import (
+    RUNNING_STATES,
+    SUSPENDED_STATES,
+    Attributes,
+    amount,
+    group_of,
+    is_array,
+    subjobs_waiting,
+    user_of,
+    vnode_state,
+)
+
+_PART_OF_STATE = {"R": 0, "E": 0, "S": 0, "U": 0, "B": 0, "H": 2, "W": 2}
+
+UserKey = tuple[str, str]
+"""``(queue, user)``, ``(queue, group)`` or ``(queue, project)``."""
+
+
+@dataclass
+class Use:
+    """What one user, group or project uses and waits for in one queue. Suspended jobs are running but use no cores."""
+
+    cores: int = 0
+    running: int = 0
+    waiting: int = 0
+    waiting_cores: int = 0
+
+
+@dataclass
+class Vnodes:
+    """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes that are up by whether they are
+    used, and the names of the others by state. ``used_not_up``: the cores of jobs that still run on those others, as
+    on a vnode that was taken offline."""
+
+    total: int = 0
+    used: int = 0
+    used_not_up: int = 0
+    busy: int = 0
+    free: int = 0
+    not_up: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass
+class Counts:
+    """All counts of one server status. ``states`` counts jobs by PBS's state letter, with each subjob as a job;
+    ``subjobs_running`` counts the subjobs of an array that have started, by the array's id."""
+
+    vnodes: Vnodes
+    states: Counter[str]
+    queue_states: dict[str, Counter[str]]
+    users: dict[UserKey, Use]
+    groups: dict[UserKey, Use]
+    projects: dict[UserKey, Use]
+    subjobs_running: Counter[str]
+
+
+def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], resource: str) -> Counts:
+    """Count jobs and vnodes; ``resource`` is the one that quotas count."""
+    counts = Counts(
+        _count_vnodes(vnodes, resource),
+        Counter(),
+        defaultdict(Counter),
+        defaultdict(Use),
+        defaultdict(Use),
+        defaultdict(Use),
+        Counter(),
+    )
+    asked = f"Resource_List.{resource}"
+    for job_id, job in jobs.items():
+        state = job.get("job_state", "?")
+        queue = job.get("queue", "")
+        user = counts.users[queue, user_of(job)]
+        group = counts.groups[queue, group_of(job)]
+        project = counts.projects[queue, job.get("project", "")]
+        cores = amount(job, asked)
+        jobs_here = 1
+        if is_array(job_id):
+            state = state if state in "HW" else "Q"
+            jobs_here = subjobs_waiting(job)
+        elif is_subjob(job_id):
+            counts.subjobs_running[parent_of(job_id)] += 1
+        counts.states[state] += jobs_here
+        counts.queue_states[queue][state] += jobs_here
+        _add(user, state, jobs_here, cores)
+        _add(group, state, jobs_here, cores)
+        _add(project, state, jobs_here, cores)
+    return counts
+
+
+def _add(use: Use, state: str, jobs: int, cores: int) -> None:
+    if state in RUNNING_STATES:
+        use.cores += 0 if state in SUSPENDED_STATES else jobs * cores
+        use.running += jobs
+    elif state in "QHW":
+        use.waiting += jobs
+        use.waiting_cores += jobs * cores
+
+
+def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
+    counted = Vnodes()
+    for name, vnode in vnodes.items():
+        state = vnode_state(vnode)
+        used = amount(vnode, f"resources_assigned.{resource}")
+        if not state.up:
+            counted.not_up[state.words].append(name)
+            counted.used_not_up += used
+            continue
+        counted.total += amount(vnode, f"resources_available.{resource}")
+        counted.used += used
+        if used:
+            counted.busy += 1
+        else:
+            counted.free += 1
+    return counted
+
+
+class Folded(NamedTuple):
+    """The ids of jobs and arrays, without subjobs, each list in the server's order."""
+
+    running: list[str]
+    waiting: list[str]
+    held: list[str]
+
+
+def folded(jobs: Mapping[str, Attributes]) -> Folded:
+    """The running, waiting and held jobs; an array that has begun counts as running."""
+    parts = Folded([], [], [])
+    for job_id, job in jobs.items():
+        if not is_subjob(job_id):
+            parts[_PART_OF_STATE.get(job.get("job_state", ""), 1)].append(job_id)
+    return parts
+
+
+def subjobs_of(jobs: Mapping[str, Attributes]) -> dict[str, list[str]]:
+    """The ids of the running subjobs by the id of their array."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for job_id in jobs:
+        if is_subjob(job_id):
+            found[parent_of(job_id)].append(job_id)
+    return found

@@ -1,0 +1,29 @@
+"""What a user must type to confirm an operation, the same on the screen and on the command line.
+
+A single change that ends no work needs only a yes. One that ends work needs the target's name, several targets need
+their number, and a production server its name as well.
+"""
+
+from __future__ import annotations
+
+from tui.config.production_servers import Site
+from tui.operations.operation_changes import Operation
+
+
+def asked_for(operation: Operation, server: str, site: Site) -> str:
+    """The text to type; empty if a yes is enough."""
+    targets = operation.targets
+    words = []
+    if len(targets) > 1:
+        words.append(str(len(targets)))
+    elif operation.ends_work:
+        (change, *_) = operation.changes
+        words.append(targets[0].partition(".")[0] if change.target.kind == "job" else targets[0])
+    if site.is_production(server):
+        words.append(server)
+    return " ".join(words)
+
+
+def is_confirmed(asked: str, typed: str) -> bool:
+    """Whether the typed text is the one asked for, whatever the blanks around and between its words."""
+    return typed.split() == asked.split()

@@ -1,0 +1,74 @@
+"""The header: server, mode, lock and age of the server status.
+
+If the line is too narrow, other words are dropped first and the server's name is cut last; lock and age always stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from tui.state.cluster_view import ClusterView
+from tui.text.screen_line import Line, Span, fit_line, joined, safe, width
+from tui.text.times_and_durations import clock_time, short_span
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header's contents. ``away`` says why the last poll failed (empty: it did not); ``age_s`` is the server
+    status's; ``simulation`` is the state of the simulated clock, empty for a real server."""
+
+    server: str
+    cluster: ClusterView | None
+    unlocked_s: float
+    age_s: float
+    now_s: float
+    away: str = ""
+    simulation: str = ""
+
+
+def header_line(header: Header, cells: int) -> Line:
+    """The header in exactly so many cells."""
+    cluster = header.cluster
+    version = safe(cluster.server_status.server.get("pbs_version", "")) if cluster else ""
+    mode = cluster.mode if cluster else "no answer yet"
+    if cluster and cluster.server_status.server.get(PAUSED_ATTRIBUTE):
+        mode = f"{mode}, PAUSED"
+    lock: Span = (f"UNLOCKED {header.unlocked_s:.0f} s", "warn") if header.unlocked_s > 0 else ("READ-ONLY", "bold")
+    simulated: Line = ((f"SIMULATED {header.simulation}", "mark"),) if header.simulation else ()
+    clock: Line = ((clock_time(header.now_s, seconds=True), ""),)
+    name: Line = ((safe(header.server), "title"),)
+    for level in range(5):
+        left = joined(
+            [part for part in (
+                (("pbsteer", "bold"),) if level < 2 else (),
+                name,
+                ((f"PBS {version}", ""),) if version and level < 3 else (),
+                ((mode, "bold"),),
+            ) if part],
+            " · ",
+        )  # fmt: skip
+        middle = joined([part for part in (simulated, (lock,)) if part], "  ")
+        right = joined([part for part in (_poll(header, level), clock if level < 4 else ()) if part], "   ")
+        taken = _cells((*left, *middle, *right))
+        if taken + 6 <= cells:
+            gap = cells - taken - 2
+            # The middle part is centred if possible, so that a growing age moves nothing else.
+            left_gap = (cells - _cells(middle)) // 2 - _cells(left) - 1
+            left_gap = min(max(2, left_gap), gap - 2)
+            return ((" ", ""), *left, (" " * left_gap, ""), *middle, (" " * (gap - left_gap), ""), *right, (" ", ""))
+    return fit_line((*middle, (" ", ""), *right, (" ", ""), *left), cells)
+
+
+def _cells(line: Line) -> int:
+    return sum(width(text) for text, _ in line)
+
+
+def _poll(header: Header, level: int) -> Line:
+    age = short_span(header.age_s)
+    if header.away:
+        return ((f"AWAY, seen {age} ago" if header.cluster else "AWAY", "bad"),)
+    if header.cluster is None:
+        return (("polling", "dim"),)
+    cost = f"poll {header.cluster.poll_s:.2f} s, " if level < 1 else ""
+    return ((f"{cost}{age} ago", "dim"),)

@@ -1,0 +1,190 @@
+"""What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
+driven, vnodes that are not up, unreadable data, jobs that wait for their victims, overcommitted quotas, users over
+quota."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from policy.model.limit_attributes import EntityKey
+from policy.model.pbs_units import show_count, show_job
+from tui.model.overcommitted_quotas import overcommitted
+from tui.model.typed_attributes import moment
+from tui.state.cluster_view import ClusterView, execution_queues
+from tui.state.quota_scope import quota_scopes, scope_of
+from tui.state.wording_by_queue_mode import preemptions_in
+from tui.tables.quota_columns import quota_rows, show_name
+from tui.text.name_ranges import folded_names
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import day_and_time, short_span
+
+_MOST_USERS = 3
+_MOST_VNODES = 6
+_MOST_NOTES = 4
+_LATE_PASSES = 2
+"""A last pass is reported as late if it began longer ago than so many intervals and the time that it took."""
+
+
+def attention(cluster: ClusterView) -> list[Line]:
+    """A line for each problem, the worst first; empty if there is none."""
+    return [
+        *_pause(cluster),
+        *[((safe(fault), "bad"),) for fault in cluster.hook_faults],
+        *_passes(cluster),
+        *_vnodes(cluster),
+        *_queues(cluster),
+        *_problems(cluster),
+        *_held(cluster),
+        *_overcommitted(cluster),
+        *_over_quota(cluster),
+    ]
+
+
+def _pause(cluster: ClusterView) -> list[Line]:
+    """A pause with a reason; shown even before a pass has seen it."""
+    reason = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
+    return [(("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), ""))] if reason else []
+
+
+def _passes(cluster: ClusterView) -> list[Line]:
+    """The failures and notes of the last pass, and whether that was long ago."""
+    last = cluster.passes.last
+    if last is None:
+        return []
+    lines: list[Line] = []
+    age_s = cluster.now_s - last.time_s
+    interval_s = cluster.settings.schedule.interval_s
+    if age_s > _LATE_PASSES * interval_s + sum(last.seconds().values()):
+        words = f" of the hooks for {short_span(age_s)}, one is due every {short_span(interval_s)}"
+        lines.append((("no pass", "bad"), (f"{words}: pbsteer hooks status says why", "")))
+    sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in last.texts("notes"))]
+    lines += [((safe(text), role),) for text, role in sentences[:_MOST_NOTES]]
+    if len(sentences) > _MOST_NOTES:
+        lines.append(((f"and {len(sentences) - _MOST_NOTES:,} more: in the plan view, left", "dim"),))
+    return lines
+
+
+def _vnodes(cluster: ClusterView) -> list[Line]:
+    """Vnodes that are not up; those that left in the same minute with the same state share a line."""
+    groups: dict[tuple[str, float], list[str]] = defaultdict(list)
+    for state, names in cluster.counts.vnodes.not_up.items():
+        for name in names:
+            since_s = moment(cluster.server_status.vnodes[name], "last_state_change_time") or 0.0
+            groups[state, since_s // 60 * 60].append(name)
+    lines: list[Line] = []
+    for (state, since_s), names in sorted(groups.items(), key=lambda item: ("down" not in item[0][0], -len(item[1]))):
+        comment = cluster.server_status.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
+        lines.append(
+            (
+                (f"{safe(folded_names(names))} ", ""),
+                (safe(state), "bad" if "down" in state else "warn"),
+                (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
+                (f": {safe(comment)}" if comment else "", "dim"),
+            )
+        )
+    more = len(lines) - _MOST_VNODES
+    return [*lines[:_MOST_VNODES], (((f"and {more:,} more groups of vnodes", "dim"),))] if more > 0 else lines
+
+
+def _held(cluster: ClusterView) -> list[Line]:
+    """The earmarks: which job gets the cores of which victims, and how many of these pbsteer holds. Jobs of queues in
+    observe mode are left out, since no victim is preempted for them."""
+    lines: list[Line] = []
+    acted_for = [
+        (beneficiary, hold)
+        for beneficiary, hold in cluster.ledger.earmarks.items()
+        if cluster.modes.get(cluster.server_status.jobs.get(beneficiary, {}).get("queue", "")) != "observe"
+    ]
+    for beneficiary, hold in acted_for[:_MOST_NOTES]:
+        held = [
+            victim for victim in hold.victims if "s" in cluster.server_status.jobs.get(victim, {}).get("Hold_Types", "")
+        ]
+        victims = " ".join(safe(show_job(victim)) for victim in hold.victims)
+        lines.append(
+            (
+                (f"{safe(show_job(beneficiary))} ", "bold"),
+                (f"gets the cores of {victims}, preempted {day_and_time(hold.since_s, cluster.now_s)}", ""),
+                (f"; {_are_held(len(held))} until it starts" if held else "", "warn"),
+            )
+        )
+    return lines
+
+
+def _are_held(victims: int) -> str:
+    return f"{victims:,} of them {'is' if victims == 1 else 'are'} held by pbsteer"
+
+
+def _queues(cluster: ClusterView) -> list[Line]:
+    lines: list[Line] = []
+    for name in execution_queues(cluster):
+        queue = cluster.server_status.queues[name]
+        waiting = cluster.counts.queue_states[name]["Q"] if name in cluster.counts.queue_states else 0
+        if queue.get("started", "True").lower() != "true" and waiting:
+            wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
+            lines.append(((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, "")))
+    return lines
+
+
+def _problems(cluster: ClusterView) -> list[Line]:
+    problems = cluster.decision.problems if cluster.decision else ()
+    if not problems:
+        return []
+    more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
+    return [(("cannot read: ", "warn"), (safe(problems[0]) + more, ""))]
+
+
+def _overcommitted(cluster: ClusterView) -> list[Line]:
+    scopes = [scope_of(cluster, text) for text in quota_scopes(cluster)]
+    return [line for scope in scopes for line in overcommitted(cluster.server_status, scope.queue, scope.resource)]
+
+
+def _over_quota(cluster: ClusterView) -> list[Line]:
+    lines: list[Line] = []
+    preemptible = preemptible_jobs(cluster)
+    for queue in execution_queues(cluster):
+        over = [row for row in quota_rows(cluster, queue).values() if (row.over or 0) > 0]
+        lines += [
+            (
+                (f"{show_name(row.entity)} ", "bold"),
+                (f"{row.use.cores:,} of {row.quota or 0:,} in {safe(queue)}", ""),
+                (_preemptible(cluster, queue, preemptible.get((queue, row.entity), 0), row.use.running), "dim"),
+            )
+            for row in over[:_MOST_USERS]
+        ]
+        if len(over) > _MOST_USERS:
+            lines.append(((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),))
+    return lines
+
+
+def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> str:
+    if not jobs:
+        return f", {show_count(running, 'job')} {'runs' if running == 1 else 'run'}"
+    return f", {jobs:,} of {show_count(running, 'running job')} {preemptions_in(cluster, queue).may_be('preemptible')}"
+
+
+def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
+    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunable,
+    past the exempt time, below the cap, and small enough that the user stays at or above the quota. Empty if the
+    settings do not preempt by quota."""
+    settings = cluster.settings.quota
+    if cluster.decision is None or not settings.preempt:
+        return {}
+    over: dict[tuple[str, str], int] = {}
+    for queue in execution_queues(cluster):
+        for (kind, name), row in quota_rows(cluster, queue).items():
+            if kind == "u" and (row.over or 0) > 0:
+                over[queue, name] = row.over or 0
+    found: dict[tuple[str, EntityKey], int] = defaultdict(int)
+    if not over:
+        return found
+    for run in cluster.decision.snapshot.runs.values():
+        job = run.job
+        if (
+            job.request.amount(settings.shown) <= over.get((job.queue, job.user), 0)
+            and job.rerunable
+            and cluster.now_s - run.start_s >= settings.exempt_s
+            and cluster.ledger.preemptions.get(run.id, 0) < settings.cap
+        ):
+            found[job.queue, ("u", job.user)] += 1
+    return found

@@ -1,0 +1,86 @@
+"""Runs an action by its name: the one way in for keys, typed commands and other actions.
+
+An action that is not available shows the reason; errors of an action become a sentence on the message line, never a
+crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui.action_registry import BY_NAME, Action, CommandError, Situation
+from tui.backends.operation_commands import ChangeError
+from tui.screen.actions.action_methods import methods_of
+from tui.screen.actions.console_actions import ConsoleActions
+from tui.screen.actions.copy_export import ExportActions
+from tui.screen.actions.filter_and_sort import FindActions
+from tui.screen.actions.jump_to_related import JumpActions
+from tui.screen.actions.navigate import NavigateActions
+from tui.screen.actions.operate_on_rows import OperateActions
+from tui.screen.actions.quota_pause_undo import QuotaActions
+from tui.screen.actions.screen_api import ScreenApi
+from tui.screen.actions.show_more import InspectActions
+from tui.screen.actions.simulation_controls import SimulationActions
+from tui.screen.actions.stop_migrating_jobs import MigrationActions
+from tui.screen.views.base_view import MOVES
+from tui.tables.filter_line import FilterError
+
+_GROUPS = (
+    NavigateActions,
+    JumpActions,
+    FindActions,
+    ExportActions,
+    InspectActions,
+    QuotaActions,
+    OperateActions,
+    MigrationActions,
+    SimulationActions,
+    ConsoleActions,
+)
+
+
+class Dispatcher:
+    """The actions of one screen, by name."""
+
+    def __init__(self, screen_api: ScreenApi) -> None:
+        self._screen = screen_api
+        self._methods = methods_of([group(screen_api) for group in _GROUPS])
+
+    def do(self, name: str, argument: str = "") -> None:
+        """Run an action, or show why it is not available."""
+        action = BY_NAME[name]
+        unsupported = self._screen.backend.commands.unsupported
+        why_not = action.unavailable(self._situation()) or unsupported.get(action.name, "")
+        if why_not:
+            self._screen.say(f"{action.name}: {why_not}", "warn")
+            return
+        self.attempt(lambda: self._do(action, argument))
+
+    def attempt(self, work: Callable[[], object]) -> None:
+        """Call ``work``; show its error, if it raises one, on the message line."""
+        try:
+            work()
+        except (CommandError, FilterError, ChangeError, ValueError) as error:
+            self._screen.say(str(error), "bad")
+
+    def _situation(self) -> Situation:
+        screen_api = self._screen
+        return Situation(
+            screen_api.view.view_name,
+            screen_api.is_unlocked(),
+            screen_api.simulation is not None,
+            screen_api.cluster is not None,
+            screen_api.view.cursor_name is not None,
+            screen_api.runner.can_undo,
+            screen_api.migration is not None,
+        )
+
+    def _do(self, action: Action, argument: str) -> None:
+        name = action.name
+        if name in MOVES:
+            self._screen.view.move(name)
+        elif name.startswith("view-"):
+            self._screen.go(name.removeprefix("view-"))
+        else:
+            method = self._methods[name]
+            method(argument) if action.argument else method()

@@ -1,0 +1,267 @@
+"""The dialog for one operation: a value where one is needed, the exact commands, their effects, then a confirmation.
+
+Its only partner is the runner, which prepares, previews and runs the operation. Targets are fixed before the dialog
+opens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui.backends.operation_commands import ChangeError
+from tui.operations.confirmation_lines import operation_lines
+from tui.operations.operation_changes import Operation
+from tui.operations.typed_confirmation import is_confirmed
+from tui.screen.widgets.line_view import Paper
+from tui.screen.workers.operation_runner import Make, OperationRunner
+from tui.screen.workers.worker_messages import Foreseen
+from tui.text.screen_line import Line, plain, safe, width, wrap
+
+_WIDEST = 100
+_FRAME_CELLS = 6
+_OTHER_LINES = 5
+"""Lines of the dialog besides those about the operation: border, head, field, keys."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a dialog is about: ``make`` makes the operation from the typed text.
+
+    ``wanted`` describes the value to type, empty where none is needed; ``choices`` are the possible values where they
+    can be listed; ``given`` is a value that is prepared at once; ``label`` stands beside the field.
+    """
+
+    head: str
+    make: Make
+    wanted: str = ""
+    choices: tuple[str, ...] = ()
+    given: str = ""
+    label: str = ""
+
+
+class OperationDialog(ModalScreen[None]):
+    """The dialog of one question. Its state is typing (a value), ready (``a``, ``e``, ``esc``) or confirming."""
+
+    DEFAULT_CSS = """
+    OperationDialog { align: center middle; }
+    OperationDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
+                            border: round $warning; background: $surface; }
+    OperationDialog Horizontal { height: 1; }
+    OperationDialog Horizontal.hidden { display: none; }
+    OperationDialog Input { width: 1fr; max-width: 40; height: 1; border: none; padding: 0; background: $boost; }
+    OperationDialog Paper { height: auto; background: $surface; }
+    OperationDialog .head { height: 1; }
+    OperationDialog .foot { height: 1; }
+    """
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("a", "apply", show=False),
+        Binding("e", "edit", show=False),
+        Binding("u", "unlock", show=False),
+        Binding("up", "go(-1)", show=False),
+        Binding("down", "go(1)", show=False),
+        Binding("pageup", "go(-8)", show=False),
+        Binding("pagedown", "go(8)", show=False),
+    ]
+
+    def __init__(self, question: Question, runner: OperationRunner) -> None:
+        super().__init__()
+        self._question, self._runner = question, runner
+        self._state = "typing"
+        self._value = question.given
+        self._asked = ""
+        self._shown: list[Line] = []
+        self.operation: Operation | None = None
+        self.head, self.told, self.foot = Paper(classes="head"), Paper(classes="told"), Paper(classes="foot")
+        self.label, self.entry = Paper(), Horizontal()
+        for paper in (self.head, self.label, self.told, self.foot):
+            paper.can_focus = False
+        self.field = Input(compact=True, select_on_focus=True)
+
+    def compose(self) -> ComposeResult:
+        """Head, the field with its label, the commands and effects, the keys."""
+        with Vertical():
+            yield self.head
+            with self.entry:
+                yield self.label
+                yield self.field
+            yield self.told
+            yield self.foot
+
+    def on_mount(self) -> None:
+        """Prepare the given value, or open the field."""
+        self.head.show([((safe(self._question.head), "title"),)])
+        self._say([])
+        if self._question.given or not self._question.wanted:
+            self._look(self._question.given)
+        else:
+            self.action_edit()
+
+    def on_resize(self) -> None:
+        """The lines depend on the width."""
+        self._say(self._shown)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter: prepare the typed value, or confirm."""
+        event.stop()
+        if self._state == "confirming":
+            self._confirm(event.value)
+        else:
+            self._look(event.value)
+
+    # The value and its effects.
+
+    def _look(self, text: str) -> None:
+        self._value = text
+        try:
+            self.operation = self._runner.prepare(self._question.make, text.strip())
+        except ChangeError as error:
+            self.operation = None
+            self._say([((safe(str(error)), "bad"),)])
+            self.action_edit()
+            return
+        self._be_ready()
+        self._say([*operation_lines(self.operation), (("working out what it would do", "dim"),)])
+        self._runner.foresee(self.operation, self)
+
+    def on_foreseen(self, message: Foreseen) -> None:
+        """Show the effects of an operation; ignored if another value was typed since."""
+        message.stop()
+        if message.operation is self.operation:
+            self._say([*operation_lines(message.operation), *message.lines])
+
+    def _say(self, lines: list[Line]) -> None:
+        self._shown = lines
+        cells = max(20, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
+        wrapped: list[Line] = []
+        for line in lines:
+            if len(line) == 1 or width(plain(line)) > cells:
+                text, role = plain(line), line[0][1]
+                indent = " " * (len(text) - len(text.lstrip()))
+                wrapped += [((indent + part, role),) for part in wrap(text.lstrip(), cells - len(indent))]
+            else:
+                wrapped.append(line)
+        self.told.styles.height = max(1, min(len(wrapped), max(1, self.app.size.height - _OTHER_LINES)))
+        self.told.show(wrapped)
+        self.tell_keys()
+
+    # The keys.
+
+    def tell_keys(self) -> None:
+        """Show the keys that work in the present state."""
+        leave: Line = (("esc", "key"), (" leave", ""))
+        if self._state == "confirming":
+            self.foot.show(
+                [((f"type {safe(self._asked)} and ", "warn"), ("enter", "key"), (" to do it   ", ""), *leave)]
+            )
+            return
+        if self._state == "typing":
+            choices = "  ".join(safe(choice) for choice in self._question.choices)
+            known: Line = ((f"   up and down: {choices}", "dim"),) if choices else ()
+            self.foot.show([(("enter", "key"), (" preview   ", ""), *leave, *known)])
+            return
+        why_not = self._runner.why_not()
+        edit: Line = (("e", "key"), (" edit   ", "")) if self._question.wanted else ()
+        apply: Line = ((f"{why_not}   ", "warn"),) if why_not else (("a", "key"), (" apply   ", ""))
+        self.foot.show([(*apply, *edit, *leave)])
+
+    def action_edit(self) -> None:
+        """Open the field for another value."""
+        if not self._question.wanted:
+            return
+        self.operation = None
+        self._state = "typing"
+        self._open_field(self._value, self._question.wanted, self._question.label)
+
+    def action_apply(self) -> None:
+        """Accept the operation shown, or open the field for its confirmation."""
+        if self.operation is None or self._state != "ready":
+            return
+        if self._runner.why_not():
+            self.tell_keys()
+            return
+        self._asked = self._runner.confirmation(self.operation)
+        if not self._asked:
+            self._run(self.operation)
+            return
+        self._state = "confirming"
+        # No placeholder in the field: it would look as if it had been typed already.
+        self._open_field("", "", "confirm")
+
+    def action_unlock(self) -> None:
+        """Unlock for a while."""
+        self._runner.unlock()
+        self.tell_keys()
+
+    def _confirm(self, text: str) -> None:
+        if self._runner.why_not():
+            self._be_ready()
+            self.tell_keys()
+        elif self.operation is not None and is_confirmed(self._asked, text):
+            self._run(self.operation)
+        else:
+            self.field.value = ""
+            self.foot.show(
+                [
+                    (
+                        (f"typed {safe(text[:30])!r}, asked for is {safe(self._asked)!r}   ", "bad"),
+                        ("esc", "key"),
+                        (" leave", ""),
+                    )
+                ]
+            )
+
+    def action_go(self, steps: int) -> None:
+        """While a value is typed, go to another of the choices; otherwise scroll."""
+        choices = self._question.choices
+        if self._state == "typing" and choices:
+            at = choices.index(self.field.value) + steps if self.field.value in choices else min(0, steps)
+            self.field.value = choices[at % len(choices)]
+            self.field.cursor_position = len(self.field.value)
+        else:
+            self.told.scroll_lines(steps)
+
+    def action_leave(self) -> None:
+        """Leave without a change."""
+        self.dismiss()
+
+    def _run(self, operation: Operation) -> None:
+        self._runner.run(operation)
+        self.dismiss()
+
+    def _be_ready(self) -> None:
+        self._state = "ready"
+        self._label_field(self._question.label if self._question.wanted else "")
+        self.field.value = self._value
+        self.set_focus(None)
+
+    def _label_field(self, label: str) -> None:
+        """Show the field with its label; hide both where there is none."""
+        self.entry.set_class(not label, "hidden")
+        self.label.styles.width = width(label) + 2
+        self.label.show([((safe(label), "dim"),)])
+
+    def _open_field(self, value: str, wanted: str, label: str) -> None:
+        self._label_field(label)
+        self.field.placeholder = wanted
+        self.field.value = value
+        # Immediately: keys that were typed ahead belong to the field.
+        self.set_focus(self.field)
+        self.tell_keys()
+
+
+def open_dialog(app: App[Any], question: Question, runner: OperationRunner) -> None:
+    """Open the dialog of a question. Raises :class:`ChangeError` where the question takes no value and its operation is
+    not possible.
+    """
+    if not question.wanted:
+        runner.prepare(question.make, "")
+    app.push_screen(OperationDialog(question, runner))

@@ -1,0 +1,86 @@
+"""The menu of operations for the marked rows or the row under the cursor; choosing one opens its dialog.
+
+The menu itself changes nothing. An operation that is not possible now shows the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from tui.screen.dialogs.list_dialog import ListDialog
+from tui.text.screen_line import Line, safe, wrap
+
+_NAME_CELLS = 16
+_WIDEST, _FRAME_CELLS, _FRAME_LINES = 100, 4, 2
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the menu: its name, its help, why it is not possible (empty where it is), and what opens it."""
+
+    name: str
+    help: str
+    why_not: str
+    open: Callable[[], None]
+
+
+class ActMenu(ListDialog["Item | None"]):
+    """A title and the items. Up and down choose, enter opens, escape leaves."""
+
+    DEFAULT_CSS = """
+    ActMenu > Vertical { width: 100; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,a", "dismiss", show=False),
+        Binding("enter", "choose", show=False),
+    ]
+
+    def __init__(self, title: str, items: list[Item]) -> None:
+        super().__init__()
+        self._title, self._items = title, items
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self._items)
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        with Vertical():
+            yield self.paper
+
+    def on_mount(self) -> None:
+        """Fill the lines."""
+        self.tell()
+
+    def on_resize(self) -> None:
+        """The lines depend on the width."""
+        self.tell()
+
+    def tell(self) -> None:
+        """Show the items."""
+        lines: list[Line] = [((safe(self._title), "title"),)]
+        cells = max(_NAME_CELLS, min(self.app.size.width, _WIDEST) - _FRAME_CELLS - _NAME_CELLS)
+        here = 0
+        for index, item in enumerate(self._items):
+            pointer = "▸" if index == self.at else " "
+            role = " cursor" if index == self.at else ""
+            here = len(lines) if index == self.at else here
+            name = f"{pointer} {item.name}"
+            for told in wrap(safe(item.why_not or item.help), cells):
+                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (told, ("dim" if item.why_not else "") + role)))
+                name = ""
+        lines.append((("enter", "key"), (" preview   ", ""), ("esc", "key"), (" leave", "")))
+        self.paper.styles.height = max(1, min(len(lines), self.app.size.height - _FRAME_LINES))
+        self.paper.show(lines)
+        self.paper.show_index(here)
+
+    def action_choose(self) -> None:
+        """Accept the item under the cursor."""
+        self.dismiss(self._items[self.at])

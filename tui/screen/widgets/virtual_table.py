@@ -1,0 +1,202 @@
+"""A virtual table: any number of keys; columns are computed only for the rows on the screen.
+
+The cursor and the marks belong to keys, not to row numbers, so a refresh, a sort or a filter never changes the targets
+of an action. A key that is gone loses its mark; the cursor then stays at its row number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from textual.message import Message
+
+from tui.screen.widgets.line_view import LineView
+from tui.tables.column_layout import Placed, Widths, header, row
+from tui.tables.columns import Column, Sort
+from tui.text.screen_line import Line, safe
+from tui.text.text_bars import BAR_GLYPHS
+
+Key = TypeVar("Key", bound=Hashable)
+_MARK_CELLS = 2
+_MOST_ROWS = 1000
+COLUMN_KEYS = "1234567890abcdefghijklmnopqrtuvwxyz"
+"""The keys that choose a column to sort by; not ``s``, which removes the sort."""
+
+
+class Table(LineView, Generic[Key]):
+    """Rows of keys under a header of columns."""
+
+    pinned = 1
+
+    class Moved(Message):
+        """The cursor is on another key."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(name=name, id=id, classes=classes)
+        self.keys: Sequence[Key] = []
+        self.columns: list[Column[Key]] = []
+        self.sort = Sort()
+        self.marked: set[Key] = set()
+        self.numbered = False
+        self._index = 0
+        self._cursor: Key | None = None
+        self._placed: list[Placed[Key]] = []
+        self._placed_for = -1
+        self._widths: Widths[Key] = Widths()
+        self._rows: dict[Key, Line] = {}
+        self.nothing = ""
+        """The text of a table without rows."""
+        self.skipped = 0
+        """How many columns after the first are scrolled out at the left."""
+
+    @property
+    def cursor(self) -> Key | None:
+        """The key that the cursor is on; None in an empty table."""
+        return self._cursor
+
+    @property
+    def index(self) -> int:
+        """The row under the cursor, from 0."""
+        return self._index
+
+    def show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
+        """Show these keys; the cursor stays on its key."""
+        self.keys, self.columns, self.sort = keys, columns, sort
+        self.skipped = max(0, min(self.skipped, len(columns) - 2))
+        self._widths.look_again()
+        self._rows.clear()
+        self._find_cursor()
+        if self.marked:
+            self.marked &= set(keys)
+        self.update()
+        self.show_index(self._index)
+
+    def move(self, steps: int) -> None:
+        """Move the cursor down by ``steps`` rows, up where negative."""
+        self.move_to(self._index + steps)
+
+    def move_to(self, index: int) -> None:
+        """Move the cursor to a row."""
+        if not self.keys:
+            return
+        self._index = max(0, min(index, len(self.keys) - 1))
+        self._cursor = self.keys[self._index]
+        self.show_index(self._index)
+        self.update()
+        self.post_message(self.Moved())
+
+    def look_for(self, key: Key | None) -> None:
+        """Put the cursor on this key when keys are shown next, if it is among them."""
+        if key is not None:
+            self._cursor = key
+
+    def toggle_mark(self) -> None:
+        """Mark or unmark the key under the cursor, and go to the next row."""
+        if self._cursor is not None:
+            self.marked ^= {self._cursor}
+            self.move(1)
+
+    def shift(self, steps: int) -> None:
+        """Scroll the columns after the first by ``steps``."""
+        self.skipped = max(0, min(self.skipped + steps, len(self.columns) - 2))
+        self.update()
+
+    @property
+    def columns_left_out(self) -> list[str]:
+        """The names of the columns that the line has no room for."""
+        shown = {placed.column.name for placed in self._place(self.size.width - _MARK_CELLS)}
+        return [column.name for column in self.columns if column.name not in shown]
+
+    def number_columns(self, numbered: bool) -> None:
+        """Show or hide the key of each column in the header, for choosing one to sort by."""
+        self.numbered = numbered
+        self.update()
+
+    def forget_widths(self) -> None:
+        """Allow columns to become narrower; called when other rows are about to be shown."""
+        self._widths.forget()
+
+    def update(self) -> None:
+        """Fit the columns to the rows on the screen, then repaint what changed."""
+        self._place_again(self.size.width - _MARK_CELLS)
+        super().update()
+
+    def update_all(self) -> None:
+        """Fit the columns and repaint everything."""
+        self._place_again(self.size.width - _MARK_CELLS)
+        super().update_all()
+
+    def line_count(self) -> int:
+        """How many rows there are; 1 for the text of an empty table."""
+        return len(self.keys) or bool(self.nothing)
+
+    def line_at(self, index: int, cells: int) -> Line:
+        """The header, or one row."""
+        placed = self._place(cells - _MARK_CELLS)
+        if index < 0:
+            return ("  ", ""), *self._header(placed)
+        if not self.keys:
+            return (("  ", ""), (safe(self.nothing), "dim"))
+        key = self.keys[index]
+        mark = "*" if key in self.marked else " "
+        line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
+        if index == self._index:
+            line = ((f"{mark}▸", "mark"), *line[1:])
+            # A bar in reverse video would read as its opposite.
+            return tuple(
+                (text, role if BAR_GLYPHS.issuperset(text) else f"{role} cursor".strip()) for text, role in line
+            )
+        return line
+
+    def _row(self, placed: list[Placed[Key]], key: Key) -> Line:
+        """The cells of a row; the painted ones are cached until keys or columns change."""
+        found = self._rows.get(key)
+        if found is None:
+            if len(self._rows) >= _MOST_ROWS:
+                self._rows.clear()
+            found = self._rows[key] = row(placed, key)
+        return found
+
+    def _header(self, placed: list[Placed[Key]]) -> Line:
+        if not self.numbered:
+            return header(placed, self.sort)
+        titles = [
+            Placed(replace(c, title=f"{key} {c.name}", align=c.align if cells > 8 else "<"), cells)
+            for key, (c, cells, _) in zip(COLUMN_KEYS, placed)
+        ]
+        return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
+
+    def column_of_key(self, key: str) -> str | None:
+        """The name of the column that has this key in the header."""
+        placed = self._place(self.size.width - _MARK_CELLS)
+        return next((found.column.name for shown, found in zip(COLUMN_KEYS, placed) if shown == key), None)
+
+    def _place(self, cells: int) -> list[Placed[Key]]:
+        if self._placed_for != cells:
+            self._place_again(cells)
+        return self._placed
+
+    def _place_again(self, cells: int) -> None:
+        top = self.scroll_offset.y
+        on_screen = self.keys[top : top + self.size.height]
+        placed = self._widths.place(self.columns, on_screen, max(1, cells), self.skipped)
+        if placed != self._placed:
+            self._rows.clear()
+        self._placed, self._placed_for = placed, cells
+
+    def _find_cursor(self) -> None:
+        keys = self.keys
+        if not keys:
+            self._index, self._cursor = 0, None
+            return
+        if self._index < len(keys) and keys[self._index] == self._cursor:
+            return
+        with contextlib.suppress(ValueError):
+            if self._cursor is not None:
+                self._index = keys.index(self._cursor)
+                return
+        self._index = max(0, min(self._index, len(keys) - 1))
+        self._cursor = keys[self._index]

@@ -1,0 +1,28 @@
+"""Which of pbsteer's hooks the server does not run, in the words of ``pbsteer hooks status``.
+
+Only root on the server's host may list hooks; for other users the result is empty.
+"""
+
+from __future__ import annotations
+
+from hooks.deploy.deploy_hooks import HOOKS
+from hooks.pbs.qmgr_list import parse_list
+from tui.backends.backend_protocol import Backend, BackendError
+
+
+def find_hook_faults(backend: Backend) -> tuple[str, ...]:
+    """A sentence for each hook that is disabled, or missing beside others of ours."""
+    try:
+        reply = backend.run(("qmgr", "-c", "list hook @default"))
+    except BackendError:
+        return ()
+    listed = parse_list(reply.text) if reply.ok else {}
+    if not any(name in listed for name in HOOKS):
+        return ()
+    faults = []
+    for name in HOOKS:
+        if name not in listed:
+            faults.append(f"hook {name}: not there: pbsteer hooks apply brings it back")
+        elif listed[name].get("enabled") != "true":
+            faults.append(f'hook {name}: DISABLED: qmgr -c "set hook {name} enabled = true" ends it')
+    return tuple(faults)

@@ -1,0 +1,74 @@
+"""The users on the vnodes: a letter for each of those with the most cores, which the grid shows instead of heights.
+
+Letters are assigned by cores in use over all vnodes, the most first; users without a letter share ``+``. The letters
+are capitals, so none is that of a vnode state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from string import ascii_uppercase
+from typing import NamedTuple
+
+from tui.model.typed_attributes import RUNNING_STATES, user_of
+from tui.state.cluster_view import ClusterView
+from tui.text.screen_line import safe, width
+
+OTHERS = "+"
+_CHUNK = re.compile(r"\(?([^:()+]+)((?::[^:()+]+)*)")
+
+
+class Occupants(NamedTuple):
+    """Cores by vnode and user, each user's letter, and each user's cores over all vnodes."""
+
+    cores: Mapping[str, Mapping[str, int]]
+    letters: Mapping[str, str]
+    totals: Mapping[str, int]
+
+    def letter(self, vnodes: Iterable[str]) -> str:
+        """The letter of the user with the most cores on these vnodes; empty if no user has any."""
+        held = self._held(vnodes)
+        return self.letters.get(held[0][0], OTHERS) if held else ""
+
+    def describe(self, vnodes: Iterable[str]) -> str:
+        """The users on these vnodes, with letters and cores, the most first."""
+        parts = [f"{self.letters.get(user, OTHERS)} {safe(user)} {cores:,}" for user, cores in self._held(vnodes)]
+        return " · ".join(parts) or "no user has cores there"
+
+    def _held(self, vnodes: Iterable[str]) -> list[tuple[str, int]]:
+        held: Counter[str] = Counter()
+        for name in vnodes:
+            held.update(self.cores.get(name, {}))
+        return sorted(held.items(), key=lambda each: (-each[1], each[0]))
+
+    def legend(self, cells: int) -> str:
+        """The users of the letters, as many as fit."""
+        text = ""
+        for user, letter in self.letters.items():
+            more = f"{letter} {safe(user)} {self.totals[user]:,}"
+            joined = f"{text} · {more}" if text else more
+            if width(joined) > cells:
+                break
+            text = joined
+        return text
+
+
+def occupants(cluster: ClusterView) -> Occupants:
+    """The users on each vnode, from the allocations of the running jobs."""
+    cores: dict[str, Counter[str]] = defaultdict(Counter)
+    totals: Counter[str] = Counter()
+    amount = re.compile(rf":{re.escape(cluster.counted)}=(\d+)")
+    for attributes in cluster.server_status.jobs.values():
+        exec_vnode = attributes.get("exec_vnode", "")
+        if not exec_vnode or attributes.get("job_state") not in RUNNING_STATES:
+            continue
+        user = user_of(attributes)
+        for name, amounts in _CHUNK.findall(exec_vnode):
+            found = amount.search(amounts)
+            if found:
+                cores[name][user] += int(found[1])
+                totals[user] += int(found[1])
+    letters = dict(zip(sorted(totals, key=lambda user: (-totals[user], user)), ascii_uppercase))
+    return Occupants(cores, letters, totals)

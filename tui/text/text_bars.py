@@ -1,0 +1,75 @@
+"""Bars as text: for a share, for use beside a quota, a row of heights, and a common scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.text.screen_line import Line
+
+HEIGHTS = " ▁▂▃▄▅▆▇█"
+FULL, OVER, FREE, QUOTA = "█", "▓", "░", "┃"
+BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA)
+
+
+def share_bar(part: float, whole: float, cells: int) -> Line:
+    """The used part of the whole; any use shows at least one full cell, any rest at least one free cell."""
+    if whole <= 0 or cells <= 0:
+        return ((FREE * max(0, cells), "dim"),)
+    filled = round(cells * min(1.0, max(0.0, part / whole)))
+    if 0 < part < whole and cells > 1:
+        filled = min(max(filled, 1), cells - 1)
+    return (FULL * filled, "bar"), (FREE * (cells - filled), "dim")
+
+
+def quota_bar(used: int, quota: int | None, scale: int, cells: int) -> Line:
+    """Use beside quota on a common scale: used cells, the quota's mark, cells over it or free below it."""
+    if scale <= 0 or cells <= 0:
+        return ()
+
+    def at(amount: int) -> int:
+        return min(cells, round(cells * amount / scale))
+
+    if quota is None:
+        return (FULL * at(used), "bar"), (" " * (cells - at(used)), "")
+    mark = min(at(quota), cells - 1)
+    within = min(at(used), mark) if used else 0
+    over = max(0, at(used) - mark - 1) if used > quota else 0
+    if used > quota:
+        over = max(over, 1) if mark + 1 < cells else 0
+    return (
+        (FULL * within, "bar"),
+        (FREE * (mark - within), "dim"),
+        (QUOTA, "mark"),
+        (OVER * over, "warn"),
+        (" " * (cells - mark - 1 - over), ""),
+    )
+
+
+def ruler(scale: int, cells: int, steps: int = 4) -> str:
+    """The numbers of a common scale, each beginning where its bar would end; the last one ends with the bars."""
+    text = ""
+    for step in range(steps + 1):
+        label = f"{scale * step // steps:,}"
+        start = min(round(cells * step / steps), cells - len(label))
+        if start < len(text) + (1 if text else 0):
+            continue
+        text = text.ljust(start) + label
+    return text.ljust(cells)[:cells]
+
+
+def round_scale(largest: int) -> int:
+    """The smallest power of two, or three quarters of one, that is at least ``largest`` and divisible by four."""
+    scale = 4
+    while scale < largest:
+        scale *= 2
+    shorter = scale * 3 // 4
+    return shorter if shorter >= largest and shorter % 4 == 0 else scale
+
+
+def heights(values: Sequence[float], most: float) -> str:
+    """One character for each value; its height is the value's share of ``most``."""
+    top = len(HEIGHTS) - 1
+    return "".join(
+        HEIGHTS[min(top, max(1 if value > 0 else 0, round(top * value / most)))] if most > 0 else HEIGHTS[0]
+        for value in values
+    )
