@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from itertools import takewhile
 
+from hooks.control.circuit_breaker import CircuitBreaker
+from hooks.store.state_files import State
 from tests.faults.ground import Ground
 from tests.faults.injector import Hit, PassMark
 from tests.faults.registry import HIT_S, REQUESTS, STARTS, WRITES, demand, kind, linger
@@ -24,6 +26,8 @@ def kill_three(ground: Ground, _number: int, _chance: random.Random) -> str:
     )
     ground.orders.withdraw("periodic")
     demand(ground, ground.is_scheduling, "PBS's scheduler is switched on again")
+    # The scheduler is switched on before the rest is written to disk, which would undo the forgiving.
+    demand(ground, lambda: bool(CircuitBreaker.read(State(ground.state_path)).rest_began_s), "passes rest")
     killed = count_killed(ground.orders.read_passes(), hit)
     ground.forgive()
     ground.demand_driving(time.time())
