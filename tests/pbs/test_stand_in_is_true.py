@@ -82,7 +82,7 @@ def normalize(said: list[Any], masks: Masks) -> dict[str, Any]:
 def normalize_object(pairs: list[list[str | None]], masks: Masks) -> list[str]:
     shown = []
     for name, resource, value in pairs:
-        nothing = name == "resources_assigned" and value in ("0", "0kb")
+        nothing = name == "resources_assigned" and _is_zero(value or "")
         if name == "resources_used" or name in NOT_SIMULATED or nothing:
             continue
         text = masks.mask(value or "")
@@ -310,4 +310,9 @@ def _lines(answer: object) -> list[str]:
 def _holds_nothing(pbs: PbsCluster) -> bool:
     """Whether all that is assigned to jobs is zeros: those deleted by force give back when their hosts say so."""
     told = re.findall(r"resources_assigned\.\S+ = (\S+)", pbs.qmgr("list server", "list queue workq"))
-    return all(re.fullmatch(r"0(kb|:00:00)?", value) for value in told)
+    return all(map(_is_zero, told))
+
+
+def _is_zero(amount: str) -> bool:
+    """Whether nothing is assigned: the unit is that of the last job which gave something back."""
+    return re.fullmatch(r"0([kmgtp]?[bw]|0:00:00)?", amount) is not None
