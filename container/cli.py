@@ -15,7 +15,7 @@ import click
 from container import testbed as testbeds
 from container.centre.cli import centre
 from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
-from container.engines import host_image as images
+from container.engines import podman_image as images
 from container.requirements import check_podman, check_root, find_pbs_exec
 from container.run_program import SYSTEM_PATH
 from container.testbed_spec import (

@@ -9,8 +9,8 @@ equal inputs give equal plans.
 from policy.cycle.engine import decide
 from policy.model.cluster import Finished, Job, Queue, Reading, Run, Vnode
 from policy.model.job_request import Request, parse_request
-from policy.model.ledger import Ledger
-from policy.plan.plan import Plan, Preempt, Start
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.plan_types import Plan, Preempt, Start
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings, SettingsError
 from policy.state.cluster_snapshot import Changes, Snapshot

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui.config.theme_names import THEME_NAMES
-from tui.operations.operation_verbs import VERBS, Verb
+from tui.operations.operation_registry import VERBS, Verb
 
 VIEWS = ("overview", "queues", "vnodes", "grid", "jobs", "quotas", "plan", "audit")
 MIGRATION = "migration"

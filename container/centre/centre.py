@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Callable
 
 from container import testbed as testbeds
-from container.centre import member_configs, simulated_network
+from container.centre import member_sshd_and_cluster_toml, simulated_network
 from container.centre.centre_spec import LETTERS, SERVICE, CentreSpec, Member, Programs
-from container.centre.closed_folders import find_closed_to_program
-from container.host_files import replace_file
-from container.running_hosts import find_host_process
+from container.centre.path_access_check import find_closed_to_program
+from container.host_processes import find_host_process
+from container.per_host_etc_and_var import replace_file
 from container.testbed import DEFAULT_STATE, Testbed, run_on
 from container.testbed_spec import TestbedError
 
@@ -146,16 +146,18 @@ def _furnish(centre: Centre, programs: Programs) -> None:
     landings = {member.letter: _make_landing(testbed) for member, testbed in centre.members()}
     for member, testbed in centre.members():
         etc = testbed.folder / testbed.spec.server.name / "etc"
-        _append(etc / "hosts", member_configs.write_names(centre.spec, member))
-        replace_file(etc / "ssh" / "sshd_config", member_configs.write_sshd_config(programs))
-        replace_file(etc / "ssh" / "ssh_known_hosts", member_configs.write_known_hosts(centre.spec, host_keys))
+        _append(etc / "hosts", member_sshd_and_cluster_toml.write_names(centre.spec, member))
+        replace_file(etc / "ssh" / "sshd_config", member_sshd_and_cluster_toml.write_sshd_config(programs))
+        replace_file(
+            etc / "ssh" / "ssh_known_hosts", member_sshd_and_cluster_toml.write_known_hosts(centre.spec, host_keys)
+        )
         sudoers = etc / "sudoers.d" / "pbsteer-mg"
-        sudoers.write_text(member_configs.write_sudoers(programs))
+        sudoers.write_text(member_sshd_and_cluster_toml.write_sudoers(programs))
         sudoers.chmod(0o440)
-        _make_mg_home(testbed, member_configs.write_cluster_file(centre.spec, member, keys, landings))
+        _make_mg_home(testbed, member_sshd_and_cluster_toml.write_cluster_file(centre.spec, member, keys, landings))
         if testbed.spec.scheduler == "pbs":
             qmgr = [f"{testbed.spec.pbs_exec}/bin/qmgr"]
-            run_on(testbed, "server", qmgr, stdin=member_configs.write_queue_settings()).demand_success()
+            run_on(testbed, "server", qmgr, stdin=member_sshd_and_cluster_toml.write_queue_settings()).demand_success()
         _as_root(testbed, "install", "-d", "-m", "0755", "/run/sshd")
         _as_root(testbed, "/usr/sbin/sshd")
 
@@ -187,7 +189,7 @@ def _make_landing(testbed: Testbed) -> Path:
 
 def _make_mg_home(testbed: Testbed, cluster_file: str) -> None:
     """Make MG_HOME with the drop box of users and cluster.toml, all of the service's."""
-    home = str(member_configs.MG_HOME)
+    home = str(member_sshd_and_cluster_toml.MG_HOME)
     owner = ["-o", SERVICE.name, "-g", SERVICE.group]
     _as_root(testbed, "install", "-d", *owner, "-m", "0755", home)
     _as_root(testbed, "install", "-d", *owner, "-m", "1733", f"{home}/incoming")

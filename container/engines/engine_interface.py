@@ -2,7 +2,7 @@
 independent of the engine.
 
 A new host has no PBS. It must see the testbed's folder by the machine's own path, and have the marks of
-`container.running_hosts`.
+`container.host_processes`.
 """
 
 from __future__ import annotations

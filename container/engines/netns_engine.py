@@ -17,9 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Callable
 
-from container.requirements import check_host
-from container.run_program import SYSTEM_PATH, run
-from container.running_hosts import (
+from container.host_processes import (
     FIRST_PROCESS,
     cover_paths,
     enter_argv,
@@ -30,6 +28,8 @@ from container.running_hosts import (
     step,
     write_marks,
 )
+from container.requirements import check_host
+from container.run_program import SYSTEM_PATH, run
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _STEP_TIMEOUT_S = 20.0

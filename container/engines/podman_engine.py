@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Callable
 
-from container.engines import host_image
+from container.engines import podman_image
 from container.engines.call_podman import call_podman, limit_options
-from container.requirements import check_host, check_podman, has_podman
-from container.running_hosts import (
+from container.host_processes import (
     FIRST_PROCESS,
     cover_paths,
     find_host_process,
@@ -22,6 +21,7 @@ from container.running_hosts import (
     read_if_there,
     write_marks,
 )
+from container.requirements import check_host, check_podman, has_podman
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _LABEL = "pbsteer.testbed"
@@ -38,8 +38,8 @@ def prepare(spec: TestbedSpec, say: Callable[[str], None]) -> None:
         if not Path(folder).is_dir():
             raise TestbedError(f"shared folder {folder!r}: there is no such folder on this machine")
     call_podman(["info", "--format", "{{.Host.OCIRuntime.Name}}"])
-    host_image.provide(spec.image, say)
-    call_podman(["run", "--rm", "--entrypoint", "", *limit_options(), host_image.resolve(spec.image), "true"])
+    podman_image.provide(spec.image, say)
+    call_podman(["run", "--rm", "--entrypoint", "", *limit_options(), podman_image.resolve(spec.image), "true"])
 
 
 def start_hosts(spec: TestbedSpec, testbed: Path) -> dict[str, int]:
@@ -49,7 +49,7 @@ def start_hosts(spec: TestbedSpec, testbed: Path) -> dict[str, int]:
     addresses = ["--subnet", f"{subnet}.0/24", "--gateway", f"{subnet}.254"]
     network = ["network", "create", "--internal", "--disable-dns", "--label", label, *addresses]
     call_podman([*network, _network_name(spec)])
-    image_name = host_image.resolve(spec.image)
+    image_name = podman_image.resolve(spec.image)
     for host in spec.hosts:
         call_podman(["run", "--detach", "--label", label, *_options(spec, testbed, host), image_name, *FIRST_PROCESS])
     pids = {host.name: _find_started(testbed, host) for host in spec.hosts}

@@ -17,12 +17,12 @@ from hooks.checkpoint.save_methods import REQUEUE
 from hooks.checkpoint.victim_holds import find_hold_comments, find_to_release
 from hooks.checkpoint.victim_requests_in_parallel import VictimRequests
 from hooks.checkpoint.withdraw_save_requests import find_withdrawn
-from hooks.pbs.client import Connection, IflError
-from hooks.pbs.job_ids import parent_of
-from hooks.pbs.server_requests import Budget, Requests
-from hooks.pbs.server_status import ServerStatus
-from policy.model.ledger import Earmark
-from policy.plan.plan import Plan, Preempt
+from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.requests_within_time_budget import Budget, Requests
+from policy.model.ledger_between_passes import Earmark
+from policy.plan.plan_types import Plan, Preempt
 from policy.settings.site_settings import Settings
 
 

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from policy.eligibility.priority_classes import BASE
-from policy.plan.plan import Plan
+from policy.eligibility.classes_by_priority_quota import BASE
+from policy.plan.plan_types import Plan
 
 if TYPE_CHECKING:
-    from hooks.pbs.client import Connection
-    from hooks.pbs.server_requests import Requests
-    from hooks.pbs.server_status import ServerStatus
+    from hooks.pbs.pbs_ifl_client import Connection
+    from hooks.pbs.raw_server_status import ServerStatus
+    from hooks.pbs.requests_within_time_budget import Requests
     from hooks.translate.snapshot import Translation
 from hooks.store.original_priorities import Changed, Priorities, _priority
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from hooks.pbs.client import Connection
 from hooks.pbs.custom_resources import OWN_SELECT
-from hooks.pbs.planned_start_digest import digest_of_plan
-from hooks.pbs.server_status import Attributes, ServerStatus
-from hooks.pbs.striped_select import own_place
+from hooks.pbs.job_altered_since_plan import digest_of_plan
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.select_before_striping import own_place
 from hooks.translate.queues import read_sizes
 from policy.model.allocation import Allocation
 from policy.model.pbs_units import SIZES
-from policy.plan.plan import Start
+from policy.plan.plan_types import Start
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.spread_ranks import cut, total_pieces
 
@@ -44,8 +44,8 @@ class Starter:
         self._since_heard = 0
 
     def start(self, start: Start) -> None:
-        """Start the job exactly where the plan says. Raises :class:`hooks.pbs.client.IflError` if the server's reply is
-        a refusal; :meth:`find_refused` has the refusals of starts that did not wait for a reply."""
+        """Start the job exactly where the plan says. Raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server's
+        reply is a refusal; :meth:`find_refused` has the refusals of starts that did not wait for a reply."""
         job_id = start.job.id
         texts = self._server_status.jobs.get(job_id, {})
         chunks, walltime = find_new_chunks(start, texts, self._sizes), find_walltime(texts)
@@ -65,7 +65,7 @@ class Starter:
 
     def find_refused(self) -> dict[str, str]:
         """A sentence for each job that still waits, of those started without waiting for a reply. Raises
-        :class:`hooks.pbs.client.IflError` if the server cannot be reached."""
+        :class:`hooks.pbs.pbs_ifl_client.IflError` if the server cannot be reached."""
         if not self._unheard:
             return {}
         refused = {}
@@ -78,7 +78,7 @@ class Starter:
 
 
 def digest_starts(starts: Collection[Start], server_status: ServerStatus, queues: Collection[str]) -> dict[str, str]:
-    """By job, a digest of what the starts in these queues were decided on (:mod:`hooks.pbs.planned_start_digest`). A
+    """By job, a digest of what the starts in these queues were decided on (:mod:`hooks.pbs.job_altered_since_plan`). A
     subjob has that of its array, whose resource list is the one that an owner can alter."""
     sizes = read_sizes(server_status.resources)
     found = {}

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from hooks.admission.job_submission import Kept, Look, find_impossible, find_nonsense, shrink_estimate
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.job_ids import NO_CHECKPOINT
+from hooks.pbs.job_ids_and_states import NO_CHECKPOINT
 from hooks.pbs.resource_list import without_empty
-from hooks.pbs.striped_select import own_place, undo_stripe, without_stripe
+from hooks.pbs.select_before_striping import own_place, undo_stripe, without_stripe
 from hooks.store.event_hook_summary import Summary
 from policy.settings.site_settings import Settings
 

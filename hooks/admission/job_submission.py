@@ -15,7 +15,7 @@ from hooks.translate.job_preferences import read_saves, read_wishes
 from policy.backfill.runtime_estimates import Estimates
 from policy.model.cluster import Job
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 from policy.settings.site_settings import RankingSettings, Settings
 from policy.striping.spread_ranks import cut

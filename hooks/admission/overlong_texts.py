@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.pbs.job_text_lengths import count_subjobs, read_attribute, read_text_lengths
+from hooks.pbs.measure_job_texts import count_subjobs, read_attribute, read_text_lengths
 from hooks.pbs.resource_list import read_select, refuse_name
 from policy.eligibility.request_text_limits import (
     find_excess,

@@ -7,8 +7,8 @@ from typing import Callable
 
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.custom_resources import SAVE, SAVE_ATTRIBUTE
-from hooks.pbs.job_ids import NO_CHECKPOINT, is_subjob
-from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.pbs.job_ids_and_states import NO_CHECKPOINT, is_subjob
+from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from policy.model.job_preferences import SAVE_METHODS
 from policy.settings.site_settings import Settings
 
@@ -38,9 +38,9 @@ def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_
     """The method for this job or subjob, which has run for ``ran_s`` seconds, on several hosts if ``wide``.
 
     PBS holds and checkpoints no subjob, so these are requeued instead. PBS does not checkpoint a job in substate 41
-    either, which a restarted job keeps until its MoM reports more (:mod:`hooks.checkpoint.restarted_jobs`); if no MoM
-    does, the job is signalled. So is a job on several hosts: PBS restarts each of its tasks alone, they lose contact,
-    and the job never ends (OpenPBS 23.06).
+    either, which a restarted job keeps until its MoM reports more
+    (:mod:`hooks.checkpoint.report_restarted_as_running`); if no MoM does, the job is signalled. So is a job on several
+    hosts: PBS restarts each of its tasks alone, they lose contact, and the job never ends (OpenPBS 23.06).
     """
     if texts.get("Checkpoint", "") == NO_CHECKPOINT:
         return REQUEUE

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config, tell_unread
 from hooks.pbs.schedulers import find_scheduler, is_down
-from hooks.pbs.server_status import ServerStatus
 from hooks.translate.dedicated_time import read_dedicated_time
 from policy.settings.site_settings import MODES
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hooks.pbs.client import Connection, IflError
+from hooks.pbs.pbs_ifl_client import Connection, IflError
 from policy.settings.site_settings import PassSettings
 
 _SHARE = 10
@@ -197,7 +197,7 @@ class Look(NamedTuple):
 
     @classmethod
     def read(cls, connection: Connection) -> Look:
-        """Poll the server with two small requests. Raises :class:`hooks.pbs.client.IflError`."""
+        """Poll the server with two small requests. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
         return cls(connection.read_counts(), connection.read_reservation_states())
 
 

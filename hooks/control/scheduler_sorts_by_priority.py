@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config, tell_unread
 from hooks.pbs.schedulers import find_scheduler, is_down, is_scheduling
-from hooks.pbs.server_status import ServerStatus
 
 _SHOWN = 80
 

@@ -13,15 +13,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.control.work_for_pbs_scheduler import PendingWork, find_pending_work
-from hooks.pbs.client import Connection, IflError
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.pause import is_stopped, tell_pause
-from hooks.pbs.server_requests import attempt
-from hooks.pbs.server_status import DEFAULT_SCHEDULER
+from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.raw_server_status import DEFAULT_SCHEDULER
+from hooks.pbs.requests_within_time_budget import attempt
 from hooks.store.state_files import SCHEDULERS, State
 
 if TYPE_CHECKING:
-    from hooks.pbs.server_status import ServerStatus
+    from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.schedulers import _CYCLING, _find_of_partition, _state, find_scheduler, is_down, is_scheduling
 
 _UNKNOWN_SCHEDULER = 15213
@@ -209,7 +209,7 @@ def hand_back(pbs_ifl: Any, state: State, mode: str) -> list[str]:
     """Switch on again every scheduler that pbsteer has switched off, whatever else fails; returns their names.
 
     If the record cannot be read, that is every scheduler that is off and serves a queue in ``drive``; ``mode`` is the
-    mode of queues that name none. Raises :class:`hooks.pbs.client.IflError` if the server does not do it.
+    mode of queues that name none. Raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server does not do it.
     """
     switched = Switched.read(state)
     with Connection(pbs_ifl) as connection:

@@ -22,7 +22,9 @@ from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import EVENTS, build
 from hooks.deploy.deployment_record import RECORD, Record, demand_ours, find_limited, take_back
 from hooks.deploy.deployment_steps import Step, show_steps, steps_between, steps_to_keep_limits
+from hooks.deploy.disk_space_and_busy_vnodes import demand_room, find_busy_vnodes, tell_savers
 from hooks.deploy.hook_events import attributes_of
+from hooks.deploy.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
 from hooks.deploy.installed_state import (
     DeployError,
     Hook,
@@ -35,12 +37,10 @@ from hooks.deploy.installed_state import (
     read_applied,
     read_installed,
 )
+from hooks.deploy.make_sched_priv_folders import make_folder, steps_to_make, steps_to_remove
 from hooks.deploy.partition import Part, with_part
-from hooks.deploy.preflight_checks import demand_room, find_busy_vnodes, tell_savers
-from hooks.deploy.scheduler_folders import make_folder, steps_to_make, steps_to_remove
 from hooks.deploy.settings_check import find_unfit
 from hooks.deploy.settings_choice import Chosen, choose
-from hooks.deploy.spool_cleanup import clear_copies, find_leftovers, sweep
 from hooks.deploy.undo_job_changes import (
     Programs,
     clear_traces,

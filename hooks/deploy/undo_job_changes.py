@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hooks.deploy.installed_state import DeployError, Reply
-from hooks.pbs.client import HOLD
+from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
 from hooks.store.original_priorities import Priorities
 from policy.model.pbs_units import show_count

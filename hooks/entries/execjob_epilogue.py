@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from hooks.checkpoint.job_end_without_server import (
+from hooks.checkpoint.saved_task_notes import has_failed_restart
+from hooks.checkpoint.skip_server_query_at_job_end import (
     could_be_asked,
     may_be_run_again,
     may_have_been_asked,
     read_saving,
     says_saved,
 )
-from hooks.checkpoint.saved_task_notes import has_failed_restart
 
 if TYPE_CHECKING:
     from hooks.checkpoint.requeue_after_end import Asked, Verdict

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
+from hooks.act.estimate_and_stripe_waiting_jobs import Hints, find_hints, give_hints
 from hooks.act.job_priorities import Advice, find_advice, give_advice
-from hooks.act.rewrite_waiting_requests import Hints, find_hints, give_hints
-from hooks.audit.shared_audit import copy_server_changes
+from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_deadline import (
     PassDeadline,
@@ -27,17 +27,17 @@ from hooks.control.decision_deadline import (
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed
-from hooks.control.express_queues import find_express_queues
+from hooks.control.express_queue_warning import find_express_queues
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.scheduler_sorts_by_priority import find_unheeded
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_answer_time import Watched
-from hooks.pbs.client import Connection
-from hooks.pbs.job_ids import is_array
+from hooks.pbs.job_ids_and_states import is_array
 from hooks.pbs.pause import name_pause
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.sched_config import SchedFiles, read_sched_files
-from hooks.pbs.server_requests import Budget, Requests
-from hooks.pbs.server_status import ServerStatus
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.ended_runs import find_finished, learns, note_runs
 from hooks.record.job_reasons import describe_reasons
@@ -48,8 +48,8 @@ from hooks.store.original_priorities import Priorities, read_priorities, with_ow
 from hooks.store.state_files import LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.translate.snapshot import Translation, translate
 from policy.cycle.engine import decide
-from policy.model.ledger import Ledger
-from policy.plan.plan import Plan
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes
 

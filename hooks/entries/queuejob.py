@@ -12,17 +12,17 @@ from typing import Any
 
 from hooks.admission.job_submission import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.reread_vnodes_before_refusal import look
+from hooks.admission.reread_vnodes_at_submission import look
 from hooks.admission.stripe_select import restripe
-from hooks.pbs.acl import may_manage
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE
+from hooks.pbs.managers_and_operators import may_manage
+from hooks.pbs.read_resource_list_value import read_value
 from hooks.pbs.resource_list import (
     change_asked,
     read_asked,
     without_empty,
 )
-from hooks.pbs.resource_value import read_value
-from hooks.pbs.striped_select import undo_stripe, without_stripe
+from hooks.pbs.select_before_striping import undo_stripe, without_stripe
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 

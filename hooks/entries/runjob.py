@@ -15,12 +15,12 @@ from typing import Any
 
 from hooks.admission.overcommit_guard import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.admission.stagger_stripe_starts import is_stripe, note_start, read_starts, refuse_too_soon
-from hooks.admission.vnode_requirements import has_requirements, refuse_unmet
+from hooks.admission.vnode_readings_check_at_start import has_requirements, refuse_unmet
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write
 from hooks.checkpoint.save_methods import read_wish
 from hooks.pbs.custom_resources import READING, SAVE, is_reservation_queue
-from hooks.pbs.job_ids import is_subjob, parent_of
-from hooks.pbs.planned_start_digest import digest_of_job
+from hooks.pbs.job_altered_since_plan import digest_of_job
+from hooks.pbs.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.resource_list import read_asked, without_empty
 from hooks.store.event_hook_summary import Summary, read_summary
 from hooks.store.hook_settings import read_config

@@ -48,7 +48,7 @@ PLACE = "pbsteer_priority"
 """Of a job: its priority among all users' jobs; set by managers and operators only (docs/policies.md, "Together, in one
 pass")."""
 READING = "pbsteer_reading"
-"""Of a vnode: its host's last reading (hooks/telemetry/host_reading.py; docs/policies.md, P4)."""
+"""Of a vnode: its host's last reading (hooks/telemetry/host_reading_format.py; docs/policies.md, P4)."""
 
 SAVE = "pbsteer_save"
 """Of a queue or a job: how the job saves its work when it is preempted (docs/saving.md). The job's host needs it, so it

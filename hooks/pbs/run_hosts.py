@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.pbs.first_host import EXEC_VNODE
+from hooks.pbs.first_host_is_up import EXEC_VNODE
 from policy.model.allocation import AllocationError, parse_exec_vnode
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hooks.pbs.custom_resources import DEFAULT_PARTITION
 
 if TYPE_CHECKING:
-    from hooks.pbs.server_status import Attributes, ServerStatus
+    from hooks.pbs.raw_server_status import Attributes, ServerStatus
 
 
 _CYCLING = "scheduling"

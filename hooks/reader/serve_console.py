@@ -37,7 +37,7 @@ def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
 
 
 def _answer(pbs_ifl: Any, differences: Differences, line: str) -> Iterator[dict[str, Any]]:
-    from hooks.pbs.client import Connection, IflError  # noqa: PLC0415 - as above
+    from hooks.pbs.pbs_ifl_client import Connection, IflError  # noqa: PLC0415 - as above
 
     begun_s = time.monotonic()
     try:

@@ -23,9 +23,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from hooks.pbs.client import HOLDING_STATES, Connection, Texts
-from hooks.pbs.job_ids import is_subjob, may_have_runs, parent_of
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.job_ids_and_states import is_subjob, may_have_runs, parent_of
+from hooks.pbs.pbs_ifl_client import HOLDING_STATES, Connection, Texts
+from hooks.pbs.raw_server_status import ServerStatus
 
 Part = dict[str, Any]
 
@@ -56,7 +56,7 @@ class Differences:
         self._whole_s: float | None = None
 
     def tell(self, connection: Connection, time_s: float, *, whole: bool = False) -> Iterator[Part]:
-        """The next answer; ``time_s`` is the caller's clock. Raises :class:`hooks.pbs.client.IflError`."""
+        """The next answer; ``time_s`` is the caller's clock. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
         begun_anew = whole or self._whole_s is None or not 0 <= time_s - self._whole_s < WHOLE_AGAIN_S
         if begun_anew:
             self.forget()

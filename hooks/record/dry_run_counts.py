@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions
 from hooks.store.state_files import EPISODES, State
-from policy.plan.plan import Plan
+from policy.plan.plan_types import Plan
 
 
 class Episodes(NamedTuple):

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hooks.pbs.job_ids import has_index, index_of, parent_of
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.job_ids_and_states import has_index, index_of, parent_of
+from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.cluster import UNLIMITED_S, Finished
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot

@@ -13,7 +13,7 @@ from typing import Any
 from hooks.pbs.job_comment import show_moment
 from policy.model.cluster import Job
 from policy.model.printable_text import printable
-from policy.plan.plan import Plan
+from policy.plan.plan_types import Plan
 
 MOST_TEXTS = 2000
 LONGEST_TEXT = 300

@@ -12,15 +12,15 @@ from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.queues import read_consumables
 from hooks.translate.suspended_jobs import find_kept
 from hooks.translate.uncounted_resources import find_unlisted
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes
 from policy.striping.fewest_nodes import sort_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from hooks.pbs.server_status import ServerStatus
-    from policy.plan.plan import Plan, Start
+    from hooks.pbs.raw_server_status import ServerStatus
+    from policy.plan.plan_types import Plan, Start
     from policy.state.cluster_index import ClusterIndex
     from policy.state.cluster_snapshot import Snapshot
 

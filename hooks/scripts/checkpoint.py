@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from hooks.scripts.criu import dump, restore
-from hooks.scripts.protect_script import bound_memory, close_inherited, complain, refuse_to_run
+from hooks.scripts.harden_root_script import bound_memory, close_inherited, complain, refuse_to_run
 from hooks.scripts.save_by_signal import restart, save
 from hooks.scripts.task_notes import RESTARTED, find_mom_priv, note_of
 

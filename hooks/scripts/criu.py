@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-from hooks.scripts.protect_script import complain, lift_memory_bound
+from hooks.scripts.harden_root_script import complain, lift_memory_bound
+from hooks.scripts.restore_task_limits import join_groups, read_bounds
 from hooks.scripts.root_only_path import find_handed_back
 from hooks.scripts.session_processes import (
     POLL_S,
@@ -27,7 +28,6 @@ from hooks.scripts.session_processes import (
     read_users,
     send,
 )
-from hooks.scripts.task_limits import join_groups, read_bounds
 from hooks.scripts.task_notes import begin_note, hidden_beside, note_of, note_saved, write_whole
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -20,7 +20,7 @@ from typing import Any
 
 from hooks.store.atomic_file import replace_file
 from hooks.store.folder_lock import LOCK, locked
-from policy.model.ledger import Ledger, LedgerError
+from policy.model.ledger_between_passes import Ledger, LedgerError
 
 LEDGER = "ledger.json"
 OBSERVED_LEDGER = "ledger-observed.json"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hooks.store.atomic_file import replace_file
-from hooks.telemetry.host_reading import Amount, Heat, HostReading, make_heat
+from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, make_heat
 
 _LEAST_S = 1.0
 """Seconds; counts less than this apart give no rate."""

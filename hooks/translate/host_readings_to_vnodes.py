@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import READING
-from hooks.pbs.server_status import Objects
-from hooks.telemetry.host_reading import Amount, HostReading, parse_reading
+from hooks.pbs.raw_server_status import Objects
+from hooks.telemetry.host_reading_format import Amount, HostReading, parse_reading
 from policy.model.cluster import Reading, Vnode
 from policy.ranking.vnode_headroom import speed_of
 from policy.settings.site_settings import RankingSettings

@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hooks.pbs.raw_server_status import Attributes, ServerStatus, read_whole
 from hooks.pbs.run_hosts import host_of
-from hooks.pbs.server_status import Attributes, ServerStatus, read_whole
 from hooks.translate.queues import Report
-from hooks.translate.reserved_windows import Reservations
+from hooks.translate.reservation_windows_by_vnode import Reservations
 from hooks.translate.rrule import find_starts
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Window

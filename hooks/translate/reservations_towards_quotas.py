@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from hooks.pbs.acl import is_privileged
-from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.pbs.managers_and_operators import is_privileged
+from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from hooks.translate.reservations import amounts_by_vnode, is_running
 from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.model.cluster import Kept, Queue, Vnode

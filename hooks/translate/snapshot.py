@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from hooks.checkpoint.save_method_of_job import read_methods
 from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
-from hooks.pbs.job_ids import is_running, is_subjob, parent_of
+from hooks.pbs.job_ids_and_states import is_running, is_subjob, parent_of
+from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
 from hooks.pbs.sched_config import SchedFiles, read_sched_config
 from hooks.pbs.schedulers import find_scheduler
-from hooks.pbs.server_status import NAME, Attributes, ServerStatus
 from hooks.translate.dedicated_time import close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.host_readings_to_vnodes import read_readings
-from hooks.translate.job_wide_resources import find_known
+from hooks.translate.job_wide_resource_mismatch import find_known
 from hooks.translate.jobs import JobContext, read_job, read_run
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.reservations import read_reservations

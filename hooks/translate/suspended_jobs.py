@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from hooks.pbs.job_ids import waits_to_resume
-from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.pbs.job_ids_and_states import waits_to_resume
+from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.translate.reservation_windows_by_vnode import Reservations
 from hooks.translate.reservations import amounts_by_vnode
-from hooks.translate.reserved_windows import Reservations
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.cluster import UNLIMITED_S, Window
 from policy.model.job_request import Amounts

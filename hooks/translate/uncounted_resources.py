@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.sched_config import SchedFiles, read_sched_config
-from hooks.pbs.server_status import ServerStatus
 
 _SEPARATORS = re.compile(r"[,\s]+")
 

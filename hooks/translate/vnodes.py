@@ -12,9 +12,9 @@ from functools import partial
 from types import MappingProxyType
 
 from hooks.pbs.custom_resources import READING
-from hooks.pbs.server_status import Attributes
+from hooks.pbs.raw_server_status import Attributes
 from hooks.translate.queues import Report, read_partition
-from hooks.translate.reserved_windows import Reservations
+from hooks.translate.reservation_windows_by_vnode import Reservations
 from policy.model.cluster import Vnode, Window
 from policy.model.pbs_units import parse_amount, parse_measure, parse_resource
 

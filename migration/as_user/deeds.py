@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Callable
 
-from migration.as_user import landing, settle, tree
+from migration.as_user import folder_tree_listing, landing_folder, place_results_without_overwrite
 
 Deed = Callable[[list[str]], int]
 KEY = "@KEY@"
@@ -85,14 +85,14 @@ def _rsync_server(arguments: list[str]) -> int:
     """
     path = arguments[-1].rstrip("/")
     above, _, name = path.rpartition("/")
-    if name.startswith(tree.STAGE):
-        os.fchdir(tree.open_own_folder(above))
-        there = tree.read_entry(name, name)
+    if name.startswith(folder_tree_listing.STAGE):
+        os.fchdir(folder_tree_listing.open_own_folder(above))
+        there = folder_tree_listing.read_entry(name, name)
         if there is not None and there.kind != "d":
             raise ValueError(f"{path}: must be a folder that rsync has made")
         inside = f"./{name}/"
     else:
-        os.fchdir(tree.open_own_folder(path))
+        os.fchdir(folder_tree_listing.open_own_folder(path))
         inside = "./"
     os.execvp("rsync", ["rsync", *arguments[:-1], inside])
 
@@ -100,10 +100,10 @@ def _rsync_server(arguments: list[str]) -> int:
 def _rsync_shared(arguments: list[str]) -> int:
     """``rsync-shared JSON ARG...``: the other end for a shared file, which a survey of the job's folder must name."""
     path = arguments[-1]
-    if path not in [one["path"] for one in tree.survey(json.loads(arguments[0]))["shared"]]:
+    if path not in [one["path"] for one in folder_tree_listing.survey(json.loads(arguments[0]))["shared"]]:
         raise ValueError(f"{path}: is no shared input of the job")
     above, _, name = path.rpartition("/")
-    os.fchdir(tree.open_folder(above))
+    os.fchdir(folder_tree_listing.open_folder(above))
     # rsync sends a link that has taken the file's place as a link, and does not follow it.
     os.execvp("rsync", ["rsync", *arguments[1:-1], f"./{name}"])
 
@@ -117,17 +117,17 @@ DEEDS: Mapping[str, Deed] = MappingProxyType(
         "rsync-shared": _rsync_shared,
         "ssh": _ssh,
         "build": _build,
-        "manifest": tree.print_manifest,
-        "state": tree.print_state,
-        "survey": tree.print_survey,
-        "settle": settle.print_settled,
-        "folder": landing.make_folder,
-        "space": landing.print_space,
-        "write": landing.write_file,
-        "read": landing.print_file,
-        "place": landing.place_shared,
-        "shared": landing.print_shared,
-        "links": landing.set_links,
-        "remove": landing.remove,
+        "manifest": folder_tree_listing.print_manifest,
+        "state": folder_tree_listing.print_state,
+        "survey": folder_tree_listing.print_survey,
+        "settle": place_results_without_overwrite.print_settled,
+        "folder": landing_folder.make_folder,
+        "space": landing_folder.print_space,
+        "write": landing_folder.write_file,
+        "read": landing_folder.print_file,
+        "place": landing_folder.place_shared,
+        "shared": landing_folder.print_shared,
+        "links": landing_folder.set_links,
+        "remove": landing_folder.remove,
     }
 )

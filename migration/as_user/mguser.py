@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from migration.as_user import deeds
-from migration.as_user.refused_groups import find_refused_group
+from migration.as_user.privileged_groups import find_refused_group
 from migration.as_user.supervise import end_with_parent, supervise
 from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
-from migration.config.home_folder import HOME
+from migration.config.mg_home_folder import HOME
 from migration.programs.path import find_path
 
 _LOGIN_DEFS = Path("/etc/login.defs")

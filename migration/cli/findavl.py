@@ -7,11 +7,11 @@ import json
 import click
 
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.serve import serve
-from migration.processing.site import open_site
+from migration.passes.answer_cluster_request import serve
 from migration.protocol.messages import AVAIL, Failed
 from migration.spool.spool import SpoolError
-from policy.migration.answer import Answer
+from migration.target_job.service_context import open_site
+from policy.migration.available_to_other_clusters import Answer
 
 
 @click.command()

@@ -1,7 +1,7 @@
 """``mgdata GID ATTEMPT``: the forced command of a job's key, at the source of the job.
 
-It answers one command (:mod:`migration.transfer.data_command`) as the job's user, and ends with it. Transfers of all
-targets together are bounded, so a transfer may have to wait for its slot.
+It answers one command (:mod:`migration.transfer.allowed_rsync_commands`) as the job's user, and ends with it. Transfers
+of all targets together are bounded, so a transfer may have to wait for its slot.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from migration.as_user.run_as import helper_argv
 from migration.config.cluster_file import Limits, read_cluster_file
-from migration.config.home_folder import home
-from migration.processing.lease import take_share
+from migration.config.mg_home_folder import home
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
+from migration.target_job.lease import take_share
+from migration.transfer.allowed_rsync_commands import NotAllowedError, read_command
 from migration.transfer.authorized_keys import has_data_access
-from migration.transfer.data_command import NotAllowedError, read_command
 from policy.migration.record import Record
 
 _SLOT_WITHIN_S = 90

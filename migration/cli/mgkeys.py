@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from migration.config.cluster_file import read_cluster_file
-from migration.config.home_folder import home
+from migration.config.mg_home_folder import home
 from migration.programs.path import own_program
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool

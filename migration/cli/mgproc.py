@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from migration.cli.start import start_mgproc
+from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
-from migration.processing.process import process
-from migration.processing.resume import CannotResumeError, resume
-from migration.processing.site import open_site
 from migration.spool.spool import SpoolError
+from migration.target_job.retry_given_up_download import CannotResumeError, resume
+from migration.target_job.service_context import open_site
+from migration.target_job.target_job_process import process
 
 
 @click.command()

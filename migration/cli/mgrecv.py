@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from migration.cli.start import start_mgproc
+from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.target_pass import run_target_pass
-from migration.processing.site import open_site
+from migration.passes.target_job_processes import run_target_pass
 from migration.spool.spool import SpoolError
+from migration.target_job.service_context import open_site
 
 
 @click.command()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from migration.cli.open_source import open_source, said_in_a_line
-from migration.cli.site_files import HELP
+from migration.cli.open_site_for_users import HELP
+from migration.cli.open_source_cluster import open_source, said_in_a_line
 from migration.passes.source_pass import BusyError, forget, pass_lock, source_pass
 
 _FORGET_WITHIN_S = 120

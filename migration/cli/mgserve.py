@@ -6,10 +6,9 @@ import os
 import sys
 import time
 
-from migration.cli.start import start_mgproc
+from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.serve import serve
-from migration.processing.site import open_site
+from migration.passes.answer_cluster_request import serve
 from migration.protocol.messages import (
     MOST_BYTES,
     STOP,
@@ -22,6 +21,7 @@ from migration.protocol.messages import (
     to_line_bytes,
 )
 from migration.spool.spool import SpoolError
+from migration.target_job.service_context import open_site
 
 
 def main() -> None:

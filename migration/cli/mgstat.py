@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
 from migration.cli.shown_job import (
     is_on_the_way,
     moved_bytes,
@@ -19,8 +20,7 @@ from migration.cli.shown_job import (
     shown_state,
     why_there,
 )
-from migration.cli.site_files import HELP, SiteFiles, open_site_files, own_name
-from migration.passes.notes import Notes, read_notes
+from migration.passes.source_state_between_passes import Notes, read_notes
 from migration.spool.drop_box import TICKET
 from policy.migration.record import Record
 from policy.model.printable_text import printable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from migration.cli.site_files import HELP, open_site_files, own_name
+from migration.cli.open_site_for_users import HELP, open_site_files, own_name
 from migration.passes.take_in import STOP_JOB
 from migration.spool.drop_box import DropError, drop
 

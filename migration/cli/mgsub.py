@@ -12,10 +12,10 @@ from typing import Any, TextIO
 
 import click
 
-from migration.as_user.tree import find_home_problem
-from migration.cli.site_files import HELP, SiteFiles, open_site_files, own_name
-from migration.passes.submission import SubmissionError, make_submission
+from migration.as_user.folder_tree_listing import find_home_problem
+from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
 from migration.passes.take_in import SUBMIT
+from migration.passes.validate_submission import SubmissionError, make_submission
 from migration.spool.drop_box import DropError, drop
 from policy.migration.record import ANY
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migration.passes.notes import ClusterNotes, Notes
+from migration.passes.source_state_between_passes import ClusterNotes, Notes
 from policy.migration.record import Record
 from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
 

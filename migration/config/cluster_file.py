@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from migration.config.home_folder import FILE
-from migration.config.toml_text import parse_toml
+from migration.config.mg_home_folder import FILE
+from migration.config.parse_toml import parse_toml
 from policy.migration.placing import PlacingSettings
 from policy.migration.record import ANY, CLUSTER_NAME, LOCAL
-from policy.migration.returns import WaitSettings
+from policy.migration.returns_and_retries import WaitSettings
 
 SCHEDULERS = ("pbs", "slurm")
 BUILD_ON = ("here", "job")

@@ -10,20 +10,20 @@ import os
 import pwd
 from dataclasses import replace
 
-from migration.as_user.refused_groups import find_refused_group
+from migration.as_user.privileged_groups import find_refused_group
 from migration.config.cluster_file import Here
-from migration.passes.in_flight import find_in_flight
-from migration.processing.job import key_path
-from migration.processing.local_job import make_local_job, write_script
-from migration.processing.site import Site
+from migration.passes.promised_cores import find_in_flight
 from migration.programs.run import run
+from migration.protocol.installed_version import own_version
 from migration.protocol.messages import Busy, Failed, Refused, Reply, Taken
-from migration.protocol.version import own_version
 from migration.schedulers.base import SchedulerSilent, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Change
-from policy.migration.answer import Answer, FreeNodes, find_shortfall, make_answer
-from policy.migration.demand import find_demand_problem
+from migration.target_job.job_at_target import key_path
+from migration.target_job.local_job_script import make_local_job, write_script
+from migration.target_job.service_context import Site
+from policy.migration.available_to_other_clusters import Answer, FreeNodes, find_shortfall, make_answer
+from policy.migration.job_demand import find_demand_problem
 from policy.migration.record import Record, advance, split_gid
 from policy.migration.transitions import OFFERED, REQUESTED
 

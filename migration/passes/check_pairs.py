@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from migration.config.cluster_file import Cluster
-from migration.passes.landing_try import LANDING_OF, WRITABLE, try_landing
-from migration.passes.source import Source
+from migration.passes.landing_folder_check import LANDING_OF, WRITABLE, try_landing
+from migration.passes.source_context import Source
 from migration.protocol.call import NoReply
+from migration.protocol.installed_version import own_version
 from migration.protocol.messages import AVAIL
-from migration.protocol.version import own_version
 from migration.schedulers.base import SchedulerSilent
 from migration.schedulers.by_kind import open_scheduler
 from migration.transfer.connection import RunAs
-from policy.migration.answer import Answer
+from policy.migration.available_to_other_clusters import Answer
 
 MOST_SKEW_S = 60
 """Nothing is decided by another cluster's clock; people compare logs, and make compares times of files."""

@@ -10,10 +10,10 @@ import json
 import shutil
 from pathlib import Path
 
-from migration.processing.job import SHARED
-from migration.processing.lease import is_leased
-from migration.processing.site import Site
 from migration.spool.queue_file import Queue
+from migration.target_job.job_at_target import SHARED
+from migration.target_job.lease import is_leased
+from migration.target_job.service_context import Site
 from migration.transfer.shared_files import unnamed
 from policy.migration.record import Record
 from policy.migration.transitions import ABORTED

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from migration.passes.hand_over import note_reason, take_over
-from migration.passes.source import Source
-from migration.passes.stops import acknowledged, discards, is_unacknowledged
+from migration.passes.source_context import Source
+from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged
 from migration.protocol.call import NoReply
 from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.record import Record, fold
-from policy.migration.returns import SILENT_EVERY
+from policy.migration.returns_and_retries import SILENT_EVERY
 from policy.migration.transitions import ABORTED, DOWNLOADING, OFFERED
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from migration.passes.source import Source
-from migration.passes.stops import reopen
+from migration.passes.source_context import Source
+from migration.passes.stop_request_state import reopen
 from migration.protocol.call import NoReply
 from migration.protocol.messages import ACCEPT, WITHDRAW, About, Busy, Hand, Refused, State, Taken, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.placing import Accepted, Declined, Unconfirmed
 from policy.migration.record import Record, advance, amend, fold
-from policy.migration.returns import FULL_FOR_S
+from policy.migration.returns_and_retries import FULL_FOR_S
 from policy.migration.transitions import OFFERED, REQUESTED
 
 FULL = "full"

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from migration.passes.source import NotPrepared, Source
-from migration.processing.hung_users import HungError
+from migration.passes.source_context import NotPrepared, Source
 from migration.schedulers.base import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
+from migration.target_job.hung_users import HungError
 from policy.migration.placing import Accepted, Declined
 from policy.migration.record import Record, advance, amend
-from policy.migration.returns import VANISHED_AFTER_S
+from policy.migration.returns_and_retries import VANISHED_AFTER_S
 from policy.migration.transitions import SUBMITTED
 
 

@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from migration.passes import fallback, in_place
+from migration.passes import also_submit_locally, in_place
 from migration.passes.fold_in import fold_in, repeat_stops
 from migration.passes.hand_over import renew, settle
-from migration.passes.in_flight import find_in_flight
-from migration.passes.source import Source
+from migration.passes.promised_cores import find_in_flight
+from migration.passes.source_context import Source
 from migration.passes.take_in import take_in
 from migration.protocol.call import NoReply
 from migration.protocol.messages import AVAIL
 from migration.schedulers.base import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
-from policy.migration.answer import Answer, make_answer
+from policy.migration.available_to_other_clusters import Answer, make_answer
 from policy.migration.placing import (
     Accepted,
     Ask,
@@ -39,7 +39,7 @@ from policy.migration.placing import (
     placing,
 )
 from policy.migration.record import ANY, LOCAL, Record, advance, split_gid
-from policy.migration.returns import is_asked
+from policy.migration.returns_and_retries import is_asked
 from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
 
 LOCK = "mgsched.lock"
@@ -68,7 +68,7 @@ def source_pass(source: Source) -> Placements:
     settle(source)
     fold_in(source)
     repeat_stops(source)
-    fallback.follow(source)
+    also_submit_locally.follow(source)
     in_place.watch(source)
     placements = _place(source)
     _note_reasons(source, placements)
@@ -144,13 +144,13 @@ def _do(source: Source, step: Step) -> Outcome:
         return _answer(source, step.cluster)
     record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == step.gid)
     if isinstance(step, Offer):
-        return fallback.offer(source, record, step.cluster)
+        return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
         return in_place.start_here(source, record)
     if isinstance(step, Stop):
         _stop(source, record)
     else:
-        fallback.submit_also(source, record)
+        also_submit_locally.submit_also(source, record)
     return None
 
 
@@ -178,7 +178,7 @@ def _answer_here(source: Source) -> Answer | NoAnswer:
 
 def _stop(source: Source, record: Record) -> None:
     if record.fallback:
-        if not fallback.delete(source, record, Queue.REQUEST):
+        if not also_submit_locally.delete(source, record, Queue.REQUEST):
             return
         record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == record.gid)
     stopped = advance(record, "stop", source.clock(), reason="mgstop")

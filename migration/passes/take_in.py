@@ -9,10 +9,10 @@ from __future__ import annotations
 import pwd
 from dataclasses import replace
 
-from migration.as_user.refused_groups import find_refused_group
-from migration.passes.source import Source
-from migration.passes.stops import DISCARD, STOP, merge_stop
-from migration.passes.submission import SubmissionError, read_submission
+from migration.as_user.privileged_groups import find_refused_group
+from migration.passes.source_context import Source
+from migration.passes.stop_request_state import DISCARD, STOP, merge_stop
+from migration.passes.validate_submission import SubmissionError, read_submission
 from migration.spool.drop_box import Dropped, clear, take
 from migration.spool.queue_file import Queue
 from migration.spool.spool import INCOMING, Change

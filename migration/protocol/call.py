@@ -21,7 +21,7 @@ from migration.protocol.messages import (
     reply_from_data,
     to_line_bytes,
 )
-from policy.migration.answer import Answer
+from policy.migration.available_to_other_clusters import Answer
 
 _WHOLE = 3
 """A call takes at most so many times the limit of its connection: a scheduler has to answer at the other end."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from migration.spool.record_line import MOST_LINE, LineError, from_line, to_line
-from policy.migration.answer import Answer, AnswerError
+from policy.migration.available_to_other_clusters import Answer, AnswerError
 from policy.migration.record import Record, split_gid
 
 AVAIL, ACCEPT, WITHDRAW, QUERY, STOP = VERBS = ("avail", "accept", "withdraw", "query", "stop")

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from policy.migration.answer import FreeNodes
-from policy.migration.demand import Demand
+from policy.migration.available_to_other_clusters import FreeNodes
+from policy.migration.job_demand import Demand
 
 QUEUED, RUNNING, HELD, ENDED = "queued", "running", "held", "ended"
 """What a local job may be doing. ``ended`` is a job that the scheduler still shows."""

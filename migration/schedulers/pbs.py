@@ -29,9 +29,9 @@ from migration.schedulers.base import (
     Verdict,
     read_job_id,
 )
-from migration.schedulers.pbsteer_pass import LastPass, read_last_pass, read_status, would_start
-from policy.migration.answer import FreeNodes, Shape, kept_for_head
-from policy.migration.demand import Demand
+from migration.schedulers.read_pbsteer_last_pass import LastPass, read_last_pass, read_status, would_start
+from policy.migration.available_to_other_clusters import FreeNodes, Shape, kept_for_head
+from policy.migration.job_demand import Demand
 from policy.model.pbs_units import parse_duration_s, parse_size_kib
 
 _UNUSABLE = frozenset(

@@ -25,7 +25,7 @@ from migration.schedulers.base import (
     Verdict,
     read_job_id,
 )
-from policy.migration.answer import FreeNodes, Shape, kept_for_head
+from policy.migration.available_to_other_clusters import FreeNodes, Shape, kept_for_head
 
 _USABLE = frozenset({"idle", "mixed", "planned", "idle-", "mixed-"})
 """States without a flag of drain, failure, maintenance, reservation or power saving; ``-`` is planned by backfill."""

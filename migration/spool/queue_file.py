@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hooks.store.atomic_file import replace_file
+from migration.spool.public_queue_copy import write_shown
 from migration.spool.record_line import LineError, decode, encode, from_line, to_line, to_pairs
-from migration.spool.shown_copy import write_shown
 from policy.migration.record import Record
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hooks.store.atomic_file import replace_file
 from migration.spool.file_lock import LockHeldError, file_lock
+from migration.spool.public_queue_copy import find_readable, is_stale, write_shown
 from migration.spool.queue_file import (
     MODE,
     BadLine,
@@ -27,7 +28,6 @@ from migration.spool.queue_file import (
     with_records,
     without_records,
 )
-from migration.spool.shown_copy import find_readable, is_stale, write_shown
 from policy.migration.record import Record, split_gid
 
 BAD = "bad.q"

@@ -13,7 +13,7 @@ from typing import Callable, NamedTuple
 from urllib.parse import quote
 
 from migration.as_user.deeds import KEY
-from migration.as_user.tree import PART, STAGE
+from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.programs.run import STOPPED, Finished
 
 JOB, STAGED, SHARED = "job/", "stage/", "shared"

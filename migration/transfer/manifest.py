@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from migration.as_user.deeds import BUILD_LOG
-from migration.as_user.tree import Entry, is_excluded
+from migration.as_user.folder_tree_listing import Entry, is_excluded
 
 Manifest = Mapping[str, Entry]
 

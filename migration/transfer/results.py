@@ -9,8 +9,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from migration.as_user.settle import Kept
-from migration.as_user.tree import Entry
+from migration.as_user.folder_tree_listing import Entry
+from migration.as_user.place_results_without_overwrite import Kept
 from migration.transfer.connection import STAGED, Connection, TransferError
 from migration.transfer.manifest import Manifest, read_manifest, to_lines
 

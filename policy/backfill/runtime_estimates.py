@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from policy.model.cluster import UNLIMITED_S, Finished, Job, Run
-from policy.model.ledger import History, Ledger
+from policy.model.ledger_between_passes import History, Ledger
 from policy.settings.site_settings import Settings
 
 NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.keep_head_promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
 from policy.backfill.release_profile import Future, Pending, Release, expected_ends, future_of, give_back
 from policy.fit.best_fit import fits
 from policy.model.cluster import UNLIMITED_S, Job

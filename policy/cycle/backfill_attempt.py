@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Callable, NamedTuple
 
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.runtime_estimates import Tested
 from policy.cycle.start_places import StartPlaces
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job
-from policy.model.ledger import Backfilled
+from policy.model.ledger_between_passes import Backfilled
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.rejection_cache import Rejections, why_pinned

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.runtime_estimates import remember
-from policy.cycle.attempt_loop import AttemptLoop, TimedAttemptLoop
+from policy.cycle.attempts_within_time_limit import AttemptLoop, TimedAttemptLoop
 from policy.cycle.backfill_attempt import wait_behind
 from policy.cycle.incremental_pass import settle, still_settled
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.short_job_rescue import rescue
-from policy.eligibility.qsub_priorities import queue_order
+from policy.eligibility.order_by_qsub_priority import queue_order
 from policy.model.cluster import Job
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.plan.pass_context import Context
 from policy.plan.pass_deadline import NEVER, Deadline
-from policy.plan.plan import Plan
 from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import ReasonCode
 from policy.settings.site_settings import Settings

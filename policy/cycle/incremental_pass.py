@@ -9,14 +9,14 @@ change but an arrival.
 from __future__ import annotations
 
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.backfill_attempt import idle_cores_tell
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.model.ledger import Ledger
-from policy.plan.idle_cores_in_reasons import with_idle
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.correct_idle_cores_in_reasons import with_idle
 from policy.plan.pass_context import Context
-from policy.plan.plan import Plan, Waits
 from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_types import Plan, Waits
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot

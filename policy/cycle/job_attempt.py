@@ -6,17 +6,17 @@ attempts. See docs/policies.md, "Together, in one pass".
 
 from __future__ import annotations
 
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.backfill_attempt import Backfilling, Placed
-from policy.cycle.earmarked_cores import Earmarks
+from policy.cycle.earmarked_for_preemptor import Earmarks
 from policy.cycle.preempt_backfilled import PromisedCuts
 from policy.cycle.queue_heads import Heads
 from policy.cycle.start_places import StartPlaces
-from policy.eligibility.priority_classes import BASE
-from policy.fit.chunks_across_vnodes import ever_holds
+from policy.eligibility.classes_by_priority_quota import BASE
 from policy.fit.fits_idle_cluster import fits_idle_cluster
+from policy.fit.split_chunk_within_host import ever_holds
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.model.ledger import CLASS, PROMISE, QUOTA
+from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.rejection_cache import Rejections, why_pinned

@@ -1,8 +1,8 @@
 """Which backfilled runs are cut so that a head starts at its promised time (docs/policies.md, P3).
 
 Only runs that were started on that condition are cut, and only those that save or have little to repeat by then. A run
-that could not be cut then is planned with its full estimate. :mod:`policy.backfill.keep_head_promise` computes what
-cuts free.
+that could not be cut then is planned with its full estimate. :mod:`policy.backfill.cut_backfilled_for_promise` computes
+what cuts free.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from policy.backfill.keep_head_promise import NO_PROMISE, Promise, cut_for, cut_order
+from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.cycle.start_places import StartPlaces
 from policy.model.cluster import UNLIMITED_S, Job, Run
-from policy.model.ledger import Backfilled
+from policy.model.ledger_between_passes import Backfilled
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.preemption.victim_search import Slot

@@ -7,15 +7,15 @@ reserved; the head then gets a new reservation. A promise moves only for such a 
 
 from __future__ import annotations
 
+from policy.backfill.cut_backfilled_for_promise import NO_PROMISE
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.keep_head_promise import NO_PROMISE
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.shadow_time import reserve
 from policy.cycle.preempt_backfilled import NOTHING_EXPECTED, PromisedCuts
 from policy.model.cluster import UNLIMITED_S, Job
 from policy.plan.pass_context import Context
-from policy.plan.plan import MovedPromise
 from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_types import MovedPromise
 from policy.plan.rejection_cache import why_pinned
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers

@@ -13,12 +13,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import once_victims_end
 from policy.backfill.runtime_estimates import Estimates
-from policy.cycle.earmarked_cores import Earmarks
+from policy.cycle.earmarked_for_preemptor import Earmarks
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.job_request import Request
-from policy.model.ledger import RESCUE, Cut, Ledger
+from policy.model.ledger_between_passes import RESCUE, Cut, Ledger
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.preemption.precedence_over_head import Claims

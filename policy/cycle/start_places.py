@@ -6,7 +6,7 @@ at which the head keeps its start is preferred.
 
 from __future__ import annotations
 
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Union
 
-from policy.eligibility.unpreemptible_jobs import Confined
+from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.cluster import ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from policy.cycle.engine import decide
-from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
 from policy.model.cluster import Job
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.model.pbs_units import show_job
-from policy.plan.plan import Plan
+from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex

@@ -15,7 +15,7 @@ from policy.fit.core_binding import sockets_of
 from policy.model.allocation import NO_CORES, Allocation, Cores, Spot
 from policy.model.cluster import Vnode
 from policy.model.job_request import Chunk, Request
-from policy.plan.plan import Plan
+from policy.plan.plan_types import Plan
 
 
 class Entry(NamedTuple):

@@ -14,7 +14,7 @@ from policy.explain.job_facts import Facts, Line
 from policy.model.allocation import Allocation
 from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.pbs_units import show_duration, show_job
-from policy.plan.plan import Plan
+from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings

@@ -6,11 +6,11 @@ longer walltimes pass. Walltimes up to the threshold are not shrunk, so some may
 
 from __future__ import annotations
 
-from policy.backfill.queue_regions import parts_with_one_head
+from policy.backfill.queues_sharing_vnodes import parts_with_one_head
 from policy.backfill.runtime_estimates import Estimates
 from policy.model.cluster import UNLIMITED_S, Job
-from policy.model.ledger import Ledger
-from policy.plan.plan import Plan
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings

@@ -8,10 +8,10 @@ are not counted.
 
 from __future__ import annotations
 
-from policy.backfill.queue_regions import parts_with_one_head
-from policy.eligibility.priority_classes import BASE
-from policy.eligibility.qsub_priorities import queue_order
-from policy.plan.plan import Plan
+from policy.backfill.queues_sharing_vnodes import parts_with_one_head
+from policy.eligibility.classes_by_priority_quota import BASE
+from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.plan.plan_types import Plan
 from policy.reasons.reason_names import MoreNumbers, Number, NumberName
 from policy.settings.site_settings import Settings
 from policy.state.closure_windows import windows_of

@@ -2,14 +2,14 @@
 
 Pieces of a chunk go to the fewest vnodes: the tightest vnode that holds all of them, else the emptiest vnodes first and
 the tightest for the rest. Ties go by name, so equal capacities give equal allocations. Pieces are split over the vnodes
-of a host only where single vnodes do not hold them all (:mod:`policy.fit.chunks_across_vnodes`).
+of a host only where single vnodes do not hold them all (:mod:`policy.fit.split_chunk_within_host`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policy.fit.chunks_across_vnodes import count_pieces, may_span, span
+from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Chunk, Request
 from policy.model.vnode_bitsets import count_vnodes, each_bit, lowest

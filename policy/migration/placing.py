@@ -11,8 +11,8 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
-from policy.migration.answer import Answer, find_shortfall, take
-from policy.migration.demand import Demand
+from policy.migration.available_to_other_clusters import Answer, find_shortfall, take
+from policy.migration.job_demand import Demand
 from policy.migration.record import ANY, LOCAL, Record
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from policy.migration.demand import Demand
+from policy.migration.job_demand import Demand
 from policy.migration.transitions import FINAL, REQUESTED, next_state
 
 ANY, LOCAL = "any", "local"

@@ -15,7 +15,7 @@ from policy.model.allocation import Allocation
 from policy.model.cluster import Job
 from policy.model.job_preferences import Layout, RankWish
 from policy.model.job_request import Request
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import each_bit
 from policy.ranking.ranked_fit import Order, fit_ranked
 from policy.ranking.vnode_ranking import Ranking

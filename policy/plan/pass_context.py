@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import cached_property
 
 from policy.backfill.runtime_estimates import Estimates
-from policy.eligibility.priority_classes import Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.quotas import Quotas
 from policy.eligibility.start_gates import Gates
-from policy.eligibility.unpreemptible_jobs import Confined
+from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.fit.core_binding import CoreBook
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.plan.job_placer import Placer
 from policy.preemption.precedence_over_head import Claims
 from policy.preemption.preempt_for_job import Preemption

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from policy.backfill.queue_regions import Region, parts_with_one_head
+from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
 from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.cluster import UNLIMITED_S, Job, Run
-from policy.model.ledger import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
-from policy.plan.idle_cores_in_reasons import with_idle_left
+from policy.model.ledger_between_passes import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
+from policy.plan.correct_idle_cores_in_reasons import with_idle_left
 from policy.plan.pass_context import Context
-from policy.plan.plan import Estimate, MovedPromise, Plan, Preempt, Start, Waits
+from policy.plan.plan_types import Estimate, MovedPromise, Plan, Preempt, Start, Waits
 from policy.plan.promises_for_next_pass import array_of, asked_by, moved_so_far
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 
 from policy.model.cluster import Job
-from policy.model.ledger import Earmark, Ledger, Moved
+from policy.model.ledger_between_passes import Earmark, Ledger, Moved
 from policy.model.promised_request import Asked
-from policy.plan.plan import MovedPromise
+from policy.plan.plan_types import MovedPromise
 
 
 def asked_by(

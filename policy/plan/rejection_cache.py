@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Union
 
-from policy.backfill.queue_regions import Region
-from policy.eligibility.priority_classes import BASE
+from policy.backfill.queues_sharing_vnodes import Region
+from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.quota_headroom import NO_ENTRY
 from policy.fit.best_fit import fits
-from policy.fit.chunks_across_vnodes import count_pieces
+from policy.fit.split_chunk_within_host import count_pieces
 from policy.model.cluster import Job
 from policy.model.job_preferences import Layout, RankWish
 from policy.model.job_request import Request

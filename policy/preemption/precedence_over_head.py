@@ -7,7 +7,7 @@ lower, if it is within quota and the head is not (rule A).
 
 from __future__ import annotations
 
-from policy.eligibility.priority_classes import Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.quota_headroom import QuotaHeadroom
 from policy.eligibility.quotas import Quotas
 from policy.model.cluster import Job, Run

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Callable
 
-from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Standing
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
 from policy.preemption.preemptible_runs_cache import OfferCache
 from policy.preemption.preemptible_sums import PreemptionRights
-from policy.preemption.revocable_starts import PlannedStarts
+from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_candidates import Basis, Candidates, Pool
 from policy.preemption.victim_search import Guard, Search
 from policy.preemption.victim_selection import Found, VictimSelection

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Owner, Quotas
 from policy.model.cluster import Run
 from policy.model.limit_attributes import EntityKey

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Owner, Quotas
 from policy.fit.best_fit import fits
 from policy.model.cluster import Job, Run
 from policy.model.job_request import Request
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes, indices_of
 from policy.preemption.preemptible_sums import Offers, PreemptionRights
-from policy.preemption.revocable_starts import PlannedStarts
+from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_search import Size, add_idle, cores_in, countable, size_of
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex

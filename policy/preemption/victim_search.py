@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from policy.fit.best_fit import fit
-from policy.fit.chunks_across_vnodes import may_span
+from policy.fit.split_chunk_within_host import may_span
 from policy.model.allocation import Allocation, Directory
 from policy.model.cluster import Job, Run
 from policy.model.job_request import Amounts, Chunk, Request

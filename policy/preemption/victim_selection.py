@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Callable, NamedTuple
 
-from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas, Standing
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
 from policy.preemption.preemptible_runs_cache import Line, OfferCache
 from policy.preemption.preemptible_sums import PreemptionRights
-from policy.preemption.revocable_starts import PlannedStarts
+from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_candidates import Candidates, Pool
 from policy.preemption.victim_search import Search, Slot
 from policy.state.cluster_index import ClusterIndex

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable
 
 from policy.fit.best_fit import fit
-from policy.fit.chunks_across_vnodes import count_pieces, may_span, span
+from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Directory, Share, Spot
 from policy.model.job_request import Amounts, Chunk, Request
 from policy.model.vnode_bitsets import each_bit

@@ -25,7 +25,7 @@ from policy.reasons.reason_names import (
     Time,
 )
 from policy.reasons.requirement_shortfall import show_shortfall
-from policy.reasons.walltimes_in_reasons import walltime_until, walltimes_that_do
+from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
 from policy.reasons.windows_in_reasons import show_into_window, show_kept, show_what_is_over
 
 Moment = Optional[Callable[[float], str]]

@@ -1,7 +1,7 @@
 """What the vnodes of each host have free of one consumable together.
 
-A chunk may be split over the vnodes of a host (:mod:`policy.fit.chunks_across_vnodes`), so their sum counts. The sums
-are computed once and then updated vnode by vnode. An overcommitted vnode counts as 0, not as negative.
+A chunk may be split over the vnodes of a host (:mod:`policy.fit.split_chunk_within_host`), so their sum counts. The
+sums are computed once and then updated vnode by vnode. An overcommitted vnode counts as 0, not as negative.
 """
 
 from __future__ import annotations

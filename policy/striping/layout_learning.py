@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple
 
 from policy.model.cluster import UNLIMITED_S, Finished, Job
 from policy.model.job_preferences import LAYOUTS, Layout
-from policy.model.ledger import Tally
+from policy.model.ledger_between_passes import Tally
 from policy.settings.site_settings import StripeSettings
 
 _MOST_KEYS = 10_000

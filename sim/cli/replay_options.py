@@ -22,7 +22,7 @@ from sim.replay.replay import replay
 from sim.report.matplotlib_setup import PlotError, check_plot
 from sim.report.replay_report import printable
 from sim.traces.read_trace import TraceError, read_traces
-from sim.workload.application_kinds import KINDS
+from sim.workload.application_contention_traits import KINDS
 from sim.workload.lublin_feitelson import generate
 from sim.workload.parameter_study import campaign
 from sim.workload.reservation_file import ReservationError, read_reservations

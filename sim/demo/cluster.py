@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hooks.deploy.bundle_hook import EVENTS, build
-from hooks.pbs.server_status import (
+from hooks.pbs.raw_server_status import (
     JOB_ATTRIBUTES,
     NAME,
     QUEUE_ATTRIBUTES,
@@ -26,12 +26,12 @@ from hooks.pbs.server_status import (
 from hooks.store.hook_settings import show_config
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from policy.model.ledger import Ledger, LedgerError
+from policy.model.ledger_between_passes import Ledger, LedgerError
 from policy.settings.site_settings import Settings
 from sim.demo.generated_submissions import Load
-from sim.demo.recorded_workload import Arrivals, furnish_for
 from sim.demo.scratch_folder import Scratch
 from sim.demo.site_setup import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
+from sim.demo.trace_on_demo_cluster import Arrivals, furnish_for
 from sim.hookenv.hook_runner import HookSite
 from sim.pbs_server.attributes import split_key
 from sim.pbs_server.client_programs import run_program

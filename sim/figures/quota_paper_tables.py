@@ -17,7 +17,7 @@ from typing import NamedTuple
 import click
 
 from sim.cli.replay_options import progress
-from sim.figures.compare_quota_limits import print_table
+from sim.figures.hard_vs_soft_quota_table import print_table
 from sim.hourly.clusters_with_migration import ClustersOutcome, Migration, run_clusters
 from sim.hourly.hard_and_soft_quotas import QuotaOutcome, run_hard_limit, run_soft_quota
 from sim.hourly.random_jobs import HORIZON_H, USERS, Bounds, draw_clusters, draw_users

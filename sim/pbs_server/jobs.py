@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hooks.pbs import job_ids
+from hooks.pbs import job_ids_and_states
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.pbs_units import parse_amount
@@ -175,7 +175,7 @@ def _check_chunk(chunk: str, resources: Resources) -> None:
 def read_indices(text: str) -> tuple[int, ...]:
     """The indices of `1-5` or `2-10:2`, as `qsub -J` takes them: one range. PbsError for anything else."""
     unread: list[str] = []
-    indices = job_ids.read_indices(text, unread) if _RANGE.fullmatch(text) else ()
+    indices = job_ids_and_states.read_indices(text, unread) if _RANGE.fullmatch(text) else ()
     if unread or not indices:
         raise PbsError(BAD_VALUE, "array_indices_submitted")
     return indices

@@ -11,7 +11,7 @@ import math
 import zlib
 
 from hooks.pbs.custom_resources import READING
-from hooks.telemetry.host_reading import Amount, Heat, HostReading, is_due
+from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, is_due
 from policy.model.pbs_units import parse_amount
 from policy.settings.site_settings import RankingSettings
 from sim.pbs_server.moms import CPU_SHARE_PERCENT, MEMORY_SHARE_PERCENT

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policy.model.allocation import Allocation
-from sim.workload.application_kinds import Traits
+from sim.workload.application_contention_traits import Traits
 from sim.workload.workload import Cluster
 
 GBS_PER_CORE = 6.0

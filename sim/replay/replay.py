@@ -18,11 +18,11 @@ from typing import Callable
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.allocation import Allocation
-from policy.plan.plan import MovedPromise, Plan, Start
+from policy.plan.plan_types import MovedPromise, Plan, Start
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.node_contention import Contention, Shape
-from sim.workload.application_kinds import traits_of
+from sim.workload.application_contention_traits import traits_of
 from sim.workload.reservation_windows import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
 

@@ -15,10 +15,10 @@ from time import process_time
 
 from policy import Changes, Job, Ledger, Request, Snapshot, decide
 from policy.migration import placing
-from policy.migration.answer import Answer, FreeNodes, Shape, kept_for_head, make_answer
-from policy.migration.demand import Demand
+from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, kept_for_head, make_answer
+from policy.migration.job_demand import Demand
 from policy.migration.placing import PassState, PlacingSettings, place
-from policy.migration.returns import MOST_ATTEMPTS, WaitSettings
+from policy.migration.returns_and_retries import MOST_ATTEMPTS, WaitSettings
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.replay import vnodes_of

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-from sim.traces.trace_lines import read_lines
+from sim.traces.read_plain_or_gzip_lines import read_lines
 
 _DAILY = re.compile(r"[0-9]{8}(\.gz)?")
 # PBS writes all of a job's vnodes into one line; a job on a hundred thousand of them stays below this.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.traces.trace_lines import LeftOut, read_lines
+from sim.traces.read_plain_or_gzip_lines import LeftOut, read_lines
 from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
 
 UNKNOWN = "unknown"

@@ -4,7 +4,7 @@ Source: U. Lublin, D. G. Feitelson, "The workload on parallel supercomputers: mo
 jobs", J. Parallel and Distributed Computing 63(11), 2003, 1105-1122, with the batch-job constants that the authors'
 reference program gives for 128 processors. Users and estimates, which the model leaves open, are in
 `sim.workload.user_shares_and_estimates`; each user runs one application, of any of the kinds in
-`sim.workload.application_kinds`.
+`sim.workload.application_contention_traits`.
 The same arguments give the same workload; another number of users changes only users, estimates and applications.
 """
 
@@ -15,7 +15,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from random import Random
 
-from sim.workload.application_kinds import KINDS
+from sim.workload.application_contention_traits import KINDS
 from sim.workload.user_shares_and_estimates import Users
 from sim.workload.workload import Cluster, TraceJob, Workload
 

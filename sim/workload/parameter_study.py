@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.workload.application_kinds import KINDS
+from sim.workload.application_contention_traits import KINDS
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 NODES = 2
@@ -23,8 +23,9 @@ def campaign(jobs: int, cluster: Cluster, applications: Sequence[str], load: flo
     """A number of jobs, the applications in turn, each on the cores of two nodes for 1,000 s when packed and alone.
 
     All are submitted at once; with a `load`, core-seconds of all jobs / (cores x time from first to last submit), one
-    after the other at equal distances. An application is a kind of :data:`sim.workload.application_kinds.KINDS`, and
-    has a user of that name. ValueError names the argument and what is allowed.
+    after the other at equal distances. An application is a kind of
+    :data:`sim.workload.application_contention_traits.KINDS`, and has a user of that name. ValueError names the argument
+    and what is allowed.
     """
     if not 1 <= jobs <= _MOST_JOBS:
         raise ValueError(f"jobs {jobs}: must be from 1 to {_MOST_JOBS:,}")

@@ -16,19 +16,28 @@ from functools import partial
 from pathlib import Path
 
 from container.requirements import find_shortcomings
-from tests.bench_pbs import beside, ending, entries, passing, shortjobs, softlimits, starting, submitting
+from tests.bench_pbs import (
+    console_comparison,
+    ending,
+    pass_over_many_jobs,
+    requests_with_many_quotas,
+    shortjobs,
+    soft_limit_comparison,
+    starting,
+    submitting,
+)
 from tests.bench_pbs.figures import HEADING, Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "submit": submitting.measure,
     "latency": starting.measure_latency,
-    "pass": passing.measure,
+    "pass": pass_over_many_jobs.measure,
     "rate": starting.measure_rate,
     "shortjobs": shortjobs.measure,
     "ends": ending.measure,
-    "softlimits": softlimits.measure,
-    "entries": entries.measure,
-    "beside": beside.measure,
+    "softlimits": soft_limit_comparison.measure,
+    "entries": requests_with_many_quotas.measure,
+    "beside": console_comparison.measure,
 }
 
 
@@ -50,7 +59,7 @@ def main() -> int:
         return 2
     figures_of: dict[str, Callable[[], list[Figure]]] = {
         **FIGURES,
-        "beside": partial(beside.measure, arguments.neighbour),
+        "beside": partial(console_comparison.measure, arguments.neighbour),
     }
     found: dict[str, list[Figure]] = {}
     broken = False

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from container.running_hosts import find_host_process
+from container.host_processes import find_host_process
 from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure, median
-from tests.bench_pbs.site import Caller, calling, job_attributes, open_site, script, without_hooks
-from tests.hooks.deployed import deploy
+from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
+from tests.hooks.deploy_on_testbed import deploy
 from tests.pbs.cluster import PbsCluster
 
 ROUNDS = 3

@@ -7,8 +7,8 @@ import time
 
 from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure, median
-from tests.bench_pbs.site import Caller, calling, job_attributes, open_site, script, without_hooks
-from tests.hooks.deployed import deploy, last_pass
+from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
+from tests.hooks.deploy_on_testbed import deploy, last_pass
 from tests.pbs.cluster import PbsCluster
 
 _SEED = 1

@@ -15,8 +15,8 @@ from policy.settings.site_settings import (
     StripeSettings,
 )
 from tests.bench_pbs.figures import Figure, median, percentile
-from tests.bench_pbs.site import calling, job_attributes, open_site, script, without_hooks
-from tests.hooks.deployed import deploy
+from tests.bench_pbs.testbed import calling, job_attributes, open_site, script, without_hooks
+from tests.hooks.deploy_on_testbed import deploy
 from tests.pbs.cluster import PbsCluster
 
 BLOCK = 250

@@ -12,7 +12,7 @@ from typing import Callable
 
 import pytest
 
-from container import folder_check as places
+from container import folder_permissions_and_space as places
 from container import testbed as testbeds
 from container.pbs_daemons import SETUID_PROGRAMS
 from container.requirements import SERVER_PROGRAM

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from container.testbed_spec import TestbedError
-from tests.faults.ground import Ground, LostError, tell_error
+from tests.faults.all_kinds import KINDS
+from tests.faults.faulty_server import Ground, LostError, tell_error
 from tests.faults.injector import Missed
-from tests.faults.kinds import KINDS
-from tests.faults.story import find_jobs, tell_story
+from tests.faults.lost_job_timeline import find_jobs, tell_story
 
 LEAST_OF_A_KIND = 20
 """Of 1,000 faults."""

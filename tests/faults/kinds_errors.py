@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.faults.ground import GRACE_S, Ground, LostError
+from tests.faults.faulty_server import GRACE_S, Ground, LostError
 from tests.faults.injector import Missed
 from tests.faults.registry import ERRORS, HIT_S, WRITES, kind, linger, wait_for_asking
 

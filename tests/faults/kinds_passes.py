@@ -6,7 +6,7 @@ import random
 import time
 from typing import Any
 
-from tests.faults.ground import ALARM_S, Ground, LostError
+from tests.faults.faulty_server import ALARM_S, Ground, LostError
 from tests.faults.registry import HIT_S, REQUESTS, STARTS, WRITES, kill_in_pass, kind, linger
 
 _DURABLE = ["fsync", "replace", "write", "fork", "pbs_alterjob", *STARTS]

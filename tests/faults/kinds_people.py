@@ -7,9 +7,9 @@ import random
 import time
 from typing import NamedTuple
 
-from hooks.pbs.job_ids import index_of, parent_of
+from hooks.pbs.job_ids_and_states import index_of, parent_of
 from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_KEY, MARK_RESOURCE, Mark, read_marks
-from tests.faults.ground import Ground
+from tests.faults.faulty_server import Ground
 from tests.faults.injector import Missed
 from tests.faults.registry import ASKING_S, demand, kind, linger, wait_for_asking
 

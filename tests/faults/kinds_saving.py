@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from tests.faults.ground import Ground, LostError
+from tests.faults.faulty_server import Ground, LostError
 from tests.faults.registry import ASKING_S, demand, kind, linger
 from tests.faults.workload import Shape
-from tests.pbs.counting_programs import reread, with_actions
+from tests.pbs.checkpointing_test_jobs import reread, with_actions
 
 _SAVERS = Shape("alice", 0, 1, (4,), (8,), saves=("stay",), wish="checkpoint")
 """Jobs whose programs save when they are asked to, and go on: for the checkpoint script that is no save."""

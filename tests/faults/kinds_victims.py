@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from tests.faults.ground import GRACE_S, Ground
+from tests.faults.faulty_server import GRACE_S, Ground
 from tests.faults.kinds_daemons import take_mom
 from tests.faults.registry import ASKING_S, demand, kill_in_pass, kind, linger, wait_for_asking
 

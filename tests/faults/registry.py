@@ -12,7 +12,7 @@ import random
 import time
 from typing import Any, Callable, NamedTuple
 
-from tests.faults.ground import Ground, LostError
+from tests.faults.faulty_server import Ground, LostError
 from tests.faults.injector import Hit, Missed
 
 Inflict = Callable[[Ground, int, random.Random], str]

@@ -15,7 +15,7 @@ from container.requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedSpec
 from tests.environment import for_testbeds
 from tests.faults.campaign import draw_schedule, run_campaign, show_table
-from tests.faults.ground import Ground
+from tests.faults.faulty_server import Ground
 from tests.pbs.cluster import PbsCluster
 
 FAULTS = 52

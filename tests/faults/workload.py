@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from policy.settings.site_settings import CheckpointSettings
-from tests.faults.books import Books, find_losses, find_overlaps, read_spells
-from tests.faults.needless import count_run_again, find_needless
+from tests.faults.accounting_invariants import Books, find_losses, find_overlaps, read_spells
+from tests.faults.needless_reruns import count_run_again, find_needless
 from tests.pbs.cluster import PbsCluster
 
 _PROGRAM = Path(__file__).with_name("program.sh")

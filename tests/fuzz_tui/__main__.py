@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.fuzz_tui.steps import fuzz
+from tests.fuzz_tui.fuzz_run import fuzz
 
 
 def main() -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy import Ledger, Plan
-from policy.eligibility.priority_classes import BASE
+from policy.eligibility.classes_by_priority_quota import BASE
 from policy.model.allocation import Allocation
-from policy.plan.plan import Start
+from policy.plan.plan_types import Start
 
 Lines = dict[str, list[str]]
 

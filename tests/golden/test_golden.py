@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.story import read_story
+from tests.golden.read_story import read_story
 
 STORIES = sorted(Path(__file__).parent.glob("*.toml"))
 

@@ -12,8 +12,8 @@ import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.store.state_files import State
-from tests.hooks.bundled import Hook, find_pythons
 from tests.hooks.fake_qmgr import FakeQmgr
+from tests.hooks.run_bundled_hook import Hook, find_pythons
 from tests.hooks.stand_in import pbs_ifl
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.model.cluster import Job
 from policy.settings.site_settings import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from policy.settings.site_settings import AlertSettings
-from tests.hooks.deployed import LATE_S, deploy, deploy_and_drive, is_scheduling, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import LATE_S, deploy, deploy_and_drive, is_scheduling, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_shared_audit_real import AS_USER, ROOT
 

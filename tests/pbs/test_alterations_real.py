@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
-from tests.hooks.deployed import REFUSING, deploy, drive, quick_settings
+from tests.hooks.deploy_on_testbed import REFUSING, deploy, drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 SELECT = "1:ncpus=4:mpiprocs=4"

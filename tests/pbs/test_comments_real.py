@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tests.hooks.deployed import LATE_S
+from tests.hooks.deploy_on_testbed import LATE_S
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.job_kinds import driven
+from tests.pbs.compare_with_pbs_sched import driven
 
 
 def test_a_changed_quota_is_in_the_comment_at_once_and_the_time_in_front(pbs: PbsCluster) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hooks.deploy.deploy_hooks import HOOKS
 from hooks.deploy.installed_state import DeployError
 from hooks.store.state_files import SecondWriterError
-from tests.hooks.deployed import (
+from tests.hooks.deploy_on_testbed import (
     REFUSING,
     deploy,
     deploy_and_drive,

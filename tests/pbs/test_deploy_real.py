@@ -17,7 +17,15 @@ from hooks.deploy.deployment_steps import Step
 from hooks.deploy.installed_state import DeployError, Reply
 from hooks.deploy.partition import Part
 from policy.settings.site_settings import QuotaSettings
-from tests.hooks.deployed import deploy, drive, is_scheduling, last_pass, make_deployment, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import (
+    deploy,
+    drive,
+    is_scheduling,
+    last_pass,
+    make_deployment,
+    quick_settings,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +129,7 @@ MARKING = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[2] + "/lib/python/altair"]
 import pbs_ifl
-from hooks.pbs.client import Connection
+from hooks.pbs.pbs_ifl_client import Connection
 with Connection(pbs_ifl) as connection:
     connection.set_mark(sys.argv[3], "pbsteer for=99.s asked=5 until=9 held")
 """

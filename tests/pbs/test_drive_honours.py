@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.hooks.deployed import (
+from tests.hooks.deploy_on_testbed import (
     deploy,
     deploy_and_drive,
     drive,
@@ -21,7 +21,7 @@ from tests.hooks.deployed import (
     wait_for_pass,
 )
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.test_advise import hang_up
+from tests.pbs.test_advise_pbs_sched import hang_up
 
 LICENCE = ("-l", "licences=2")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from policy.settings.site_settings import PassSettings, Settings
-from tests.hooks.deployed import deploy, last_pass, make_deployment, state_of
+from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, state_of
 from tests.pbs.cluster import PbsCluster
 
 pytestmark = pytest.mark.slow

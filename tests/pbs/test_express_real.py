@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hooks.deployed import LATE_S, deploy_and_drive, notes, quick_settings
+from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, notes, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 REMARK = "queue workq: its Priority 150 reaches preempt_queue_prio (150) of scheduler default"

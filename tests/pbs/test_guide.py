@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from tests.hooks.deployed import last_pass
+from tests.hooks.deploy_on_testbed import last_pass
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.deployed import LATE_S, deploy, quick_settings
+from tests.hooks.deploy_on_testbed import LATE_S, deploy, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.terminal import Terminal, joined, open_terminal
 from tui.state.server_poller import PATIENCE

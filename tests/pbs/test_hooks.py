@@ -12,12 +12,12 @@ from hooks.deploy.bundle_hook import EVENTS, build
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.hook_events import HOOK_EVENTS
 from hooks.deploy.installed_state import DeployError, Reply
-from hooks.reader.assemble_status import Assembly
+from hooks.reader.apply_status_differences import Assembly
 from hooks.reader.serve_console import __file__ as reader_file
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deployed import deploy, deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.test_users_reservations import clear, reserve
+from tests.pbs.test_reservation_quotas_real import clear, reserve
 
 ROOT = Path(__file__).parents[2]
 CLI = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli.hooks_commands.hooks import hooks; hooks()"

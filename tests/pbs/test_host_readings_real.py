@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.telemetry.host_reading import HostReading, parse_reading
+from hooks.telemetry.host_reading_format import HostReading, parse_reading
 from policy.settings.site_settings import RankingSettings, Settings
-from tests.hooks.deployed import deploy, deploy_and_drive, make_deployment, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 INTERVAL_S = 2

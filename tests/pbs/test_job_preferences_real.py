@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from policy.model.allocation import parse_exec_vnode
-from tests.hooks.deployed import deploy, deploy_and_drive, last_pass, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 RANKS = "cat $PBS_NODEFILE\n"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from policy.settings.site_settings import QuotaSettings
-from tests.hooks.deployed import wait_for_pass
+from tests.hooks.deploy_on_testbed import wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.job_kinds import driven, why_it_waits
+from tests.pbs.compare_with_pbs_sched import driven, why_it_waits
 
 
 def fill(pbs: PbsCluster, user: str, *options: str, queue: str | None = None) -> list[str]:

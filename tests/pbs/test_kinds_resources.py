@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.deployed import last_pass
+from tests.hooks.deploy_on_testbed import last_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.job_kinds import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
-from tests.pbs.test_advise import hang_up
+from tests.pbs.compare_with_pbs_sched import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
+from tests.pbs.test_advise_pbs_sched import hang_up
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from tests.hooks.deployed import last_pass, wait_for_pass
+from tests.hooks.deploy_on_testbed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.job_kinds import driven, run_by_pass, why_it_waits
+from tests.pbs.compare_with_pbs_sched import driven, run_by_pass, why_it_waits
 
 RUNNING = 42
 

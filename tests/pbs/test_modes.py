@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hooks.deployed import (
+from tests.hooks.deploy_on_testbed import (
     deploy,
     deploy_and_drive,
     drive,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import pytest
 
 from policy.settings.site_settings import PrioritySettings
-from tests.hooks.deployed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 CORES = "1:ncpus=8"

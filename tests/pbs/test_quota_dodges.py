@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hooks.deployed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.hooks.deployed import deploy_and_drive, quick_settings
+from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 

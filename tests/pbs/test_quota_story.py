@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hooks.deploy.bundle_hook import build
-from tests.hooks.deployed import deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ALICES_QUOTA, BOBS_QUOTA = 4, 8

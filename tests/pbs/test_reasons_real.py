@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.hooks.deployed import LATE_S, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import LATE_S, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.job_kinds import driven
+from tests.pbs.compare_with_pbs_sched import driven
 from tests.pbs.test_console_real import pbsteer
 from tui.backends.pass_journal import JournalReader
 

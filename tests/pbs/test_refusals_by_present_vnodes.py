@@ -11,7 +11,7 @@ from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from hooks.store.state_files import PASSES
 from policy.settings.site_settings import PassSettings, ServerSettings, Settings, SubmissionSettings
-from tests.hooks.deployed import REFUSING, deploy, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import REFUSING, deploy, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 

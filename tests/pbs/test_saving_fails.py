@@ -12,9 +12,8 @@ import pytest
 
 from container.run_program import Finished
 from policy.settings.site_settings import RankingSettings
-from tests.hooks.deployed import deploy_and_drive, quick_settings
-from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting_programs import (
+from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings
+from tests.pbs.checkpointing_test_jobs import (
     SETTINGS,
     counting,
     log_of,
@@ -25,6 +24,7 @@ from tests.pbs.counting_programs import (
     wait_until_it_counts,
     with_actions,
 )
+from tests.pbs.cluster import PbsCluster
 
 pytestmark = pytest.mark.slow
 

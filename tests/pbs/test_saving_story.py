@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deployed import LATE_S, deploy_and_drive, last_pass, quick_settings
-from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting_programs import (
+from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, last_pass, quick_settings
+from tests.pbs.checkpointing_test_jobs import (
     GOAL,
     GRACE_S,
     SETTINGS,
@@ -36,6 +35,7 @@ from tests.pbs.counting_programs import (
     wait_until_it_counts,
     with_actions,
 )
+from tests.pbs.cluster import PbsCluster
 
 pytestmark = pytest.mark.slow
 
@@ -214,7 +214,7 @@ def test_subjobs_are_asked_too(cluster: PbsCluster) -> None:
 
 
 def test_the_second_part_of_a_job_that_was_cut_for_a_promise_runs_after_the_head(pbs: PbsCluster) -> None:
-    """The picture of P3 (tests/pbs/test_cut_story.py draws it) with a program that saves: E goes on from its count."""
+    """The picture of P3 (tests/pbs/test_promise_kept_by_cut.py draws it); the program saves, so E goes on."""
     shrunk = BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=30)
     deploy_and_drive(pbs, quick_settings(backfill=shrunk, checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0)))
     b = pbs.qsub("alice", ("/bin/sleep", "40"), select="2:ncpus=8", walltime="00:00:50")

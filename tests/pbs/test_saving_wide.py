@@ -10,9 +10,8 @@ from __future__ import annotations
 import pytest
 
 from policy.settings.site_settings import RankingSettings
-from tests.hooks.deployed import deploy_and_drive, last_pass, quick_settings
-from tests.pbs.cluster import PbsCluster
-from tests.pbs.counting_programs import (
+from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings
+from tests.pbs.checkpointing_test_jobs import (
     GOAL,
     SETTINGS,
     SIGNAL,
@@ -24,6 +23,7 @@ from tests.pbs.counting_programs import (
     submit,
     with_actions,
 )
+from tests.pbs.cluster import PbsCluster
 
 pytestmark = pytest.mark.slow
 

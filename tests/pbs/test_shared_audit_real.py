@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.state_files import CHANGES
-from tests.hooks.deployed import LATE_S, deploy, deploy_and_drive, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import LATE_S, deploy, deploy_and_drive, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[2]

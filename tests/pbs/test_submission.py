@@ -12,7 +12,7 @@ from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from policy.model.allocation import parse_exec_vnode
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, StripeSettings
-from tests.hooks.deployed import REFUSING, deploy, deploy_and_drive, drive, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import REFUSING, deploy, deploy_and_drive, drive, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 RANKS = "cat $PBS_NODEFILE\necho threads $OMP_NUM_THREADS\n"

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from policy import Job, Ledger, Plan, Queue, Run, Start, Vnode
 from policy.model.allocation import Allocation
 from policy.model.job_request import Chunk, Request
-from policy.model.ledger import PROMISE
+from policy.model.ledger_between_passes import PROMISE
 from policy.model.limit_attributes import EntityKey
-from tests.property.strategies import Parts
+from tests.property.cluster_strategies import Parts
 
 Held = Mapping[tuple[str, str], int]
 

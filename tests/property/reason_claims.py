@@ -23,7 +23,7 @@ from policy.settings.site_settings import (
     QuotaSettings,
     RescueSettings,
 )
-from tests.property.given_reasons import Told, starts_of, with_entry
+from tests.property.reasons_with_inputs import Told, starts_of, with_entry
 
 MUCH = 10**6
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from policy import Job, Ledger, Plan, Run, Settings, decide
 from policy.model.limit_attributes import Limits
 from tests.property import plan_invariants
-from tests.property.classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
-from tests.property.ledger_strategies import ledgers
+from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.pass_ledger_strategies import ledgers
+from tests.property.priority_classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.settings_strategies import all_settings, by_class_settings, eager_settings
-from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
 
 Situation = tuple[Parts, Ledger, Settings]
 

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Run, Settings, Vnode
-from policy.eligibility.priority_classes import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.job_request import Request, parse_request
 from policy.preemption.preemptible_sums import Offered, Offers, PreemptionRights
 from policy.state.free_cores import Capacity
 from policy.state.free_per_host import HostSums
+from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, places, selects
 from tests.property.settings_strategies import all_settings
-from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, places, selects
 
 RESOURCES = ("ncpus", "mem", "ngpus", "licences")
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, Phase, given, seed
 from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
-from policy.backfill.queue_regions import Region
+from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.job_attempt import JobAttempts
-from policy.eligibility.priority_classes import BASE, Classes
-from policy.eligibility.unpreemptible_jobs import Confined
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.allocation import Allocation
 from policy.model.cluster import Job, Run
 from policy.preemption.precedence_over_head import Claims
@@ -26,7 +26,7 @@ from policy.preemption.victim_candidates import Candidates
 from policy.preemption.victim_selection import VictimSelection
 from policy.reasons.reason import Reason
 from policy.state.closure_windows import Closed
-from tests.property import test_class_laws, test_entitlement_laws, test_unpreemptible_laws
+from tests.property import test_class_laws, test_head_veto_laws, test_unpreemptible_laws
 
 Law = Callable[..., None]
 
@@ -223,16 +223,16 @@ def _break(monkeypatch: pytest.MonkeyPatch, mutation: Mutation) -> None:
 
 @pytest.mark.parametrize("mutation", ENTITLED, ids=lambda mutation: mutation.title)
 def test_the_law_of_entitled_jobs_notices(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
-    law = test_entitlement_laws.test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it
+    law = test_head_veto_laws.test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it
     _break(monkeypatch, mutation)
-    assert finds_a_counterexample(law, test_entitlement_laws.situations(), test_entitlement_laws.EXAMPLES)
+    assert finds_a_counterexample(law, test_head_veto_laws.situations(), test_head_veto_laws.EXAMPLES)
 
 
 @pytest.mark.parametrize("mutation", CONFINED, ids=lambda mutation: mutation.title)
 def test_the_law_of_confined_jobs_notices(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
     law = test_unpreemptible_laws.test_what_may_not_be_preempted_starts_within_quota_only_and_waits_only_beyond_it
     _break(monkeypatch, mutation)
-    assert finds_a_counterexample(law, test_entitlement_laws.roomy_situations(), test_entitlement_laws.EXAMPLES)
+    assert finds_a_counterexample(law, test_head_veto_laws.roomy_situations(), test_head_veto_laws.EXAMPLES)
 
 
 @pytest.mark.parametrize(("mutation", "law"), CLASSES, ids=[mutation.title for mutation, _ in CLASSES])

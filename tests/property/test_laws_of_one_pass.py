@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from policy import Changes, Ledger, Plan, Settings, decide
 from policy.model.limit_attributes import EntityKey
-from policy.plan.plan import Waits
+from policy.plan.plan_types import Waits
 from policy.settings.site_settings import BackfillSettings, QuotaSettings
 from tests.property import plan_invariants
 from tests.property.change_strategies import shuffles
-from tests.property.ledger_strategies import due_ledgers, ledgers
+from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
+from tests.property.pass_ledger_strategies import due_ledgers, ledgers
 from tests.property.settings_strategies import (
     all_settings,
     by_class_settings,
@@ -25,7 +26,6 @@ from tests.property.settings_strategies import (
     cutting_settings,
     eager_settings,
 )
-from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
 
 Situation = tuple[Parts, Ledger, Settings]
 

@@ -14,6 +14,7 @@ from policy.model.cluster import UNLIMITED_S
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.property import plan_invariants, unpreemptible_by_hand
 from tests.property.change_strategies import arrivals
+from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
 from tests.property.settings_strategies import (
     all_settings,
     by_class_settings,
@@ -23,7 +24,6 @@ from tests.property.settings_strategies import (
     lively,
     nobody_makes_room,
 )
-from tests.property.strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
 from tests.property.timeline import History, live, saves
 
 Lively = tuple[Parts, tuple[Job, ...], Settings]

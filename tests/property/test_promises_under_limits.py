@@ -18,8 +18,8 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.cluster import HardLimits, Server
 from policy.model.job_request import parse_request
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, Limits
+from tests.property.cluster_strategies import NOW_S, Parts, parts_of
 from tests.property.settings_strategies import backfills, cutting_settings, lively, nobody_makes_room
-from tests.property.strategies import NOW_S, Parts, parts_of
 from tests.property.test_laws_over_time import as_estimated, earlier
 from tests.property.timeline import live
 

@@ -21,12 +21,12 @@ from policy.settings.site_settings import (
     QuotaSettings,
     StripeSettings,
 )
-from tests.property.given_reasons import all_told
-from tests.property.ledger_strategies import ledgers
+from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.pass_ledger_strategies import ledgers
 from tests.property.reason_claims import CLAIMS
+from tests.property.reasons_with_inputs import all_told
 from tests.property.request_shape_strategies import shaped_clusters
 from tests.property.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
-from tests.property.strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
 from tests.property.test_ranking_laws import readings
 from tests.property.window_strategies import windowed
 

@@ -10,7 +10,7 @@ from policy import Changes, Job, Ledger, Queue, Settings, Snapshot, Vnode, decid
 from policy.model.cluster import Finished
 from policy.settings.site_settings import BackfillSettings, QuotaSettings, StripeSettings
 from sim.replay.node_contention import Contention, Shape
-from sim.workload.application_kinds import traits_of
+from sim.workload.application_contention_traits import traits_of
 from sim.workload.workload import Cluster
 
 NODES = Cluster(16, 32)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.scripted import ScriptedBackend
+from tests.tui.scripted_server import ScriptedBackend
 from tui.cli.main import main
 
 

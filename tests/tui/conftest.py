@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedBackend
+from tests.tui.scripted_server import ScriptedBackend
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from migration.passes.notes import ClusterNotes, Notes
+from migration.passes.source_state_between_passes import ClusterNotes, Notes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.record import Record
-from tests.tui.scripted import NOON_S
+from tests.tui.scripted_server import NOON_S
 
 NOW = int(NOON_S)
 CLUSTER_FILE = """

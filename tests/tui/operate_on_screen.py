@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.tui.scripted import ScriptedBackend
-from tests.tui.steering import Steered, open_console
+from tests.tui.console_under_test import Steered, open_console
+from tests.tui.scripted_server import ScriptedBackend
 from tui.screen.dialogs.operation_dialog import OperationDialog
 
 

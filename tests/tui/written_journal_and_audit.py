@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.state_files import State
-from tests.tui.scripted import NOON_S
+from tests.tui.scripted_server import NOON_S
 from tui.audit.audit_file import Actor, AuditLog
 
 DAY = "2026-09-21"

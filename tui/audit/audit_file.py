@@ -97,7 +97,8 @@ class AuditError(OSError):
 class AuditLog:
     """One user's file for one server, and the administrators' ``shared`` file where this user may write to it.
 
-    ``tell`` gets a sentence for each change whose outcome is unknown (:mod:`tui.operations.alert_unknown_outcome`).
+    ``tell`` gets a sentence for each change whose outcome is unknown
+    (:mod:`tui.operations.alert_site_of_unknown_outcome`).
     """
 
     path: Path

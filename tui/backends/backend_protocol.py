@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hooks.pbs.server_status import Attributes, ServerStatus
+from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from policy import Ledger, Settings
 from tui.audit.audit_file import AuditLog
-from tui.backends.operation_commands import Commands
+from tui.backends.commands_interface import Commands
 from tui.backends.pass_journal import JournalReader
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from migration.config.home_folder import FILE, home
+from migration.config.mg_home_folder import FILE, home
 from tui.backends.backend_protocol import Backend, BackendError, Reply
 from tui.backends.pbs.run_program import run
 from tui.backends.readback import UNDER_WAY
@@ -58,10 +58,10 @@ class MigrationSpool:
 
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
         from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415 - see above
-        from migration.passes.notes import read_notes  # noqa: PLC0415
+        from migration.passes.source_state_between_passes import read_notes  # noqa: PLC0415
         from migration.spool.newest_copies import ALL_JOBS, newest_copies  # noqa: PLC0415
+        from migration.spool.public_queue_copy import find_readable  # noqa: PLC0415
         from migration.spool.queue_file import Queue  # noqa: PLC0415
-        from migration.spool.shown_copy import find_readable  # noqa: PLC0415
         from migration.spool.spool import Spool, SpoolError  # noqa: PLC0415
         from tui.model.migrating_jobs import Migration, is_shown  # noqa: PLC0415
 

@@ -136,7 +136,7 @@ class JournalReader:
         self._folder = folder
         self._why_not = why_not
         self.changes = folder / CHANGES
-        """The audit file shared by all administrators of the server (:mod:`hooks.audit.shared_audit`)."""
+        """The audit file shared by all administrators of the server (:mod:`hooks.audit.audit_from_server_log`)."""
         self.last_pass = folder / LAST_PASS
         """What the last pass published, including the hooks' settings."""
         self._reasons_file = folder / REASONS

@@ -52,7 +52,9 @@ COMMANDS: Mapping[str, Part] = {
     "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),
     "tune": Part("sim.cli.tune", "tune", "Recommend settings from the site's own history."),
     "migrate": Part(
-        "migration.cli.migrate", "migrate", "Jobs that go to other clusters: check the clusters, plan a pass."
+        "migration.cli.migrate_check_and_plan",
+        "migrate",
+        "Jobs that go to other clusters: check the clusters, plan a pass.",
     ),
     "testbed": Part("container.cli", "testbed", "A real PBS server and MoMs on this machine, for trying out."),
 }

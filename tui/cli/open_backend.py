@@ -19,7 +19,7 @@ from tui.backends.simulated_cluster import SimulatedBackend
 
 if TYPE_CHECKING:
     from sim.demo.cluster import DemoCluster
-from tui.config.settings_file import chosen_settings, has_site_settings, read_settings
+from tui.config.site_settings_file import chosen_settings, has_site_settings, read_settings
 
 DEMO_SEED = 1
 

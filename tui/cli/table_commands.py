@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tui.backends.operation_commands import ChangeError
+from tui.backends.commands_interface import ChangeError
 from tui.cli.shared_options import look, open_backend, source_options
 from tui.operations.quota_ops import check_scope
 from tui.state.cluster_view import ClusterView

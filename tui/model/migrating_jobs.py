@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from migration.cli.shown_job import is_on_the_way
-from migration.passes.notes import ClusterNotes, Notes
+from migration.passes.source_state_between_passes import ClusterNotes, Notes
 from policy.migration.record import Record
 from policy.migration.transitions import REQUESTED
 

@@ -1,7 +1,7 @@
 """What changed while the console was open: counts of jobs, and single events of vnodes, queues and quotas.
 
 After each poll two server statuses are compared, in the poller's thread. They do not show who made a change; the audit
-file may (:func:`tui.pages.recent_changes.changed_lines` joins the two).
+file may (:func:`tui.pages.changes_since_opened.changed_lines` joins the two).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import MODE
-from hooks.pbs.server_status import Objects, ServerStatus
+from hooks.pbs.raw_server_status import Objects, ServerStatus
 from policy.model.limit_attributes import EntityKey, LimitError, Limits, parse_limits, show_entity
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, vnode_state
 from tui.text.name_ranges import folded_names

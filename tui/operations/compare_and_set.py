@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tui.audit.audit_file import UNCONFIRMED, AuditError, AuditLog
 from tui.backends.backend_protocol import BackendError, Reply
-from tui.backends.operation_commands import Change
+from tui.backends.commands_interface import Change
 
 
 class Changed(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy.model.pbs_units import show_job
-from tui.backends.operation_commands import Change
+from tui.backends.commands_interface import Change
 from tui.operations.operation_changes import Operation
 from tui.text.screen_line import Line, safe
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from hooks.pbs.job_ids import is_subjob, parent_of
+from hooks.pbs.job_ids_and_states import is_subjob, parent_of
 from policy.model.pbs_units import show_job
-from tui.backends.operation_commands import Change, ChangeError, Commands
+from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import is_array
 from tui.operations.operation_changes import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.migration_spool import MIGRATING_JOB, PROGRAM, stop_attributes
-from tui.backends.operation_commands import Change, ChangeError, Target
 from tui.backends.readback import StopWish
 from tui.operations.operation_changes import Operation, changes_to
 from tui.operations.status_edits_for_preview import Edit, without_jobs

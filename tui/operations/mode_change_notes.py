@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.express_queues import find_express_queues
+from hooks.control.express_queue_warning import find_express_queues
 from hooks.control.scheduler_sorts_by_priority import find_unheeded
 from hooks.control.scheduler_switch import Switched, assign_schedulers
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.sched_config import SchedFiles, read_sched_files
 from hooks.pbs.schedulers import find_scheduler, is_down, is_scheduling
-from hooks.pbs.server_status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.model.pbs_units import show_count
 from tui.state.cluster_view import ClusterView

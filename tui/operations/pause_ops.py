@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
-from hooks.pbs.server_status import NAME, ServerStatus
-from tui.backends.operation_commands import ChangeError, Commands, Target, demand_supported
+from hooks.pbs.raw_server_status import NAME, ServerStatus
+from tui.backends.commands_interface import ChangeError, Commands, Target, demand_supported
 from tui.backends.readback import NONE
 from tui.operations.operation_changes import Operation
 from tui.state.cluster_view import ClusterView

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from policy.settings.site_settings import MODES
-from tui.backends.operation_commands import Change, ChangeError, Commands, Target
+from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.mode_change_notes import find_unmet, mode_lines
 from tui.operations.operation_changes import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_queue

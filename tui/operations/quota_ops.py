@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from hooks.pbs.custom_resources import PRIORITY
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.limit_attributes import EntityKey, show_limits
-from tui.backends.operation_commands import ChangeError, Commands, Target, demand_supported
+from tui.backends.commands_interface import ChangeError, Commands, Target, demand_supported
 from tui.backends.readback import show_limit
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.pbs_units import show_count
-from tui.backends.operation_commands import Change, ChangeError, Commands
+from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.backends.readback import IN_USE, OFFLINE, Offline
 from tui.operations.drain_plan import comment_before, drain_comment, drain_lines, plan_drain
 from tui.operations.job_ops import requeue_change

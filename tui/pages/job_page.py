@@ -15,8 +15,8 @@ from tui.pages.job_explanation import explain_lines, labelled
 from tui.pages.job_history import Chapter, story_lines
 from tui.state.cluster_view import ClusterView
 from tui.tables.job_columns import elapsed_of
-from tui.tables.job_outcome import ending
 from tui.tables.job_start_and_end import due_at, expected_end
+from tui.tables.planned_job_outcome import ending
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, show_hms

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from policy.model.cluster import Job
 from policy.model.pbs_units import show_job
-from policy.plan.plan import Preempt, Start, Wait
+from policy.plan.plan_types import Preempt, Start, Wait
 from tui.pages.pass_page import would_have
 from tui.state.cluster_view import ClusterView, Decision
 from tui.state.pause_state import pause_of

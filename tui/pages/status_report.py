@@ -11,7 +11,7 @@ from tui.pages.needs_attention import attention
 from tui.pages.overview_page import overview_lines
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope import scope_of
-from tui.tables.job_outcome import head_of
+from tui.tables.planned_job_outcome import head_of
 from tui.tables.quota_columns import quota_rows
 from tui.text.screen_line import plain, wrapped
 

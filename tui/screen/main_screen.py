@@ -22,7 +22,7 @@ from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.config.production_servers import Site
-from tui.operations.alert_unknown_outcome import teller_of
+from tui.operations.alert_site_of_unknown_outcome import teller_of
 from tui.operations.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line
 from tui.screen.actions.dispatch_action import Dispatcher
@@ -36,8 +36,8 @@ from tui.screen.views.visited_places import Place, Places
 from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.workers.background_lookups import Lookups
+from tui.screen.workers.latest_cluster_view import Seen
 from tui.screen.workers.operation_runner import OperationRunner
-from tui.screen.workers.shown_state import Seen
 from tui.screen.workers.user_files import Keeping, KeptFiles
 from tui.screen.workers.worker_messages import (
     Counted,

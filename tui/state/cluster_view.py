@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from hooks.pbs.server_status import NAME, Attributes, ServerStatus
+from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
-from policy.eligibility.priority_classes import BASE
-from policy.eligibility.qsub_priorities import queue_order
+from policy.eligibility.classes_by_priority_quota import BASE
+from policy.eligibility.order_by_qsub_priority import queue_order
 from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.reasons.reason_names import MoreNumbers

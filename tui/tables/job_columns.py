@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hooks.pbs.job_ids import is_subjob
+from hooks.pbs.job_ids_and_states import is_subjob
 from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import (
     RUNNING_STATES,
@@ -23,8 +23,8 @@ from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.tables.columns import SPARE, Column
 from tui.tables.filter_line import Value
-from tui.tables.job_outcome import outcome_of
 from tui.tables.job_start_and_end import due_at, expected_end, real_end, started_at
+from tui.tables.planned_job_outcome import outcome_of
 from tui.text.screen_line import Line, plain, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hooks.pbs.custom_resources import READING
-from hooks.pbs.job_ids import parent_of
-from hooks.telemetry.host_reading import HostReading, parse_reading
+from hooks.pbs.job_ids_and_states import parent_of
+from hooks.telemetry.host_reading_format import HostReading, parse_reading
 from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import Attributes, amount, group_of, is_draining, moment, user_of, vnode_state
 from tui.state.cluster_view import ClusterView

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from hooks.telemetry.host_reading import HostReading
+from hooks.telemetry.host_reading_format import HostReading
 from policy.model.job_preferences import RANK_MODES, RankWish
 from policy.model.pbs_units import show_duration
 from policy.ranking.vnode_ranking import Ranking

@@ -9,11 +9,11 @@ import pytest
 
 from hooks.act.job_comments import find_comments
 from hooks.pbs.job_comment import show_moment
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.cluster import Job
-from policy.model.ledger import Ledger
-from policy.plan.plan import Plan, Start, Waits
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.plan_types import Plan, Start, Waits
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import MoreNumbers, Number, NumberName, Numbers
 from policy.settings.site_settings import PassSettings, Settings

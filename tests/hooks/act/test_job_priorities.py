@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.act.job_priorities import BENEFICIARY, Advice, find_advice
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import PRIORITIES, State
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import OrderSettings, Settings
 from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 

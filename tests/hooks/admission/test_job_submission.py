@@ -10,7 +10,7 @@ from hooks.admission.job_submission import Kept, find_impossible, find_nonsense,
 from hooks.pbs.custom_resources import PLENTY
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from policy.backfill.runtime_estimates import Estimates
-from policy.model.ledger import History, Ledger
+from policy.model.ledger_between_passes import History, Ledger
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,

@@ -18,7 +18,7 @@ from hooks.alerts import syslog
 from hooks.alerts.alert_command import find_fault, run_program
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts, describe_alerts
 from hooks.store.state_files import State
-from tests.hooks.bundled import Hook
+from tests.hooks.run_bundled_hook import Hook
 from tests.hooks.server_statuses import queue, server_status
 
 HOUR_S = 3600.0

@@ -9,8 +9,8 @@ import pytest
 
 from hooks.checkpoint.epilogue_hook_still_needed import find_savers
 from hooks.checkpoint.requeue_after_end import AWAY_S
+from hooks.deploy.disk_space_and_busy_vnodes import tell_savers
 from hooks.deploy.installed_state import Reply
-from hooks.deploy.preflight_checks import tell_savers
 from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.server_statuses import job, running
 

@@ -12,10 +12,10 @@ from hooks.checkpoint.plan_victim_requests import Asking, VictimRequest, find_si
 from hooks.checkpoint.requeue_after_end import Asked, judge_end
 from hooks.checkpoint.save_method_of_job import find_method, read_methods
 from hooks.pbs.job_comment import OWN_COMMENT
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.translate.snapshot import translate
-from policy.plan.plan import Preempt
+from policy.plan.plan_types import Preempt
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import CheckpointSettings, Settings
 from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of

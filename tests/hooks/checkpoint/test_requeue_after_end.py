@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hooks.checkpoint.job_end_without_server import could_be_asked, may_be_run_again
 from hooks.checkpoint.requeue_after_end import (
     AWAY_S,
     SLACK_S,
@@ -23,6 +22,7 @@ from hooks.checkpoint.requeue_after_end import (
 )
 from hooks.checkpoint.saved_task_notes import SAVED as SAVED_NOTE
 from hooks.checkpoint.saved_task_notes import has_failed_restart
+from hooks.checkpoint.skip_server_query_at_job_end import could_be_asked, may_be_run_again
 from hooks.deploy.hook_events import HOOK_EVENTS
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
 from hooks.pbs.custom_resources import SAVE

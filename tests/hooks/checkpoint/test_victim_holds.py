@@ -10,7 +10,7 @@ from hooks.checkpoint.victim_holds import find_hold_comments, find_to_release
 from hooks.pbs.job_comment import show_moment
 from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
-from policy.model.ledger import Earmark
+from policy.model.ledger_between_passes import Earmark
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of
 

@@ -18,8 +18,8 @@ from hooks.control.scheduler_switch import (
     switch,
     trigger_cycle,
 )
-from hooks.pbs.client import Connection
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.state_files import State
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings

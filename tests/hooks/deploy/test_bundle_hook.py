@@ -50,7 +50,7 @@ def test_a_module_comes_after_all_that_it_imports(event: str) -> None:
 
 def test_the_hooks_that_hold_up_the_server_carry_no_engine() -> None:
     for event in ("queuejob", "runjob"):
-        assert not {"policy.cycle.engine", "hooks.pbs.client", "hooks.translate.snapshot"} & set(
+        assert not {"policy.cycle.engine", "hooks.pbs.pbs_ifl_client", "hooks.translate.snapshot"} & set(
             modules_of(build(event))
         )
     assert "policy.cycle.engine" in modules_of(build("periodic"))
@@ -70,7 +70,7 @@ def test_the_hooks_that_run_on_hosts_are_small(event: str) -> None:
 @pytest.mark.parametrize("event", sorted(set(EVENTS) - {"periodic"}))
 def test_a_bundle_has_no_module_that_its_hook_never_uses(event: str) -> None:
     # The attribute names and types of a server status are everywhere, and small.
-    assert set(modules_of(build(event))) - reached_modules(event) <= {"hooks.pbs.server_status"}
+    assert set(modules_of(build(event))) - reached_modules(event) <= {"hooks.pbs.raw_server_status"}
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hooks.telemetry.host_reading import parse_reading
+from hooks.telemetry.host_reading_format import parse_reading
 from hooks.telemetry.host_sensors import load_counts
-from tests.hooks.bundled import Hook
+from tests.hooks.run_bundled_hook import Hook
 from tests.hooks.server_statuses import running, server_status
 
 
@@ -33,12 +33,12 @@ def test_an_end_asks_the_server_only_where_the_job_may_have_been_asked(
     answer = hook.run("execjob_epilogue", events=[event], settings=settings)
     assert [verdict for verdict in answer["verdicts"] if verdict] == []
     loaded = {name.partition(".")[2] for name in answer["modules"]}
-    assert ("hooks.pbs.client" in loaded) is calls
+    assert ("hooks.pbs.pbs_ifl_client" in loaded) is calls
     light = {
         "policy.model.job_preferences",
         "hooks.pbs.custom_resources",
         "hooks.store.settings_for_host_hooks",
-        "hooks.checkpoint.job_end_without_server",
+        "hooks.checkpoint.skip_server_query_at_job_end",
         "hooks.checkpoint.save_methods",
         "hooks.checkpoint.saved_task_notes",
         "hooks.entries.execjob_epilogue",

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import build
-from tests.hooks.bundled import Hook, submit
+from tests.hooks.run_bundled_hook import Hook, submit
 from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.store.event_hook_summary import SUMMARY
-from tests.hooks.bundled import SUMMARY_DATA, VNODES, Hook, submit
+from tests.hooks.run_bundled_hook import SUMMARY_DATA, VNODES, Hook, submit
 from tests.hooks.server_statuses import job, queue, running, server_status
 
 HALF = {"backfill": {"kind": "checkpoint", "shrink_factor": 0.5}, "checkpoint": {"saves": True}}

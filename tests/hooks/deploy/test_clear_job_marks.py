@@ -9,7 +9,7 @@ import pytest
 from hooks.deploy import undo_job_changes as let_go
 from hooks.deploy.clear_job_marks import clear_traces, find_traces
 from hooks.deploy.installed_state import Reply
-from hooks.pbs.client import Connection
+from hooks.pbs.pbs_ifl_client import Connection
 from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 

@@ -68,7 +68,7 @@ def test_what_a_user_has_put_into_the_home_directory_is_not_run(script: Path, tm
 
 def test_the_script_closes_what_it_inherits(tmp_path: Path) -> None:
     inherited = os.open(tmp_path, os.O_RDONLY)
-    close = "from hooks.scripts.protect_script import close_inherited; close_inherited()"
+    close = "from hooks.scripts.harden_root_script import close_inherited; close_inherited()"
     code = f"{close}; import os; print(os.listdir('/proc/self/fd'))"
     argv = [sys.executable, "-c", code]
     shown = subprocess.run(argv, capture_output=True, text=True, check=True, pass_fds=[inherited]).stdout
@@ -78,7 +78,7 @@ def test_the_script_closes_what_it_inherits(tmp_path: Path) -> None:
 
 
 def test_the_script_has_a_bound_of_memory_and_the_jobs_process_has_none() -> None:
-    code = "from hooks.scripts.protect_script import bound_memory, lift_memory_bound\n"
+    code = "from hooks.scripts.harden_root_script import bound_memory, lift_memory_bound\n"
     code += "bound_memory()\ntry:\n    bytearray(2 << 30)\nexcept MemoryError:\n    print('bounded')\n"
     code += "lift_memory_bound()\nbytearray(2 << 30)\nprint('lifted')\n"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -86,7 +86,7 @@ def test_the_script_has_a_bound_of_memory_and_the_jobs_process_has_none() -> Non
 
 
 def test_the_script_opens_what_a_mom_has_closed(tmp_path: Path) -> None:
-    code = "import sys\nfrom hooks.scripts.protect_script import close_inherited as c\nc()\nimport os\n"
+    code = "import sys\nfrom hooks.scripts.harden_root_script import close_inherited as c\nc()\nimport os\n"
     code += "names = [os.readlink(f'/proc/self/fd/{n}') for n in (0, 1, 2)]\n"
     code += f"open({str(tmp_path / 'shown')!r}, 'w').write(' '.join(names))"
     subprocess.run(["/bin/sh", "-c", f'exec "{sys.executable}" -c "$0" <&- >&- 2>&-', code], check=True)

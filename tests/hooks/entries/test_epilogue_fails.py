@@ -17,7 +17,7 @@ from hooks.checkpoint import requeue_after_end as ended
 from hooks.checkpoint.saved_task_notes import SAVED
 from hooks.deploy.bundle_hook import build
 from hooks.entries import execjob_epilogue
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from tests.hooks.server_statuses import running, server_status
 
 _RUNNER = Path(__file__).parents[1] / "stand_in" / "fail_at_each_line.py"
@@ -105,7 +105,7 @@ def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
-        "hooks/checkpoint/job_end_without_server.py",
+        "hooks/checkpoint/skip_server_query_at_job_end.py",
         "hooks/checkpoint/requeue_after_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()

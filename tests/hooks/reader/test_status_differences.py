@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hooks.pbs.client import Connection, IflError
-from hooks.reader.assemble_status import Assembly
+from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.reader.apply_status_differences import Assembly
 from hooks.reader.status_differences import WHOLE_AGAIN_S, Differences
 from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.record.ended_runs import find_finished, learns, note_runs
 from policy.model.cluster import UNLIMITED_S, Finished
 from policy.settings.site_settings import BackfillSettings, Settings, StripeSettings

@@ -11,8 +11,8 @@ from hooks.record import job_reasons
 from hooks.record.job_reasons import describe_reasons
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
-from policy.model.ledger import Ledger
-from policy.plan.plan import Plan
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.plan_types import Plan
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
 from tests.bench.test_decide import busy_cluster
 from tests.hooks.server_statuses import job, queue, server_status

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.restarted_jobs import RESTARTED
+from hooks.checkpoint.report_restarted_as_running import RESTARTED
 from hooks.checkpoint.saved_task_notes import SAVED
 from hooks.deploy.mom_scripts import read_script
-from hooks.scripts import checkpoint, criu, save_by_signal, session_processes, task_limits, task_notes
+from hooks.scripts import checkpoint, criu, restore_task_limits, save_by_signal, session_processes, task_notes
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become the job's user")
 
@@ -199,7 +199,7 @@ class Script:
         if what == "restore":
             note_saved("1.s", sid, self.mom_priv)
             (image / "images").mkdir(parents=True)
-            (image / "bounds").write_text(json.dumps(task_limits.read_bounds(sid)))
+            (image / "bounds").write_text(json.dumps(restore_task_limits.read_bounds(sid)))
         words = [what, "1.s", str(sid), "00000001", str(image), str(stand_in)]
         user = str(os.getuid() if uid is None else uid)
         environment = {**os.environ, "UID": user, "GID": user, "PBS_NODEFILE": str(folder / "aux" / "1.s")}

@@ -11,7 +11,7 @@ import pytest
 from hooks.store import state_files as state_module
 from hooks.store.state_files import LEDGER, SecondWriterError, State, StateError
 from policy.model.allocation import parse_exec_vnode
-from policy.model.ledger import VERSION, Earmark, Ledger
+from policy.model.ledger_between_passes import VERSION, Earmark, Ledger
 
 LEDGER_WITH_PROMISE = Ledger(promises={"12.server": 1000.0}, preemptions={"7.server": 2})
 

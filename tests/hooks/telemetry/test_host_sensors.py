@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.telemetry.host_reading import Amount, Heat, HostReading
+from hooks.telemetry.host_reading_format import Amount, Heat, HostReading
 from hooks.telemetry.host_sensors import (
     Counts,
     load_counts,

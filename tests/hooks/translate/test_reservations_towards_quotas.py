@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.cycle.engine import decide
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of, vnode
 

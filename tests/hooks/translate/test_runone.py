@@ -8,7 +8,7 @@ import pytest
 
 from hooks.translate.runone import Alternatives, find_alternatives
 from policy.cycle.engine import decide
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings, SubmissionSettings
 from tests.hooks.server_statuses import job, server_status, snapshot_of
 

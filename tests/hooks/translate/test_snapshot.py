@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.pbs.job_ids import read_indices
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.job_ids_and_states import read_indices
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide
 from policy.model.cluster import Run
 from policy.model.job_preferences import Layout, Needs, RankWish
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
 from tests.hooks.server_statuses import (
     NOW_S,

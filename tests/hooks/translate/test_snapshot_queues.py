@@ -6,7 +6,7 @@ import pytest
 
 from hooks.translate.snapshot import modes_of, translate
 from policy.cycle.engine import decide
-from policy.model.ledger import Ledger
+from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import ALL, Limits
 from policy.settings.site_settings import ServerSettings, Settings
 from tests.hooks.server_statuses import (

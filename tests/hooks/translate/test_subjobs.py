@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.pbs.server_status import JOB_ATTRIBUTES
+from hooks.pbs.raw_server_status import JOB_ATTRIBUTES
 from hooks.translate.snapshot import translate
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import job, running, server_status

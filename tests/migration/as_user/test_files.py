@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import deeds, landing, settle, tree
-from migration.as_user.tree import Entry
+from migration.as_user import deeds, folder_tree_listing, landing_folder, place_results_without_overwrite
+from migration.as_user.folder_tree_listing import Entry
 
 
 def survey(folder: Path, capsys: pytest.CaptureFixture[str], **more: list[str]) -> dict[str, object]:
@@ -19,7 +19,7 @@ def survey(folder: Path, capsys: pytest.CaptureFixture[str], **more: list[str]) 
         "dir": [str(folder)], "allowed_roots": [str(folder.parent)], "share_roots": [str(folder.parent)],
         "exclude": [], "shared": [], **more,
     }  # fmt: skip
-    tree.print_survey([json.dumps(asked)])
+    folder_tree_listing.print_survey([json.dumps(asked)])
     found: dict[str, object] = json.loads(capsys.readouterr().out)
     return found
 
@@ -67,9 +67,9 @@ def test_the_manifest_has_every_entry_once_and_survives_names_that_are_no_utf_8(
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / odd).write_text("x")
     (tmp_path / "l").symlink_to("nowhere")
-    (tmp_path / tree.PART).mkdir()
-    (tmp_path / f"{tree.STAGE}a.1").mkdir()
-    tree.print_manifest([str(tmp_path)])
+    (tmp_path / folder_tree_listing.PART).mkdir()
+    (tmp_path / f"{folder_tree_listing.STAGE}a.1").mkdir()
+    folder_tree_listing.print_manifest([str(tmp_path)])
     entries = [Entry(*json.loads(line)) for line in capsys.readouterr().out.splitlines()]
     mtime_ns = (tmp_path / "d" / odd).stat().st_mtime_ns
     assert entries == [Entry("d", "d"), Entry(f"d/{odd}", "f", 1, mtime_ns), Entry("l", "l", target="nowhere")]
@@ -86,7 +86,7 @@ def results(folder: Path) -> dict[str, str]:
 
 
 def test_results_take_their_places_and_what_the_user_changed_is_kept(tmp_path: Path) -> None:
-    stage = tmp_path / f"{tree.STAGE}a.1"
+    stage = tmp_path / f"{folder_tree_listing.STAGE}a.1"
     put(tmp_path / "in", "uploaded", 1)
     put(tmp_path / "edited", "by the user", 5)
     put(tmp_path / "d/mine", "new at the source", 5)
@@ -95,7 +95,7 @@ def test_results_take_their_places_and_what_the_user_changed_is_kept(tmp_path: P
     put(stage / "d/mine", "the job's", 9)
     put(stage / "new/deep", "result", 9)
     uploaded = {"in": Entry("in", "f", 8, 1), "edited": Entry("edited", "f", 3, 1)}
-    kept = settle.settle(str(tmp_path), "a.1", uploaded)
+    kept = place_results_without_overwrite.settle(str(tmp_path), "a.1", uploaded)
     assert kept == [("d/mine", "d/mine.mg-a.1"), ("edited", "edited.mg-a.1")]
     after = {
         "in": "from the job", "edited": "by the user", "edited.mg-a.1": "also from the job",
@@ -105,7 +105,7 @@ def test_results_take_their_places_and_what_the_user_changed_is_kept(tmp_path: P
     assert not stage.exists()
     put(stage / "edited", "also from the job", 9)
     put(stage / "in", "from the job", 9)
-    assert settle.settle(str(tmp_path), "a.1", uploaded) == [("edited", "edited.mg-a.1")]
+    assert place_results_without_overwrite.settle(str(tmp_path), "a.1", uploaded) == [("edited", "edited.mg-a.1")]
     assert results(tmp_path) == after
 
 
@@ -113,19 +113,19 @@ def test_a_folder_that_the_user_replaced_by_a_link_is_not_followed(tmp_path: Pat
     (tmp_path / "job").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "job/out").symlink_to("../elsewhere")
-    put(tmp_path / "job" / f"{tree.STAGE}a.1" / "out/r", "result", 9)
-    settle.settle(str(tmp_path / "job"), "a.1", {"out": Entry("out", "d")})
+    put(tmp_path / "job" / f"{folder_tree_listing.STAGE}a.1" / "out/r", "result", 9)
+    place_results_without_overwrite.settle(str(tmp_path / "job"), "a.1", {"out": Entry("out", "d")})
     assert results(tmp_path / "elsewhere") == {}
     assert (tmp_path / "job/out.mg-a.1/r").read_text() == "result"
 
 
 def test_links_that_arrived_are_links_again_only_in_their_place(tmp_path: Path) -> None:
-    stage = tmp_path / f"{tree.STAGE}a.1"
+    stage = tmp_path / f"{folder_tree_listing.STAGE}a.1"
     (stage / "new").mkdir(parents=True)
     (stage / "new/l").symlink_to("/rsyncd-munged/../elsewhere")
     (stage / "l").symlink_to("/rsyncd-munged/in")
     (tmp_path / "l").symlink_to("in")
-    assert settle.settle(str(tmp_path), "a.1", {}) == []
+    assert place_results_without_overwrite.settle(str(tmp_path), "a.1", {}) == []
     assert [str((tmp_path / name).readlink()) for name in ("l", "new/l")] == ["in", "../elsewhere"]
 
 
@@ -136,11 +136,11 @@ def test_a_stage_that_arrived_as_a_result_is_not_settled(tmp_path: Path) -> None
     folder = tmp_path / "job"
     (folder / ".mg-stage-a.1").mkdir(parents=True)
     (folder / ".mg-stage-a.1/.mg-stage-a.2").symlink_to(secret)
-    assert settle.settle(str(folder), "a.1", {}) == []
+    assert place_results_without_overwrite.settle(str(folder), "a.1", {}) == []
     assert list(folder.iterdir()) == []
     (folder / ".mg-stage-a.2").symlink_to(secret)
     with pytest.raises(OSError, match="must be a folder"):
-        settle.settle(str(folder), "a.2", {})
+        place_results_without_overwrite.settle(str(folder), "a.2", {})
     assert (secret / "key").read_text() == "k"
 
 
@@ -149,7 +149,7 @@ def test_no_result_is_setuid(tmp_path: Path) -> None:
     stage.mkdir()
     (stage / "shell").write_text("x")
     (stage / "shell").chmod(0o4755)
-    settle.settle(str(tmp_path), "a.1", {})
+    place_results_without_overwrite.settle(str(tmp_path), "a.1", {})
     assert (tmp_path / "shell").stat().st_mode & 0o7777 == 0o755
 
 
@@ -178,10 +178,10 @@ def test_a_named_file_must_be_what_was_named(tmp_path: Path, capsys: pytest.Capt
 def test_no_component_of_a_path_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real/below").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
-    os.close(tree.open_folder(f"{tmp_path}/real/below"))
+    os.close(folder_tree_listing.open_folder(f"{tmp_path}/real/below"))
     for path in ("link", "link/below", "real/../real"):
         with pytest.raises(ValueError, match=r"links|must be relative"):
-            tree.open_folder(f"{tmp_path}/{path}")
+            folder_tree_listing.open_folder(f"{tmp_path}/{path}")
 
 
 def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
@@ -194,7 +194,7 @@ def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
     job.mkdir()
     mesh.write_text("x")
     deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/"])
-    deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{tree.STAGE}a.1/"])
+    deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.1/"])
     asked = {
         "dir": [str(job)],
         "allowed_roots": [str(tmp_path)],
@@ -205,12 +205,12 @@ def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
     deeds.DEEDS["rsync-shared"]([json.dumps(asked), "--server", ".", str(mesh)])
     assert began == [
         (str(job), ["rsync", "--server", ".", "./"]),
-        (str(job), ["rsync", "--server", ".", f"./{tree.STAGE}a.1/"]),
+        (str(job), ["rsync", "--server", ".", f"./{folder_tree_listing.STAGE}a.1/"]),
         (str(tmp_path), ["rsync", "--server", ".", "./mesh"]),
     ]
-    (job / f"{tree.STAGE}a.2").symlink_to("/")
+    (job / f"{folder_tree_listing.STAGE}a.2").symlink_to("/")
     with pytest.raises(ValueError, match="must be a folder"):
-        deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{tree.STAGE}a.2/"])
+        deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.2/"])
 
 
 def test_another_users_folder_is_refused_at_each_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,8 @@ def test_another_users_folder_is_refused_at_each_use(tmp_path: Path, monkeypatch
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     for deed, *words in (
         ("state", str(tmp_path)), ("settle", str(tmp_path), "a.1"), ("rsync-server", "--server", ".", f"{tmp_path}/"),
-        ("rsync-server", "--server", ".", f"{tmp_path}/{tree.STAGE}a.1/"), ("write", f"{tmp_path}/x", "700"),
+        ("rsync-server", "--server", ".", f"{tmp_path}/{folder_tree_listing.STAGE}a.1/"),
+        ("write", f"{tmp_path}/x", "700"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="belongs to another user"):
             deeds.DEEDS[deed](words)
@@ -239,7 +240,7 @@ def test_paths_that_lead_out_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     for path in ("../x", "/etc/passwd", "a//b", "", "a/./b", "a\0b"):
         monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(path) + "\n"))
         with pytest.raises(ValueError, match="must be relative"):
-            tree.print_state([str(tmp_path)])
+            folder_tree_listing.print_state([str(tmp_path)])
 
 
 def test_links_lead_to_the_version_that_the_job_was_submitted_with(
@@ -248,5 +249,5 @@ def test_links_lead_to_the_version_that_the_job_was_submitted_with(
     (tmp_path / "mesh").symlink_to("old")
     for _ in range(2):
         monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(["mesh", "/landing/mesh.mg-7"]) + "\n"))
-        landing.set_links([str(tmp_path)])
+        landing_folder.set_links([str(tmp_path)])
         assert str((tmp_path / "mesh").readlink()) == "/landing/mesh.mg-7"

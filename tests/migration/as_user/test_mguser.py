@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from migration.as_user import mguser, run_as
-from migration.as_user.landing import TAKEN
+from migration.as_user.landing_folder import TAKEN
 from migration.as_user.run_as import run_as as do
 from migration.programs.run import STOPPED, TIMED_OUT
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from migration.passes.serve import is_never_had, serve
+from migration.passes.answer_cluster_request import is_never_had, serve
 from migration.protocol.messages import (
     STOP,
     About,
@@ -21,7 +21,7 @@ from migration.spool.spool import Spool
 from policy.migration.record import Record
 from policy.migration.transitions import FINAL, REQUESTED
 from tests.migration.passes.simulated import USER, Clock, Target
-from tests.migration.processing.fakes import FakeTarget
+from tests.migration.target_job.fake_target import FakeTarget
 
 ACCOUNT = "nobody"
 """The account at the target: jobs of the user who runs the tests may be refused there, since that may be root."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 from migration.config.cluster_file import Cluster, ClusterFile, Here, Limits
-from migration.passes.notes import read_notes
-from migration.passes.source import Source
+from migration.passes.source_context import Source
 from migration.passes.source_pass import source_pass
+from migration.passes.source_state_between_passes import read_notes
 from migration.passes.take_in import SUBMIT
 from migration.protocol.call import NoReply
 from migration.protocol.messages import (
@@ -39,7 +39,7 @@ from migration.schedulers.base import ENDED, HELD, QUEUED, RUNNING, Ended, JobSt
 from migration.spool.drop_box import drop, make_drop_box
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
-from policy.migration.answer import Answer, FreeNodes, Shape, make_answer
+from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
 from policy.migration.placing import Placements
 from policy.migration.record import Record, advance, amend
 from policy.migration.transitions import FINAL

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from migration.passes.source_pass import BusyError, forget, pass_lock, plan
-from migration.processing.hung_users import HungError
 from migration.schedulers.base import HELD, QUEUED
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
+from migration.target_job.hung_users import HungError
 from tests.migration.passes.simulated import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders
 
 

@@ -10,7 +10,7 @@ from migration.config.cluster_file import Cluster
 from migration.programs.run import TIMED_OUT, Finished
 from migration.protocol.call import NoReply, SshCall
 from migration.protocol.messages import AVAIL, WITHDRAW, About, Failed, Reply, Unknown, reply_to_data, to_line_bytes
-from policy.migration.answer import FreeNodes, Shape, make_answer
+from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from tests.migration.schedulers.fake_run import FakeRun, failed
 
 B = Cluster("b", "mg@b-mgmt")

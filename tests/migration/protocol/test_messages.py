@@ -29,9 +29,9 @@ from migration.protocol.messages import (
     states_that_fit,
     to_line_bytes,
 )
-from policy.migration.answer import FreeNodes, Shape, make_answer
+from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from policy.migration.record import Record
-from tests.migration.spool.records import RECORDS
+from tests.migration.spool.record_strategies import RECORDS
 
 ANSWER = make_answer("b", FreeNodes("slurm", 64, (Shape(2, 8, 100, 0),)), [], 8, time=99)
 RECORD = Record(

@@ -17,8 +17,8 @@ from migration.schedulers.base import (
     Verdict,
 )
 from migration.schedulers.pbs import PbsScheduler, select_of
-from policy.migration.answer import Shape
-from policy.migration.demand import Demand
+from policy.migration.available_to_other_clusters import Shape
+from policy.migration.job_demand import Demand
 from tests.migration.schedulers.fake_run import FakeRun, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 600), "/s/a:b", "/s/a:b/.w", "/s/a:b/o", "/s/a:b/e")

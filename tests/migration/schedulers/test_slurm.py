@@ -10,8 +10,8 @@ from migration.programs.run import NOT_STARTED, TIMED_OUT
 from migration.schedulers.base import Ended, JobState, LocalJob, RequestUnanswered, SchedulerSilent, SubmitRefused
 from migration.schedulers.by_kind import open_scheduler
 from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
-from policy.migration.answer import Shape
-from policy.migration.demand import Demand
+from policy.migration.available_to_other_clusters import Shape
+from policy.migration.job_demand import Demand
 from tests.migration.schedulers.fake_run import FakeRun, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 90_061), "/s/a %j", "/s/a %j/.w", "/s/a %j/o", "/s/a %j/e")

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from migration.spool.record_line import LineError, decode, encode, from_line, to_line
 from policy.migration.record import Record
-from tests.migration.spool.records import RECORDS, TEXTS
+from tests.migration.spool.record_strategies import RECORDS, TEXTS
 
 RECORD = Record(gid="a.1", user="alice", src="a", dir="/home/alice/run 1", prog="./p", args=("-n", "", "a,b"), cores=8)
 

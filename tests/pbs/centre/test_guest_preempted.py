@@ -13,7 +13,7 @@ import pytest
 
 from container.centre.centre_spec import SERVICE
 from policy.settings.site_settings import ServerSettings
-from tests.hooks.deployed import deploy_and_drive, quick_settings, set_mode, settle
+from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings, set_mode, settle
 from tests.pbs.centre.site_user import SiteUser
 from tests.pbs.cluster import PbsCluster
 

@@ -10,7 +10,7 @@ from policy import Finished, Ledger
 from policy.backfill.runtime_estimates import Estimates, remember
 from policy.backfill.runtime_estimates import Tested as Outcome
 from policy.model.cluster import UNLIMITED_S
-from policy.model.ledger import History
+from policy.model.ledger_between_passes import History
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
 from tests.policy.clusters import job
 

@@ -6,7 +6,7 @@ import pytest
 
 from policy import Changes, Ledger, Settings
 from policy.model.job_preferences import Layout
-from policy.model.ledger import Cut
+from policy.model.ledger_between_passes import Cut
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, PassSettings, StripeSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 

@@ -10,7 +10,7 @@ import pytest
 from policy import Changes, Job, Ledger, Run, Settings, Snapshot
 from policy.backfill.runtime_estimates import Estimates
 from policy.cycle.short_job_rescue import Rescue, waits_until_s
-from policy.model.ledger import Backfilled, Cut
+from policy.model.ledger_between_passes import Backfilled, Cut
 from policy.plan.pass_context import Context
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, quotas, run, started, victims, vnode

@@ -4,8 +4,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.migration.answer import Answer, FreeNodes, Shape, make_answer
-from policy.migration.demand import Demand
+from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
+from policy.migration.job_demand import Demand
 from policy.migration.placing import (
     Accepted,
     Ask,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.migration.demand import Demand, find_demand_problem
+from policy.migration.job_demand import Demand, find_demand_problem
 from policy.migration.record import Record, fold, split_gid
 
 MINE = Record(gid="a.1", user="alice", src="a", dst="b", dir="/home/alice/x", prog="./p", state="Waiting", rev=4)

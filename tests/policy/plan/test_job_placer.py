@@ -12,7 +12,7 @@ from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.cluster import Reading
 from policy.model.job_preferences import Layout, Needs, RankWish
-from policy.model.ledger import Tally
+from policy.model.ledger_between_passes import Tally
 from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import RankingSettings, StripeSettings

@@ -8,7 +8,7 @@ import pytest
 from policy import Job, Ledger, Settings, decide
 from policy.settings.site_settings import BackfillSettings, SubmissionSettings
 from tests.policy.clusters import cluster, codes, job, queue, run, started, vnode
-from tests.policy.countdown import Countdown
+from tests.policy.counting_deadline import Countdown
 
 COSTLY = "+".join(f"1:ncpus=1:mem={index + 1}kb" for index in range(200)) + "+1:ncpus=4"
 """Many kinds of chunks, of which the last does not fit beside the others."""

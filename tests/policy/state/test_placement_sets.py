@@ -13,7 +13,7 @@ from policy.fit.best_fit import fit, fits
 from policy.model.cluster import Reading, Window
 from policy.model.job_preferences import Needs, RankWish
 from policy.model.job_request import Request
-from policy.model.ledger import PROMISE, Earmark
+from policy.model.ledger_between_passes import PROMISE, Earmark
 from policy.model.vnode_bitsets import each_bit
 from policy.preemption.victim_search import Search
 from policy.ranking.ranked_fit import fit_ranked

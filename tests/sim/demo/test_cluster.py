@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.pbs.client import Connection
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.raw_server_status import ServerStatus
 from policy import Ledger, Settings
 from policy.model.allocation import parse_exec_vnode
 from policy.model.limit_attributes import parse_limits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.telemetry.host_reading import parse_reading
+from hooks.telemetry.host_reading_format import parse_reading
 from policy.settings.site_settings import RankingSettings, Settings
 from sim.demo.cluster import DemoCluster
 from sim.pbs_server.clock import Clock

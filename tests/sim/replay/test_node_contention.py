@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policy.model.allocation import Allocation, Spot
 from sim.replay.node_contention import GBS_PER_CORE, Contention, Shape
-from sim.workload.application_kinds import KINDS, Traits, traits_of
+from sim.workload.application_contention_traits import KINDS, Traits, traits_of
 from sim.workload.workload import Cluster
 
 CLUSTER = Cluster(8, 32)

@@ -14,7 +14,7 @@ from policy.settings.site_settings import CheckpointSettings, QuotaSettings, Set
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay
-from sim.workload.application_kinds import KINDS
+from sim.workload.application_contention_traits import KINDS
 from sim.workload.lublin_feitelson import generate
 from sim.workload.parameter_study import campaign
 from sim.workload.workload import Cluster, TraceJob, Workload

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.workload.application_kinds import KINDS
+from sim.workload.application_contention_traits import KINDS
 from sim.workload.lublin_feitelson import (
     BELOW_BEND,
     DAILY_CYCLE,

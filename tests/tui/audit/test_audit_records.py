@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, ScriptedBackend
+from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tests.tui.written_journal_and_audit import write_changes
 from tui.audit.audit_file import UNCONFIRMED, Actor, AuditError, AuditLog
 from tui.audit.audit_records import find_problem, read_trail
 from tui.audit.match_server_names import names_of
-from tui.pages.recent_changes import changed_lines
+from tui.pages.changes_since_opened import changed_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import a_job, running
+from tests.tui.scripted_server import a_job, running
 from tui.backends import job_output_tail
 from tui.backends.job_output_tail import TAIL_BYTES, TAIL_LINES, tail_of
 

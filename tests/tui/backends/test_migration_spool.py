@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.migrating import put_files
-from tests.tui.scripted import NOON_S, ScriptedBackend
+from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.backends.backend_protocol import BackendError
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
 from tui.model.migrating_jobs import Migration
@@ -73,7 +73,7 @@ def test_another_hosts_server_is_not_asked_about_this_hosts_files(home: Path) ->
 def test_who_may_read_only_the_copies_gets_no_arguments(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_files(home)
     assert not found(open_spool()).in_part
-    monkeypatch.setattr("migration.spool.shown_copy.os.access", lambda *_: False)
+    monkeypatch.setattr("migration.spool.public_queue_copy.os.access", lambda *_: False)
     migration = found(open_spool())
     assert migration.in_part
     assert (migration.records["a.1"].localid, migration.records["a.1"].args) == ("8123", ())
@@ -100,10 +100,10 @@ def test_a_stop_goes_by_the_wish_wherever_the_job_is(home: Path) -> None:
 
 
 def test_a_site_without_other_clusters_imports_nothing_of_migration() -> None:
-    config = ("migration.config", "migration.config.home_folder", "migration.config.toml_text")
+    config = ("migration.config", "migration.config.mg_home_folder", "migration.config.parse_toml")
     code = (
         "import sys, tui.screen.app, tui.cli.status_and_explain\n"
-        "from tests.tui.scripted import ScriptedBackend\n"
+        "from tests.tui.scripted_server import ScriptedBackend\n"
         "from tui.backends.migration_spool import MigrationSpool\n"
         "assert MigrationSpool(ScriptedBackend()).look() is None\n"
         "names = [name for name in sys.modules if name.startswith(('migration.', 'policy.migration'))]\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import NOON_S
+from tests.tui.scripted_server import NOON_S
 from tests.tui.written_journal_and_audit import DAY, a_pass, a_start, write_journal
 from tui.backends import pass_journal
 from tui.backends.pass_journal import KEPT, JournalReader

@@ -11,7 +11,7 @@ import pytest
 
 from policy.settings.site_settings import describe_settings
 from tests.tui.commands import run, script_commands
-from tests.tui.scripted import ScriptedBackend, changed
+from tests.tui.scripted_server import ScriptedBackend, changed
 from tui.backends.backend_protocol import BackendError
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo

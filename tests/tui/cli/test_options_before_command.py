@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.tui.commands import run
-from tests.tui.scripted import ScriptedBackend
+from tests.tui.scripted_server import ScriptedBackend
 
 MODULES = (
     "tui.cli.status_and_explain",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.tui.scripted import NOON_S, ScriptedBackend
+from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.cli.main import main
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import PBS, a_server_status
+from tests.tui.scripted_server import PBS, a_server_status
 from tui.model.overcommitted_quotas import overcommitted
 from tui.operations.quota_ops import set_quota
 from tui.operations.status_edits_for_preview import edit_queue

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.tui.scripted import NOON_S, a_job, a_server_status, a_vnode, changed, running, with_job
+from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running, with_job
 from tui.model.server_changes import Watched
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, PBS, a_server_status, changed, running
-from tui.backends.operation_commands import ChangeError
+from tests.tui.scripted_server import NOON_S, PBS, a_server_status, changed, running
+from tui.backends.commands_interface import ChangeError
 from tui.model.typed_attributes import is_draining
 from tui.operations.drain_plan import drain_lines, plan_drain
 from tui.operations.vnode_ops import clear, drain

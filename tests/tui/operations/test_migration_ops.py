@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from migration.passes.notes import Notes
+from migration.passes.source_state_between_passes import Notes
 from policy import Ledger, Settings
 from tests.tui.migrating import AT_B, ENDED, GUEST, IN_PLACE, ON_THE_WAY, WAITING, a_record
-from tests.tui.scripted import NOON_S, a_server_status
-from tui.backends.operation_commands import ChangeError
+from tests.tui.scripted_server import NOON_S, a_server_status
+from tui.backends.commands_interface import ChangeError
 from tui.model.migrating_jobs import Migration
 from tui.operations.migration_ops import BRING_BACK, DISCARD, stop_jobs
 from tui.operations.operation_changes import Operation

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, PBS, ScriptedBackend, a_server_status
+from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
 from tui.backends.backend_protocol import Reply
-from tui.backends.operation_commands import ChangeError
+from tui.backends.commands_interface import ChangeError
 from tui.model.typed_attributes import limit_entry
 from tui.operations.compare_and_set import make
 from tui.operations.quota_ops import parse_quota, set_quota

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.commands import run, script_commands
-from tests.tui.scripted import ScriptedBackend
-from tests.tui.steering import open_console
+from tests.tui.console_under_test import open_console
+from tests.tui.scripted_server import ScriptedBackend
 from tui.backends.pbs.change_commands import PbsCommands
 
 NO_LIMITS = "this manager has no soft limits"

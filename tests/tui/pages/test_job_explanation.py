@@ -9,7 +9,7 @@ from pathlib import Path
 from hooks.pbs.job_comment import show_moment
 from hooks.store.state_files import REASONS, State
 from policy import Ledger, Settings
-from tests.tui.scripted import a_job, a_server_status, changed, with_job
+from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
 from tui.backends.pass_journal import JournalReader, Passes, PassReason, PassReasons
 from tui.pages.job_explanation import explanation_data
 from tui.pages.job_page import job_lines

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui.scripted import NOON_S
+from tests.tui.scripted_server import NOON_S
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start
 from tui.backends.pass_journal import Pass, Passes
 from tui.pages.job_history import story_lines, story_of

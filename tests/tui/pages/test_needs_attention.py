@@ -8,8 +8,8 @@ import pytest
 
 from policy import Ledger, Settings
 from policy.model.allocation import Allocation
-from policy.model.ledger import Earmark
-from tests.tui.scripted import NOON_S, a_server_status, changed
+from policy.model.ledger_between_passes import Earmark
+from tests.tui.scripted_server import NOON_S, a_server_status, changed
 from tests.tui.written_journal_and_audit import a_pass
 from tui.backends.pass_journal import Pass, Passes
 from tui.pages.needs_attention import attention

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, a_server_status, a_vnode, changed
+from tests.tui.scripted_server import NOON_S, a_server_status, a_vnode, changed
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.overview_page import overview_lines
 from tui.state.cluster_view import see

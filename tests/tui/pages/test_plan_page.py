@@ -8,7 +8,7 @@ import pytest
 
 from policy import Ledger, Settings
 from tests.policy.clusters import cluster, job, plan_for, run, vnode
-from tests.tui.scripted import a_job, a_server_status, changed, with_job
+from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
 from tui.pages.plan_page import plan_in_short, plan_lines, waiting_lines
 from tui.state.cluster_view import ClusterView, Decision, see
 from tui.text.screen_line import plain

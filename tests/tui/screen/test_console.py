@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedBackend, ScriptedSimulation, a_job, changed, many_jobs
-from tests.tui.steering import open_console
+from tests.tui.console_under_test import open_console
+from tests.tui.scripted_server import ScriptedBackend, ScriptedSimulation, a_job, changed, many_jobs
 from tui.action_registry import VIEWS
 from tui.screen.views.vnodes import OccupancyView
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.console_under_test import Steered, open_console
 from tests.tui.migrating import AT_B, NOW, put_files
-from tests.tui.scripted import ScriptedBackend, ScriptedSimulation
-from tests.tui.steering import Steered, open_console
+from tests.tui.scripted_server import ScriptedBackend, ScriptedSimulation
 from tui.action_registry import VIEWS
 from tui.backends.backend_protocol import Reply
 from tui.backends.migration_spool import MigrationSpool

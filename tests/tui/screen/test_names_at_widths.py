@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedBackend, a_job, a_server_status, a_vnode, changed, many_jobs, running
-from tests.tui.steering import Steered, open_console
+from tests.tui.console_under_test import Steered, open_console
+from tests.tui.scripted_server import ScriptedBackend, a_job, a_server_status, a_vnode, changed, many_jobs, running
 
 NAMES = [f"pbst-11625-mom{number}" for number in (1, 2, 3)]
 USER, QUEUE, PROJECT = "firstname.lastname", "interactive_lng", "materials-science-2026"

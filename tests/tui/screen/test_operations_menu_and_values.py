@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.console_under_test import open_console
 from tests.tui.operate_on_screen import look
-from tests.tui.scripted import ScriptedBackend, a_server_status, changed
-from tests.tui.steering import open_console
+from tests.tui.scripted_server import ScriptedBackend, a_server_status, changed
 from tui.screen.dialogs.operations_menu import ActMenu
 
 

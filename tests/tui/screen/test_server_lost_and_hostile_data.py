@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
-from tests.tui.scripted import (
+from tests.tui.console_under_test import open_console
+from tests.tui.scripted_server import (
     HOSTILE_NAMES,
     NOON_S,
     ScriptedBackend,
@@ -17,7 +18,6 @@ from tests.tui.scripted import (
     many_jobs,
     running,
 )
-from tests.tui.steering import open_console
 from tui.action_registry import VIEWS
 from tui.text.screen_line import safe
 from tui.text.times_and_durations import clock_time

@@ -9,9 +9,9 @@ import pytest
 from textual.pilot import Pilot
 
 from hooks.pbs.custom_resources import READING
-from hooks.telemetry.host_reading import Amount, Heat, HostReading
-from tests.tui.scripted import NOON_S, ScriptedSimulation, running, with_job
-from tests.tui.steering import a_console
+from hooks.telemetry.host_reading_format import Amount, Heat, HostReading
+from tests.tui.console_under_test import a_console
+from tests.tui.scripted_server import NOON_S, ScriptedSimulation, running, with_job
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_changes, write_journal
 from tui.screen.app import Console
 

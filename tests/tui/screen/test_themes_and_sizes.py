@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from textual.color import Color
 
-from tests.tui.scripted import NOON_S, ScriptedBackend, ScriptedSimulation, a_job, a_vnode, changed, with_job
-from tests.tui.steering import Steered, open_console
+from tests.tui.console_under_test import Steered, open_console
+from tests.tui.scripted_server import NOON_S, ScriptedBackend, ScriptedSimulation, a_job, a_vnode, changed, with_job
 from tests.tui.written_journal_and_audit import a_pass, a_start, write_changes, write_journal
 from tui.action_registry import ACTIONS, VIEWS
 from tui.cli.main import main

@@ -6,8 +6,8 @@ import queue
 import threading
 import time
 
-from hooks.pbs.server_status import ServerStatus
-from tests.tui.scripted import ScriptedBackend, changed
+from hooks.pbs.raw_server_status import ServerStatus
+from tests.tui.scripted_server import ScriptedBackend, changed
 from tui.state.server_poller import PATIENCE, News, Polled, Poller, PollFailed
 
 LONGEST_S = 60.0

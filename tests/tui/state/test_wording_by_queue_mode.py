@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, a_server_status, changed
+from tests.tui.scripted_server import NOON_S, a_server_status, changed
 from tests.tui.written_journal_and_audit import a_pass
 from tui.backends.pass_journal import Pass, Passes
 from tui.state.cluster_view import ClusterView, see

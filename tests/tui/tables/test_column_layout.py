@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.core.key_columns import COLUMNS
+from tests.tui.tables.sample_columns import COLUMNS
 from tui.tables.column_layout import Placed, Widths, header, place, row
 from tui.tables.columns import SPARE, Column, Sort, chosen, usual
 from tui.text.screen_line import plain, width

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.core.key_columns import COLUMNS
+from tests.tui.tables.sample_columns import COLUMNS
 from tui.tables.columns import Sort, arrange, changed_choice, fields
 from tui.tables.filter_line import parse_filter
 

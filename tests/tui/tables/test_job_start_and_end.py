@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from policy import Ledger, Settings
-from tests.tui.scripted import NOON_S, a_job, a_server_status, a_vnode, changed, running
+from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running
 from tui.state.cluster_view import ClusterView, see
 from tui.state.ended_jobs import Finished
 from tui.tables.columns import Sort, arrange, fields, numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Ledger, Settings
-from tests.tui.scripted import a_server_status, changed, running, with_job
+from tests.tui.scripted_server import a_server_status, changed, running, with_job
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.occupancy_grid import lay_out, legend
 from tui.tables.user_letters import OTHERS, Occupants, occupants

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.scripted import HOSTILE_NAMES
+from tests.tui.scripted_server import HOSTILE_NAMES
 from tui.text.screen_line import fit, fit_line, plain, safe, spread, to_ascii, width, wrap
 
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hooks.pbs.server_status import Attributes
+from hooks.pbs.raw_server_status import Attributes
 from policy.model.limit_attributes import EntityKey, show_entity
-from tui.backends.operation_commands import Change, ChangeError, Target
+from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.readback import IN_USE, Entry, JobState, Offline, OfflineWhy, Plain, show_limit
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry
 

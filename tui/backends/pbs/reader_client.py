@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import hooks.reader.serve_console
-from hooks.pbs.server_status import ServerStatus
-from hooks.reader.assemble_status import Assembly
+from hooks.pbs.raw_server_status import ServerStatus
+from hooks.reader.apply_status_differences import Assembly
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hooks.pbs.qmgr_list import parse_list
-from hooks.pbs.server_status import ServerStatus
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
-from policy.model.ledger import LedgerError
+from policy.model.ledger_between_passes import LedgerError
 from tui.audit.match_server_names import goes_by, is_same, names_of
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader

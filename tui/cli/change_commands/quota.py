@@ -10,7 +10,7 @@ import click
 
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
-from tui.backends.operation_commands import ChangeError, Commands
+from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import look, open_backend, source_options
 from tui.operations.operation_changes import Operation

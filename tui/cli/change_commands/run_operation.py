@@ -16,14 +16,14 @@ import click
 
 from tui.audit.audit_file import Actor, AuditLog, audit_path
 from tui.backends.backend_protocol import Backend, addressed
-from tui.backends.operation_commands import ChangeError, Commands
+from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.shared_options import look, open_backend, source_options
-from tui.operations.alert_unknown_outcome import teller_of
+from tui.operations.alert_site_of_unknown_outcome import teller_of
 from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation_lines import operation_lines
+from tui.operations.effect_preview_lines import effect_lines
 from tui.operations.operation_changes import Operation, foresee
-from tui.operations.preview_lines import effect_lines
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
 

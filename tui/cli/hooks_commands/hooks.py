@@ -32,7 +32,7 @@ from tui.backends.pbs.unreachable_server import explain
 from tui.cli.hooks_commands.hooks_alert import send_test
 from tui.cli.hooks_commands.hooks_status import describe_health, fold, health_as_data, look
 from tui.cli.shared_options import ServerAwayError
-from tui.config.settings_file import DEFAULT_POLICY, read_settings
+from tui.config.site_settings_file import DEFAULT_POLICY, read_settings
 from tui.text.screen_line import safe
 
 _AS_IT_SHOULD_BE = "nothing to do: the hooks are as they should be"

@@ -9,8 +9,8 @@ from functools import partial
 
 from policy.model.pbs_units import show_job
 from tui.action_registry import MIGRATION, CommandError
-from tui.backends.operation_commands import ChangeError
-from tui.operations.operation_verbs import VERBS, Order, Verb, full_names
+from tui.backends.commands_interface import ChangeError
+from tui.operations.operation_registry import VERBS, Order, Verb, full_names
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.dialogs.operations_menu import ActMenu, Item

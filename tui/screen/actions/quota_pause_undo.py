@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
 from tui.action_registry import CommandError
-from tui.backends.operation_commands import Commands, demand_supported
+from tui.backends.commands_interface import Commands, demand_supported
 from tui.backends.readback import show_limit
 from tui.model.typed_attributes import limit_entry
 from tui.operations.operation_changes import Operation

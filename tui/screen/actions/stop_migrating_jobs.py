@@ -6,7 +6,7 @@ import os
 import pwd
 
 from tui.action_registry import MIGRATION, CommandError
-from tui.backends.operation_commands import ChangeError, Commands
+from tui.backends.commands_interface import ChangeError, Commands
 from tui.operations.migration_ops import BRING_BACK, DISCARD, RESULTS, stop_jobs
 from tui.operations.operation_changes import Operation
 from tui.screen.actions.screen_api import ScreenApi

@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.backends.operation_commands import ChangeError
+from tui.backends.commands_interface import ChangeError
 from tui.operations.confirmation_lines import operation_lines
 from tui.operations.operation_changes import Operation
 from tui.operations.typed_confirmation import is_confirmed

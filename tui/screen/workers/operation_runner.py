@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tui.audit.audit_file import AuditLog
 from tui.audit.unconfirmed_changes import tell_unconfirmed
 from tui.backends.backend_protocol import Backend, addressed
+from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
-from tui.backends.operation_commands import Change, ChangeError, Commands
 from tui.config.production_servers import Site
 from tui.operations.compare_and_set import make_all
+from tui.operations.effect_preview_lines import effect_lines
 from tui.operations.operation_changes import Operation, foresee
-from tui.operations.preview_lines import effect_lines
 from tui.operations.typed_confirmation import asked_for
 from tui.screen.workers.worker_messages import Foreseen, Made, Making
 from tui.state.cluster_view import ClusterView

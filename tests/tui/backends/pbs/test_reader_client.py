@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.pbs.server_status import LONGEST_TEXT, shorten_text
+from hooks.pbs.raw_server_status import LONGEST_TEXT, shorten_text
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs import reader_client
 from tui.backends.pbs.find_pbs import PbsPlace

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedBackend, a_job, a_server_status, changed, many_jobs
-from tests.tui.steering import open_console
+from tests.tui.console_under_test import open_console
+from tests.tui.scripted_server import ScriptedBackend, a_job, a_server_status, changed, many_jobs
 from tui.tables.columns import Column
 from tui.tables.export_table import as_csv
 

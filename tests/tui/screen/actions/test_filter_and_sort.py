@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedBackend, a_job, a_server_status, changed, many_jobs
-from tests.tui.steering import Steered, open_console
+from tests.tui.console_under_test import Steered, open_console
+from tests.tui.scripted_server import ScriptedBackend, a_job, a_server_status, changed, many_jobs
 from tui.screen.workers.user_files import KeptFiles
 from tui.user.user_json_file import KeptFile
 

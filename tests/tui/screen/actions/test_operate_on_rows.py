@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.console_under_test import open_console
 from tests.tui.operate_on_screen import confirm, look, looking, stages
-from tests.tui.scripted import ScriptedBackend, a_job, changed, many_jobs
-from tests.tui.steering import open_console
+from tests.tui.scripted_server import ScriptedBackend, a_job, changed, many_jobs
 from tui.audit.audit_file import Actor, AuditLog
 from tui.config.production_servers import Site
 from tui.operations.timed_unlock import UNLOCK_S

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scripted import ScriptedBackend
-from tests.tui.steering import Steered, open_console
+from tests.tui.console_under_test import Steered, open_console
+from tests.tui.scripted_server import ScriptedBackend
 from tui.operations.timed_unlock import UNLOCK_S
 from tui.screen.dialogs.operation_dialog import OperationDialog
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.events import Key, Paste
 
-from tests.tui.scripted import ScriptedBackend
-from tests.tui.steering import Steered, open_console
+from tests.tui.console_under_test import Steered, open_console
+from tests.tui.scripted_server import ScriptedBackend
 from tui.screen.dialogs.help import HelpScreen
 
 NAMES = {

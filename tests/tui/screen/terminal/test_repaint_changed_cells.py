@@ -11,8 +11,8 @@ from textual.drivers import linux_driver
 from textual.strip import Strip
 
 from policy import Ledger, Settings
-from tests.tui.scripted import ScriptedBackend, a_server_status
-from tests.tui.steering import open_console
+from tests.tui.console_under_test import open_console
+from tests.tui.scripted_server import ScriptedBackend, a_server_status
 from tui.pages.header_line import Header, header_line
 from tui.screen.terminal.repaint_changed_cells import NarrowUpdate, narrowed
 from tui.state.cluster_view import see

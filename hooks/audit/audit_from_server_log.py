@@ -1,0 +1,171 @@
+"""One audit for all administrators of a server: who changed what, from where and when, with whatever tool.
+
+The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer, where it also
+records how far it has read; consoles of root on that host add what they meant to do. The file is only appended to, one
+line each, and the group that may read the journal may read it. A full file gets its date into its name and is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Collection, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hooks.audit.admin_changes_in_server_log import AdminChange, read_changes
+from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
+from hooks.store.state_files import CHANGES, State
+
+CURSOR = "changes-read.json"
+_MOST_BYTES = 4 << 20
+"""The most that one pass reads of the log. While the log grows faster, the file lags behind."""
+_FULL_BYTES = 8 << 20
+_TAIL_BYTES = 1 << 16
+_SETTLED_S = 2.0
+"""The lines of one request are written one by one: the last request of the log is read once it is this old."""
+
+
+class Cursor(NamedTuple):
+    """How far the log was read: the day of its file, and the byte in it."""
+
+    day: str
+    offset: int
+
+    @classmethod
+    def read(cls, state: State) -> Cursor | None:
+        """From the disk, the later of the recorded position and that of the last line copied; None before the first
+        time."""
+        cursor = state.read_published(CURSOR)
+        found = [] if not cursor else [cls(str(cursor.get("day", "")), _whole(cursor.get("offset")))]
+        copied = str(_last_of(state.path / CHANGES).get("log", "")).partition(":")
+        if copied[0].isdigit():
+            found.append(cls(copied[0], _whole(copied[2])))
+        return max(found, default=None)
+
+
+def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float) -> list[str]:
+    """Copy the changes since the last pass; returns a sentence if that failed. Never raises: no pass fails for lack of
+    an audit.
+
+    An absent server is no failure of the copying; the next pass finds the log still there.
+    """
+    logs = Path(pbs_home) / "server_logs"
+    if not logs.is_dir():
+        return []
+    try:
+        with Connection(pbs_ifl) as connection:
+            server = connection.read_server(("managers", "operators"))
+        words = ",".join(server.get(name, "") for name in ("managers", "operators")).split(",")
+        copy_changes(state, logs, {word.strip() for word in words if word.strip()}, now_s)
+    except ServerAwayError:
+        return []
+    except (OSError, ValueError, IflError) as error:
+        return [f"the changes of administrators could not be copied from the server's log: {error}"]
+    return []
+
+
+def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: float) -> None:
+    """Copy what has come since the last time. The first time nothing is copied: earlier requests are in the log alone.
+
+    Raises OSError if the log cannot be read or the disk does not take the lines.
+    """
+    today = time.strftime("%Y%m%d", time.localtime(now_s))
+    cursor = Cursor.read(state)
+    if cursor is None or not cursor.day:
+        _remember(state, Cursor(today, _size(logs / today)))
+        state.append(CHANGES, b"", full_bytes=_FULL_BYTES)
+        return
+    left = _MOST_BYTES
+    for day in sorted({cursor.day, *_days_since(logs, cursor.day, today)}):
+        begin = cursor.offset if day == cursor.day else 0
+        end, changes = _read_part(logs / day, begin, left, privileged, now_s)
+        lines = [json.dumps(_entry(change, day, begin)) for change in changes]
+        if lines:
+            state.append(CHANGES, "".join(f"{line}\n" for line in lines).encode("ascii"), full_bytes=_FULL_BYTES)
+        cursor = Cursor(day, end)
+        left -= end - begin
+        if left <= 0 or end < _size(logs / day):
+            break
+    _remember(state, cursor)
+
+
+def _read_part(
+    path: Path, begin: int, most: int, privileged: Collection[str], now_s: float
+) -> tuple[int, list[AdminChange]]:
+    """Where the log was read to, and the requests in it; the last one is left if more of its lines may come."""
+    try:
+        with path.open("rb") as log:
+            log.seek(begin)
+            part = log.read(most)
+    except FileNotFoundError:
+        return begin, []
+    data = part[: part.rfind(b"\n") + 1]
+    changes = read_changes(data, privileged)
+    if changes and changes[-1].end == len(data):
+        last = changes[-1]
+        is_cut = len(part) == most and last.offset > 0
+        if is_cut or now_s - last.time_s < _SETTLED_S:
+            return begin + last.offset, changes[:-1]
+    return begin + len(data), changes
+
+
+def _entry(change: AdminChange, day: str, begin: int) -> dict[str, Any]:
+    """A line of the file, in the console's form, with its place in the log."""
+    return {
+        "time": datetime.fromtimestamp(change.time_s, tz=timezone.utc).isoformat(timespec="milliseconds"),
+        "stage": "done",
+        "user": change.user,
+        "origin": change.host,
+        "server": change.server,
+        "command": change.command,
+        "before": "",
+        "after": "",
+        "reply": "",
+        "change": "",
+        "log": f"{day}:{begin + change.end}",
+    }
+
+
+def _remember(state: State, cursor: Cursor) -> None:
+    if state.read_published(CURSOR) != cursor._asdict():
+        state.publish(CURSOR, cursor._asdict(), shared=False)
+
+
+def _days_since(logs: Path, day: str, today: str) -> list[str]:
+    names = (path.name for path in logs.iterdir()) if logs.is_dir() else ()
+    return [name for name in names if len(name) == len(today) and name.isdigit() and day < name <= today]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _last_of(path: Path) -> Mapping[str, Any]:
+    """The last entry that was copied from a log, among the last ones of the file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict) and "log" in entry:
+            return entry
+    return {}
+
+
+def _whole(value: object) -> int:
+    try:
+        return max(0, int(str(value)))
+    except ValueError:
+        return 0

@@ -1,0 +1,132 @@
+"""Puts results into a job's folder without overwriting what has changed there. Runs as the folder's user.
+
+Results arrive in a folder of their own inside the job's. Each is moved to its place at once if the place is empty,
+still as it was uploaded, or already the result; else it is put beside, as ``NAME.mg-GID``. So a kill at any point
+leaves each file whole, and repeating it leads to the same end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import sys
+from typing import NamedTuple
+
+from migration.as_user.folder_tree_listing import PART, STAGE, Entry, check_inside, check_own_folder, read_entry
+
+_SECOND = 10**9
+_MUNGED = "/rsyncd-munged/"
+
+
+class Kept(NamedTuple):
+    """A path that had changed at the source, and the name under which the result stands beside it."""
+
+    path: str
+    beside: str
+
+
+def print_settled(arguments: list[str]) -> int:
+    """``settle FOLDER GID``: standard input has the entry of each result as it was uploaded; prints what was kept."""
+    folder, gid = arguments
+    check_own_folder(folder)
+    uploaded = {}
+    for line in sys.stdin:
+        entry = Entry(*json.loads(line))
+        uploaded[check_inside(entry.path)] = entry
+    kept = settle(folder, gid, uploaded)
+    sys.stdout.write(json.dumps(kept) + "\n")
+    return 0
+
+
+def settle(folder: str, gid: str, uploaded: dict[str, Entry]) -> list[Kept]:
+    """Move all that has arrived to its place, and return what was kept. Raises OSError."""
+    stage = f"{folder}/{STAGE}{gid}"
+    kept: list[Kept] = []
+    there = read_entry(stage, stage)
+    if there is not None and there.kind != "d":
+        raise OSError(f"{stage}: must be a folder that rsync has made")
+    if there is not None:
+        _settle(stage, folder, "", gid, uploaded, kept)
+        shutil.rmtree(stage)
+    return kept
+
+
+def _settle(stage: str, folder: str, below: str, gid: str, uploaded: dict[str, Entry], kept: list[Kept]) -> None:
+    for name in sorted(os.listdir(f"{stage}/{below}")):
+        if _is_services(name):
+            continue
+        path = f"{below}/{name}" if below else name
+        fresh, place = _read_fresh(stage, path), f"{folder}/{path}"
+        there = read_entry(place, path)
+        if fresh is None:
+            continue
+        if fresh.kind == "d" and there is not None and there.kind == "d":
+            _settle(stage, folder, path, gid, uploaded, kept)
+        elif there is None or there == fresh or _is_same(there, uploaded.get(path)):
+            if there is not None and there.kind == "d":
+                kept.append(_put_beside(f"{stage}/{path}", folder, path, gid, fresh))
+            else:
+                _move(f"{stage}/{path}", place, fresh)
+        else:
+            kept.append(_put_beside(f"{stage}/{path}", folder, path, gid, fresh))
+
+
+def _is_services(name: str) -> bool:
+    """Whether only the service gives such a name. A result with the name of another job's stage would be settled as
+    that job's."""
+    return name == PART or name.startswith(STAGE)
+
+
+def _is_same(there: Entry, uploaded: Entry | None) -> bool:
+    """Whether a file is still as it was uploaded; the two clusters' disks may keep times to the second only."""
+    if uploaded is None or there._replace(mtime_ns=0) != uploaded._replace(mtime_ns=0):
+        return False
+    one, other = there.mtime_ns, uploaded.mtime_ns
+    return one == other or (0 in (one % _SECOND, other % _SECOND) and one // _SECOND == other // _SECOND)
+
+
+def _put_beside(fresh_path: str, folder: str, path: str, gid: str, fresh: Entry) -> Kept:
+    number = 1
+    while True:
+        beside = f"{path}.mg-{gid}" + ("" if number == 1 else f".{number}")
+        there = read_entry(f"{folder}/{beside}", path)
+        if there is None or there == fresh != Entry(path, "d"):
+            _move(fresh_path, f"{folder}/{beside}", fresh)
+            return Kept(path, beside)
+        number += 1
+
+
+def _read_fresh(stage: str, path: str) -> Entry | None:
+    """What has arrived. rsync has written its links so that nothing can follow them."""
+    fresh = read_entry(f"{stage}/{path}", path)
+    if fresh is not None and fresh.target.startswith(_MUNGED):
+        return fresh._replace(target=fresh.target[len(_MUNGED) :])
+    return fresh
+
+
+def _move(fresh_path: str, place: str, fresh: Entry) -> None:
+    if fresh.kind == "l":
+        made = f"{fresh_path}.mg-link"
+        if os.path.lexists(made):
+            os.unlink(made)
+        os.symlink(fresh.target, made)
+        os.replace(made, place)
+        os.unlink(fresh_path)
+    elif fresh.kind == "d":
+        os.mkdir(place)
+        _move_all(fresh_path, place)
+        shutil.copystat(fresh_path, place)
+    else:
+        # No result of another cluster runs as this user, whoever starts it.
+        os.chmod(fresh_path, stat.S_IMODE(os.lstat(fresh_path).st_mode) & 0o777)
+        os.replace(fresh_path, place)
+
+
+def _move_all(fresh_folder: str, folder: str) -> None:
+    """The content of a folder that is new here."""
+    for name in sorted(os.listdir(fresh_folder)):
+        entry = _read_fresh(fresh_folder, name)
+        if not _is_services(name) and entry is not None:
+            _move(f"{fresh_folder}/{name}", f"{folder}/{name}", entry)

@@ -1,0 +1,51 @@
+"""Opens this cluster as a source, for the programs that the service's account runs."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from migration.as_user.run_as import run_as
+from migration.config.cluster_file import ClusterFileError
+from migration.passes.in_place_job_script import HomeFolders
+from migration.passes.source_context import Source
+from migration.passes.source_pass import BusyError
+from migration.passes.source_state_between_passes import read_notes
+from migration.programs.run import run
+from migration.protocol.call import SshCall
+from migration.schedulers.by_kind import open_scheduler
+from migration.spool.spool import SpoolError
+from migration.target_job.hung_users import HungUsers
+from migration.target_job.service_context import open_site
+from policy.model.printable_text import printable
+
+
+def open_source() -> Source:
+    """This cluster. Raises click.ClickException if this is not the account to which MG_HOME belongs."""
+    site = open_site()
+    owner = site.home.stat().st_uid
+    if owner != os.geteuid():
+        try:
+            name = pwd.getpwuid(owner).pw_name
+        except KeyError:
+            name = f"#{owner}"
+        raise click.ClickException(f"{site.home} belongs to {name}: run this as {name}, with sudo -u {name}")
+    bounded = HungUsers(run_as, site.home, site.now)
+    return Source(
+        site.spool, site.file, SshCall(run, site.file.limits.ssh_timeout_s),
+        open_scheduler(site.file.at_home, bounded), HomeFolders(bounded), read_notes(site.home),
+        say=lambda text: click.echo(printable(text)),
+    )  # fmt: skip
+
+
+@contextmanager
+def said_in_a_line() -> Iterator[None]:
+    """Turn what may be wrong with the site's files into one line."""
+    try:
+        yield
+    except (ClusterFileError, SpoolError, BusyError, OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,23 @@
+"""The cores that this cluster has promised and that its scheduler does not count yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policy.migration.job_demand import Demand
+from policy.migration.record import Record
+from policy.migration.transitions import BEFORE_RUN, SUBMITTED
+
+_UNSEEN_FOR_S = 60
+"""A submitted job that could start has started within this; afterwards it waits like any other job."""
+
+
+def find_in_flight(records: Iterable[Record], now_s: float) -> list[Demand]:
+    """What accepted jobs will take. Without it two sources would fill the same idle cores."""
+    return [record.demand for record in records if _is_in_flight(record, now_s)]
+
+
+def _is_in_flight(record: Record, now_s: float) -> bool:
+    if record.state == SUBMITTED:
+        return not record.localid or (not record.ran and now_s - record.since < _UNSEEN_FOR_S)
+    return record.state in BEFORE_RUN

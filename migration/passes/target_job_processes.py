@@ -1,0 +1,54 @@
+"""The target's pass: looks after submitted jobs, starts a process for each job that has something to do, cleans up."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Callable
+
+from migration.passes.clean_up import clean_up
+from migration.spool.queue_file import Queue
+from migration.target_job.follow_local_job import watch
+from migration.target_job.hung_users import HungUsers
+from migration.target_job.job_at_target import GoneError, Job, find_due
+from migration.target_job.lease import is_leased, take_slot
+from migration.target_job.service_context import Site
+from policy.migration.record import Record
+from policy.migration.transitions import DOWNLOADING, SUBMITTED, WAITING
+
+_LOCK = "mgrecv"
+
+
+def run_target_pass(site: Site, start: Callable[[str], None]) -> str:
+    """Do a pass, unless another one is under way; ``start`` starts a job's process. Returns what is to be said."""
+    site = replace(site, run=HungUsers(site.run, site.home, site.now))
+    with take_slot(site.home, _LOCK, 1) as alone:
+        if not alone:
+            return "another pass is under way"
+        submitted = [record for record in site.spool.read(Queue.RECEIVED) if _is_watched(record)]
+        silent = watch(_open(site, submitted))
+        for record in site.spool.read(Queue.RECEIVED):
+            if _needs_process(site, record):
+                start(record.gid)
+        clean_up(site)
+    return silent
+
+
+def _is_watched(record: Record) -> bool:
+    return record.state == SUBMITTED and bool(record.localid) and not record.stop
+
+
+def _open(site: Site, records: list[Record]) -> list[Job]:
+    jobs = []
+    for record in records:
+        with contextlib.suppress(GoneError):
+            jobs.append(Job(site, record.gid))
+    return jobs
+
+
+def _needs_process(site: Site, record: Record) -> bool:
+    folder = site.spool.job_folder(record.gid)
+    is_due = record.state == WAITING or find_due(folder, record.attempt) <= site.now()
+    if record.stop and record.state != DOWNLOADING:
+        return not is_leased(folder)
+    return not _is_watched(record) and is_due and not is_leased(folder)

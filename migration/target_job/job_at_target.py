@@ -1,0 +1,234 @@
+"""One job at its target: its record, which only changes under the lock, and its files here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hooks.store.atomic_file import replace_file
+from migration.as_user.landing_folder import NO_FILE
+from migration.programs.run import TIMED_OUT
+from migration.protocol.messages import MOST_TEXT
+from migration.spool.queue_file import Queue
+from migration.target_job.hung_users import HungError
+from migration.target_job.service_context import Site
+from migration.transfer.connection import Connection, TransferError
+from migration.transfer.manifest import Manifest, read_manifest
+from policy.migration.record import Record, advance, amend
+from policy.migration.transitions import ABORTED, DOWNLOADING, REQUESTED
+from policy.model.printable_text import printable
+
+DISCARD = "discard"
+MANIFEST = "manifest"
+SHARED = "shared"
+GONE = "gone"
+_DUE = "due"
+_RETURNING = "returning"
+_LOG = "upload.log"
+_PASSING = "tried again: "
+_MOST_STATUS = 16
+_MOST_LOG = 1 << 20
+
+
+class GoneError(Exception):
+    """The job is no longer this cluster's, or no longer in the state in which it was read."""
+
+
+def key_path(site: Site, record: Record) -> Path:
+    """The private key for the data of this attempt."""
+    return site.spool.job_folder(record.gid) / f"datakey.{record.attempt}"
+
+
+class Job:
+    """A job in received.q."""
+
+    def __init__(self, site: Site, gid: str) -> None:
+        self.site = site
+        self.folder = site.spool.job_folder(gid)
+        self.record = self._read(gid)
+
+    def _read(self, gid: str) -> Record:
+        for record in self.site.spool.read(Queue.RECEIVED):
+            if record.gid == gid:
+                return record
+        raise GoneError(gid)
+
+    def refresh(self) -> Record:
+        """The record as it stands now. Raises :class:`GoneError`."""
+        self.record = self._read(self.record.gid)
+        return self.record
+
+    def is_stopped(self) -> bool:
+        """Whether the user has stopped it, or it is gone from here."""
+        try:
+            return bool(self.refresh().stop)
+        except GoneError:
+            return True
+
+    def advance(self, event: str, **changes: Any) -> Record:
+        """Change the state; a job that is over here goes to done.q. Raises :class:`GoneError`."""
+        return self._change(event, changes)
+
+    def amend(self, **changes: Any) -> Record:
+        """Change other facts. Raises :class:`GoneError`."""
+        return self._change("", changes)
+
+    def _change(self, event: str, changes: dict[str, Any]) -> Record:
+        before, now_s = self.record, self.site.now()
+        if "reason" in changes:
+            # It names users' files, and the source takes no reply with a longer one.
+            changes["reason"] = printable(changes["reason"])[:MOST_TEXT]
+        with self.site.spool.change() as change:
+            found = change.find(before.gid)
+            if found is None or found[0] is not Queue.RECEIVED:
+                raise GoneError(before.gid)
+            there = found[1]
+            if (there.state, there.attempt) != (before.state, before.attempt):
+                raise GoneError(before.gid)
+            after = advance(there, event, now_s, **changes) if event else amend(there, **changes)
+            if after.final or after.state == REQUESTED:
+                change.move(Queue.RECEIVED, Queue.DONE, after)
+            else:
+                change.put(Queue.RECEIVED, after)
+        self.record = after
+        if event:
+            self.log(f"{before.state} -> {after.state}{f': {after.reason}' if after.reason else ''}")
+        return after
+
+    def give_back(self, reason: str, *, excluded: bool = False) -> None:
+        """Return the job to its source: it has not run here, and this cluster comes last, or not at all."""
+        this = self.site.file.this.name
+        avoid = (*self.record.avoid, this) if excluded and this not in self.record.avoid else self.record.avoid
+        self.advance("given-back", reason=reason, last=this, avoid=avoid, localid="")
+
+    def fail(self, reason: str) -> None:
+        """Processing has failed: what there is comes back first."""
+        self.advance("failed", reason=reason, then=ABORTED, tries=0)
+        self.set_due(0)
+
+    def retry(self, reason: str, in_s: float) -> None:
+        """Note a failure that may pass, and when the step is tried again. Why a job is on its way back stays said."""
+        self.set_due(in_s)
+        shown = "; ".join(filter(None, (self.lasting_reason, f"{_PASSING}{reason}")))
+        self.amend(reason=shown, tries=self.record.tries + 1)
+        self.log(f"{self.record.state}: {reason}; tried again in {in_s:.0f} s")
+
+    @property
+    def lasting_reason(self) -> str:
+        """The record's reason without what will be tried again."""
+        return self.record.reason.partition(_PASSING)[0].rstrip("; ")
+
+    def set_due(self, in_s: float) -> None:
+        """When the next step is due."""
+        self._write(_DUE, f"{self.site.now() + in_s:.0f}\n".encode("ascii"))
+
+    @property
+    def due_in_s(self) -> float:
+        """Seconds until the next step is due."""
+        return find_due(self.folder, self.record.attempt) - self.site.now()
+
+    def connection(self) -> Connection:
+        """The way to the job's source. Raises OSError without its key."""
+        source = self.site.file.other(self.record.src)
+        if source is None or not source.ssh:
+            raise OSError(f"cluster {self.record.src}: is no longer in the cluster file")
+        limit = source.bwlimit_kib or self.site.file.limits.bwlimit_kib
+        key = key_path(self.site, self.record).read_bytes()
+        return Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop)
+
+    def _look_for_stop(self) -> bool:
+        """A download goes on after mgstop, since it is what mgstop waits for; --discard cuts it."""
+        record = self.record
+        try:
+            now = self._read(record.gid)
+        except GoneError:
+            return True
+        self.record = replace(record, stop=now.stop) if now.state == record.state else record
+        return now.stop == DISCARD or (bool(now.stop) and now.state != DOWNLOADING)
+
+    def look_here(self, timeout_s: float) -> bytes:
+        """The manifest of the job's folder as it is now. Raises TransferError."""
+        done = self.site.run(["manifest", self.record.dstdir], user=self.record.account, timeout_s=timeout_s)
+        if done.status:
+            raise TransferError(f"{self.record.dstdir}: {done.problem}")
+        return done.out
+
+    def read_status(self, path: str) -> str | None:
+        """The exit status that a script has left there; None without one, empty if it cannot be read now. Raises
+        HungError where the folder does not answer.
+        """
+        done = self.site.run(["read", path, str(_MOST_STATUS)], user=self.record.account)
+        if done.status == TIMED_OUT:
+            raise HungError(f"{self.record.dstdir}: {done.problem}")
+        if done.status == NO_FILE:
+            return None
+        text = done.text.strip()
+        return text if done.status == 0 and text.isascii() and text.isdigit() else ""
+
+    def read_manifest(self) -> Manifest | None:
+        """What was uploaded; None if it never was, as a whole."""
+        try:
+            return read_manifest(self._path(MANIFEST).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write_manifest(self, data: bytes) -> None:
+        """Keep what was uploaded."""
+        self._write(MANIFEST, data)
+
+    def note_shared(self, paths: list[str]) -> None:
+        """Note the shared files that the job names, before they are used."""
+        self._write(SHARED, json.dumps(paths).encode("ascii"))
+
+    def log(self, text: str) -> None:
+        """Add a line to the job's log."""
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.site.now()))
+        path = self.folder / _LOG
+        with contextlib.suppress(OSError):
+            if not path.exists() or path.stat().st_size < _MOST_LOG:
+                with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                    file.write(f"{stamp} {text}\n")
+
+    def gone_for_s(self) -> float:
+        """Seconds since the job was first seen to be gone from the scheduler."""
+        path = self._path(GONE)
+        if not path.exists():
+            self._write(GONE, f"{self.site.now():.0f}\n".encode("ascii"))
+        return self.site.now() - _number(path)
+
+    def is_back(self) -> None:
+        """The scheduler knows the job after all."""
+        self._path(GONE).unlink(missing_ok=True)
+
+    def set_returning(self) -> None:
+        """Note that the local job is about to be deleted since it has not started."""
+        self._write(_RETURNING, b"")
+
+    @property
+    def is_returning(self) -> bool:
+        """Whether the local job was deleted, or was about to be, since it had not started."""
+        return self._path(_RETURNING).exists()
+
+    def _path(self, name: str) -> Path:
+        """A file of this attempt: what an earlier one has left says nothing of it."""
+        return self.folder / f"{name}.{self.record.attempt}"
+
+    def _write(self, name: str, data: bytes) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._path(name), data)
+
+
+def find_due(folder: Path, attempt: int) -> float:
+    """When the next step of the job with this folder is due, in seconds since the epoch."""
+    return _number(folder / f"{_DUE}.{attempt}")
+
+
+def _number(path: Path) -> float:
+    try:
+        return float(path.read_text("ascii"))
+    except (OSError, ValueError):
+        return 0.0

@@ -1,0 +1,47 @@
+"""What every program of the service works with: the cluster file, the queue files, the scheduler, and other users."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from migration.as_user.run_as import run_as
+from migration.config.cluster_file import ClusterFile, read_cluster_file
+from migration.config.mg_home_folder import home
+from migration.programs.path import set_path
+from migration.schedulers.base import LocalScheduler
+from migration.schedulers.by_kind import open_scheduler
+from migration.spool.spool import Spool
+from migration.target_job.hung_users import HungUsers
+from migration.transfer.connection import RunAs
+
+
+@dataclass(frozen=True)
+class Site:
+    """One cluster, as its own service sees it."""
+
+    file: ClusterFile
+    spool: Spool
+    scheduler: LocalScheduler
+    run: RunAs = run_as
+    now: Callable[[], float] = time.time
+
+    @property
+    def home(self) -> Path:
+        """The folder of the queue files."""
+        return self.spool.home
+
+
+def open_site() -> Site:
+    """This host's cluster. Raises SystemExit without a cluster file, ClusterFileError for one with problems."""
+    set_path()
+    folder = home()
+    file = read_cluster_file(folder)
+    if file is None:
+        raise SystemExit(f"{folder}: no cluster.toml: this site has no other clusters")
+    os.umask(0o022)
+    bounded = HungUsers(run_as, folder, time.time)
+    return Site(file, Spool(folder), open_scheduler(file.this, bounded))

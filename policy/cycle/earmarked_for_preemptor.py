@@ -1,0 +1,130 @@
+"""Earmarks: cores kept for a beneficiary from the pass that preempted for it until it runs (docs/policies.md, "What
+happens then").
+
+No other job gets the cores that victims free. A beneficiary starts as soon as its cores are free; if its victims do not
+free them in time, the earmark is dropped and the job is attempted in queue order again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from policy.eligibility.quotas import Standing
+from policy.fit.best_fit import fit
+from policy.model.allocation import Allocation
+from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
+from policy.model.limit_attributes import show_entity
+from policy.plan.pass_context import Context
+from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_types import Preempt
+from policy.preemption.victim_selection import Victim
+from policy.reasons.reason import Reason
+from policy.reasons.reason_names import Numbers
+from policy.state.closure_windows import NOTHING_CLOSED
+
+
+class Earmarks:
+    """The earmarks of earlier passes and of this one."""
+
+    def __init__(self, context: Context, builder: PlanBuilder) -> None:
+        self._context = context
+        self._cluster = context.cluster
+        self._builder = builder
+        self._quotas = context.quotas
+        self._classes = context.classes if context.settings.priority.preempt else None
+        self._now_s = context.now_s
+
+    def honour(self, tested: Callable[[Job], Backfilled]) -> None:
+        """Start the beneficiaries of earlier passes whose cores are free, and keep the cores of the others.
+
+        ``tested`` gives the ledger's entry for the run of a rescued job, which counts as backfilled.
+        """
+        cluster, now_s, ledger = self._cluster, self._now_s, self._context.ledger
+        preemption, give_up_s = self._context.preemption, self._context.settings.quota.give_up_s
+        for job_id, earmark in sorted(ledger.earmarks.items(), key=lambda item: (item[1].since_s, item[0])):
+            job = cluster.jobs.get(job_id)
+            if job is None:
+                continue
+            shut = self._context.gates.shut(job)
+            # A promise survives a limit that its owner's runs fill until the promised time; so does its earmark.
+            if shut is not None and (earmark.rule != PROMISE or self._builder.opens_s(job, shut) == UNLIMITED_S):
+                continue
+            if preemption is None and earmark.rule in (QUOTA, CLASS):
+                continue
+            allowed = cluster.vnodes_of(job.queue)
+            still = [cluster.runs[victim] for victim in earmark.victims if victim in cluster.runs]
+            if not still or now_s - earmark.since_s < give_up_s:
+                # While heads hold promises, the victims' cores are needed even if idle ones would do for the job
+                # itself.
+                early = not still or not ledger.promises
+                allocation = self._where_now(job, earmark, allowed, gone=not still) if early else None
+                if allocation is not None and shut is None:
+                    self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
+                elif still:
+                    self._keep(job, earmark, still)
+
+    def begin(self, job: Job, allocation: Allocation, victims: Sequence[Victim], rule: str) -> None:
+        """Preempt these runs for the job and earmark what it needs, also what victims of other jobs leave over."""
+        victims_of_others = self._builder.victims_under(allocation, [victim.run for victim in victims])
+        for victim in victims:
+            reason = self._why(job, victim.run, victim.standing, rule)
+            self._builder.preempts.append(Preempt(victim.run, job.id, reason))
+            if rule in (PROMISE, RESCUE) and self._context.preemption is not None:
+                self._context.preemption.count_out(victim.run)
+        waits_for = (*(victim.run.id for victim in victims), *victims_of_others)
+        self._builder.earmark_for(job, Earmark(allocation, waits_for, self._now_s, rule))
+
+    def also(self, job: Job, allocation: Allocation, victim: Run, rule: str) -> None:
+        """Earmark for a further job what it needs of the cores that the victim of another job frees."""
+        self._builder.earmark_for(job, Earmark(allocation, (victim.id,), self._now_s, rule))
+
+    def _where_now(self, job: Job, earmark: Earmark, allowed: int, gone: bool) -> Allocation | None:
+        capacity, windows = self._cluster.capacity, self._context.windows
+        shut = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
+        ever, allowed = allowed, allowed & ~shut.vnodes
+        with shut.applied_to(capacity):
+            closed = False
+            for share in earmark.allocation.shares(capacity.directory):
+                closed = closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
+            if not closed and len(earmark.allocation.vnodes) and not capacity.part_within(earmark.allocation)[1]:
+                return earmark.allocation
+            return fit(capacity, job.request, allowed, ever) if gone else None
+
+    def _keep(self, job: Job, earmark: Earmark, still: Sequence[Run]) -> None:
+        preemption = self._context.preemption
+        asked = {preempt.id for preempt in self._builder.preempts}
+        for run in still:
+            if run.id not in asked:
+                reason = self._why(job, run, self._standing(job, run), earmark.rule)
+                self._builder.preempts.append(Preempt(run, job.id, reason, again=True))
+                if preemption is not None:
+                    preemption.count_out(run)
+                else:
+                    self._quotas.shift(run.job, -1, run.allocation)
+        self._builder.earmark_for(job, earmark._replace(victims=tuple(run.id for run in still)))
+
+    def _standing(self, job: Job, run: Run) -> Standing | None:
+        """The quota entry by which the run is a victim; None if it is one because its class is lower."""
+        if (
+            self._classes is not None
+            and self._classes.comparable(job.queue, run.job.queue)
+            and self._classes.of_run(run) < self._classes.of(job)
+        ):
+            return None
+        return self._quotas.surplus(run.job, run.allocation) or self._quotas.standing(run.job)
+
+    def _why(self, job: Job, run: Run, standing: Standing | None, rule: str) -> Reason:
+        """The reason of a preemption, by rule (docs/policies.md, P1 to P3)."""
+        beneficiary: Numbers = (("beneficiary", job.id),)
+        if rule == PROMISE:
+            return Reason("cut-for-promise", beneficiary)
+        if rule == RESCUE:
+            return Reason("cut-for-rescue", (*beneficiary, ("left_s", run.end_s - self._now_s)))
+        if standing is not None:
+            numbers: Numbers = (("entity", show_entity(standing.entity)), ("used", standing.used))
+            of: Numbers = (("limit", standing.limit), ("queue", standing.scope), ("resource", standing.resource))
+            return Reason("preempted-quota", (*beneficiary, *numbers, *of))
+        above = self._classes.of(job) if self._classes is not None else 0
+        below = self._classes.of_run(run) if self._classes is not None else 0
+        return Reason("preempted-class", (*beneficiary, ("above", above), ("class", below)))

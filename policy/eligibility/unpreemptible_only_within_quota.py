@@ -1,0 +1,55 @@
+"""Jobs that may not be preempted start only within quota, or in a class above base (docs/policies.md, P1, 17).
+
+On idle cores beyond the quota such a job would keep other users from theirs until it ends: with ``qsub -r n`` a user
+could hold the whole cluster. The rule does not apply to a job that no quota counts, like the rest of P1.
+"""
+
+from __future__ import annotations
+
+import re
+
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.quotas import Quotas
+from policy.model.allocation import Allocation
+from policy.model.cluster import Job
+from policy.model.ledger_between_passes import Ledger
+from policy.reasons.reason import Reason
+from policy.reasons.reason_names import Numbers
+from policy.settings.site_settings import QuotaSettings
+
+_INDEX = re.compile(r"\[[0-9]+\]")
+
+
+class Confined:
+    """Checks the jobs of one pass that could not be preempted once they run."""
+
+    def __init__(self, ledger: Ledger, quotas: Quotas, classes: Classes | None, settings: QuotaSettings) -> None:
+        self._counts = ledger.preemptions
+        self._quotas = quotas
+        self._classes = classes
+        self._cap = settings.cap
+        capped = [run for run, count in ledger.preemptions.items() if count >= self._cap]
+        self.capped = frozenset((*capped, *(_INDEX.sub("[]", run, count=1) for run in capped)))
+        """The ids of jobs, and of arrays with subjobs, that were preempted as often as the cap allows."""
+
+    def why(self, job: Job, where: Allocation | None = None) -> Reason | None:
+        """The reason why the job may not start (on the vnodes of ``where``, if given); None where it may be preempted,
+        is within quota, or is above the base class."""
+        why = self._why_not_preempted(job)
+        if not why or (self._classes is not None and self._classes.of(job) != BASE):
+            return None
+        over = self._quotas.exceeded_by(job, where)
+        if over is None:
+            return None
+        numbers: Numbers = (("why", why),)
+        return Reason("unpreemptible", (*numbers, *self._quotas.numbers_of(over, job, where)))
+
+    def _why_not_preempted(self, job: Job) -> str:
+        if not job.rerunable:
+            return "it is not rerunable"
+        if job.id in self.capped:
+            next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
+            count = self._counts.get(next_id, 0)
+            if count >= self._cap:
+                return f"it was preempted {count} times, which is the cap"
+        return ""

@@ -1,0 +1,246 @@
+"""Golden stories: a small cluster, what is remembered and set, and the plan that docs/policies.md asks for.
+
+A file says it in lines that read aloud. A vnode: ``v1 8 mem=16gb state=down``. A job: ``3 bob 4 est=100 sub=20``,
+that is id, user, select, and what is not as usual. A run: ``1 alice v1=4 since=0 est=100``, with vnode and cores, or an
+exec_vnode. A window of a vnode: ``closed='reservation R12 from 300 to 900 with ncpus=2'``. The plan is told in the same
+way, each reason by its sentence. A story may go on in steps: what happened since, and the plan of the next pass.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
+from policy.eligibility.classes_by_priority_quota import BASE
+from policy.model.cluster import UNLIMITED_S, HardLimits, Server, Window
+from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
+from policy.model.limit_attributes import Limits
+from policy.model.pbs_units import parse_amount
+from sim.workload.read_toml_file import read_toml
+from tests.golden.plan_as_lines import Lines, tell
+from tests.policy.clusters import QUEUE, job, place_of, quotas
+
+
+class Told(NamedTuple):
+    """One pass of a story: the plan as the file has it, and the plan as it is decided now."""
+
+    said: str
+    expected: Lines
+    decided: Lines
+
+
+_FACTS = {
+    "story", "now_s", "vnodes", "readings", "queue", "jobs", "runs", "server", "settings", "ledger", "plan", "step",
+}  # fmt: skip
+_STEP = {"say", "now_s", "jobs", "gone", "ended", "let_go", "plan"}
+
+
+def read_story(path: Path) -> list[Told]:
+    """The passes of a story in their order; each step after the first begins with what the plan before it started."""
+    data = read_toml(path)
+    assert set(data) <= _FACTS, f"{path.name}: unknown {set(data) - _FACTS}"
+    settings = Settings.from_data(data.get("settings", {}), path.name)
+    plan = decide(_snapshot(data), _ledger(data.get("ledger", [])), settings)
+    passes = [Told(data["story"], _expected(data["plan"], path), tell(plan))]
+    for step in data.get("step", []):
+        assert set(step) <= _STEP, f"{path.name}: unknown {set(step) - _STEP}"
+        plan = decide(plan.started.apply(_changes(step, plan.started)), plan.ledger, settings)
+        passes.append(Told(step["say"], _expected(step["plan"], path), tell(plan)))
+    return passes
+
+
+def _expected(said: Mapping[str, Any], path: Path) -> Lines:
+    parts = ("starts", "preempts", "reserved", "waits", "ledger")
+    assert set(said) <= set(parts), f"{path.name}: the plan has {sorted(said)}"
+    return {
+        part: sorted(said.get(part, [])) if part in ("preempts", "waits", "ledger") else list(said.get(part, []))
+        for part in parts
+    }
+
+
+def _changes(step: Mapping[str, Any], before: Snapshot) -> Changes:
+    """What happened since the pass before: ``ended`` runs are learned from, those ``let_go`` wait again as they were,
+    unless a line of ``jobs`` has them with what they saved."""
+    now_s, runs = step["now_s"], before.runs
+    ended = [runs[run_id] for run_id in step.get("ended", [])]
+    finished = [
+        Finished(run.id, run.job.user, run.job.application, run.job.cores, run.start_s, now_s, run.job.estimate_s)
+        for run in ended
+    ]
+    queued = [runs[run_id].job for run_id in step.get("let_go", [])] + [_job(line) for line in step.get("jobs", [])]
+    return Changes(now_s, queued, gone=[*(run.id for run in ended), *step.get("gone", [])], finished=finished)
+
+
+def _ledger(lines: list[str]) -> Ledger:
+    promises, holds, preemptions, backfilled, classes, history, stripes = {}, {}, {}, {}, {}, {}, {}
+    learned: dict[str, dict[str, Tally]] = {}
+    for line in lines:
+        kind, job_id, rest = re.fullmatch(r"(\w+) (\S+): (.*)", line).groups()  # type: ignore[union-attr]
+        if kind == "promise":
+            promises[job_id] = float(rest)
+        elif kind == "preempted":
+            preemptions[job_id] = int(rest)
+        elif kind == "backfilled":
+            backfilled[job_id] = Backfilled(float(rest.partition(",")[0]), rest.endswith("may be cut"))
+        elif kind == "class":
+            classes[job_id] = BASE if rest == "base" else int(rest)
+        elif kind == "history":
+            last, run_s, estimate_s = re.fullmatch(r"(.*), (\S+) of (\S+)", rest).groups()  # type: ignore[union-attr]
+            history[job_id] = History(tuple(map(float, last.split())), float(run_s), float(estimate_s))
+        elif kind == "stripe":
+            stripes[job_id] = float(rest)
+        elif kind == "learned":
+            layout, runs, *last = rest.split()
+            learned.setdefault(job_id, {})[layout] = Tally(int(runs), tuple(map(float, last)))
+        else:
+            where, victims, since_s = re.fullmatch(r"(.*) from (.*) since (.*)", rest).groups()  # type: ignore[union-attr]
+            since_s, _, rule = since_s.partition(" by ")
+            holds[job_id] = Earmark(place_of(where), tuple(victims.split(", ")), float(since_s), rule or "quota")
+    return Ledger(promises, holds, preemptions, backfilled, classes, history, learned, stripes)
+
+
+def _snapshot(data: Mapping[str, Any]) -> Snapshot:
+    server = data.get("server", {})
+    return Snapshot.build(
+        data.get("now_s", 100),
+        [_vnode(line) for line in data["vnodes"]],
+        [_queue(table) for table in data.get("queue", [{}])],
+        [_job(line) for line in data.get("jobs", [])],
+        [_run(line) for line in data.get("runs", [])],
+        Server(
+            "server",
+            HardLimits(quotas(server.get("max_run", ""))),
+            server.get("left", {}),
+            _by_resource(server.get("quotas", {})),
+        ),
+        dict(_reading(line) for line in data.get("readings", [])),
+    )
+
+
+def _vnode(line: str) -> Vnode:
+    name, ncpus, more = _words(line)
+    available = {"ncpus": int(ncpus)}
+    for resource in [word for word in more if word in ("mem", "ngpus")]:
+        available[resource] = parse_amount(more.pop(resource)) or 0
+    state = more.pop("state", "free")
+    closed = tuple(map(_window, filter(None, more.pop("closed", "").split("; "))))
+    return Vnode(
+        name,
+        available,
+        host=more.pop("host", ""),
+        state=state,
+        usable=state == "free",
+        partition=more.pop("partition", None),
+        sharing=more.pop("sharing", "default_shared"),
+        attributes=more,
+        closed=closed,
+    )
+
+
+def _window(text: str) -> Window:
+    """``reservation R12 from 300 to 900``, and where it keeps only a part: ``with ncpus=2 mem=1gb``."""
+    whole, _, part = text.partition(" with ")
+    name, start_s, end_s = re.fullmatch(r"(.*) from (\S+) to (\S+)", whole).groups()  # type: ignore[union-attr]
+    amounts = {name: parse_amount(amount) or 0 for name, _, amount in (word.partition("=") for word in part.split())}
+    return Window(float(start_s), float(end_s), name, tuple(sorted(amounts.items())) or None)
+
+
+def _reading(line: str) -> tuple[str, Reading]:
+    """``v1 at=90 memory=40gb/100gb temperature=60/90``: what is left of what there is."""
+    name, *words = shlex.split(line)
+    numbers: dict[str, float] = {}
+    for quantity, _, amounts in (word.partition("=") for word in words if not word.startswith("at=")):
+        left, _, total = amounts.partition("/")
+        unit = "_kib" if quantity == "memory" else ""
+        numbers[f"{quantity}{unit}"] = float(parse_amount(left) or 0)
+        most = "temperature_most" if quantity == "temperature" else f"{quantity}_all{unit}"
+        numbers[most] = float(parse_amount(total) or 0)
+    at_s = next(float(word[3:]) for word in words if word.startswith("at="))
+    return name, Reading(at_s, **numbers)
+
+
+def _queue(table: Mapping[str, Any]) -> Queue:
+    hard = HardLimits(quotas(table.get("max_run", "")), {"ncpus": quotas(table.get("max_run_res", ""))})
+    plain = {key: table[key] for key in ("started", "managed", "partition", "deferrable", "priority") if key in table}
+    soft, priorities = _by_resource(table.get("quotas", "")), quotas(table.get("priorities", ""))
+    plain["closed"] = tuple(map(_window, table.get("closed", ())))
+    cores = soft.pop("ncpus", quotas(""))
+    return Queue(table.get("name", QUEUE), hard=hard, quotas=cores, priorities=priorities, other_quotas=soft, **plain)
+
+
+def _by_resource(said: str | Mapping[str, str]) -> dict[str, Limits]:
+    """Quotas of cores as one text, or a table of texts by resource."""
+    texts = {"ncpus": said} if isinstance(said, str) else said
+    return {resource: quotas(text) for resource, text in texts.items()}
+
+
+def _job(line: str) -> Job:
+    job_id, user, more = _words(line)
+    select = more.pop("select", None)
+    assert select is not None, line
+    return _with_wishes(job(job_id, user, select, place=more.pop("place", "")), more)
+
+
+def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
+    numbers = {"est": "estimate_s", "sub": "submit_s", "not_before": "not_before_s", "saved": "saved_s"}
+    changes: dict[str, Any] = {}
+    for key, value in more.items():
+        if key in numbers:
+            changes[numbers[key]] = UNLIMITED_S if value == "none" else float(value)
+        elif key in ("priority", "own_priority"):
+            changes[key] = int(value)
+        elif key in ("urgent", "rerunable", "saves", "deferrable"):
+            changes[key] = value == "yes"
+        elif key == "subjobs":
+            first, last = value.split("-")
+            changes[key] = tuple(range(int(first), int(last) + 1))
+        elif key == "rank":
+            mode, *needs = value.split(",")
+            changes[key] = RankWish(
+                mode, Needs(**{name: float(parse_amount(least) or 0) for name, least in map(_pair, needs)})
+            )
+        elif key == "layout":
+            kind, *width = value.split(",")
+            changes[key] = Layout(kind, *map(int, width))
+        elif key == "licences":
+            changes["job_wide"] = ((key, int(value)),)
+        elif key == "pinned":
+            changes[key] = tuple(value.split(","))
+        else:
+            assert key in ("queue", "group", "project", "blocked", "application"), f"{asked.id}: {key}"
+            changes[key] = value
+    return asked._replace(**changes)
+
+
+def _run(line: str) -> Run:
+    head, _, tail = line.partition(" since=")
+    run_id, user, where = head.split(" ", 2)
+    words = dict(word.split("=", 1) for word in shlex.split(f"since={tail}"))
+    start_s = float(words.pop("since"))
+    allocation = place_of(where)
+    select = "+".join(
+        ":".join([str(spot.chunks), *(f"{name}={amount}" for name, amount in spot.amounts)])
+        for spot in allocation.spots
+    )
+    exiting = words.pop("exiting", "no") == "yes"
+    asked = job(run_id, user, words.pop("select", select), place=words.pop("place", ""))
+    of = _with_wishes(asked._replace(submit_s=start_s), words)
+    return Run(run_id, of, start_s, allocation, start_s + of.estimate_s, exiting)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition(":")
+    return name, value
+
+
+def _words(line: str) -> tuple[str, str, dict[str, str]]:
+    """The first two words, and what follows as keys and values; a third plain word is the select."""
+    first, second, *rest = shlex.split(line)
+    if rest and (":" in rest[0] or "=" not in rest[0]):
+        rest[0] = f"select={rest[0]}"
+    return first, second, dict(word.split("=", 1) for word in rest)

@@ -1,0 +1,157 @@
+"""The shared audit: every request of a manager once, whatever passes are killed or logs are turned."""
+
+from __future__ import annotations
+
+import json
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.audit import audit_from_server_log
+from hooks.audit.audit_from_server_log import CURSOR, copy_changes, copy_server_changes
+from hooks.store.state_files import CHANGES, State
+from tests.hooks.server_statuses import server_status
+from tests.hooks.stand_in import pbs_ifl
+
+NOON_S = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))
+DAY_S = 86_400
+TODAY, TOMORROW = "20261122", "20261123"
+
+
+def line(text: str, at_s: float = NOON_S - 60) -> str:
+    return f"{time.strftime('%m/%d/%Y %H:%M:%S', time.localtime(at_s))};0004;Server@hpc1;{text}\n"
+
+
+def starts(queue: str, user: str = "alice", at_s: float = NOON_S - 60) -> str:
+    head = line(f"Que;{queue};attributes set:  at request of {user}@login1", at_s)
+    return head + line(f"Que;{queue};attributes set: started = True", at_s)
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "server_logs"
+    folder.mkdir()
+    (folder / TODAY).write_text(starts("before"))
+    return folder
+
+
+@pytest.fixture
+def state(tmp_path: Path, logs: Path) -> State:
+    """A folder in which the first pass has been."""
+    state = State(tmp_path / "pbsteer")
+    state.path.mkdir()
+    copy_changes(state, logs, (), NOON_S)
+    return state
+
+
+def add(logs: Path, text: str, day: str = TODAY) -> None:
+    with (logs / day).open("a") as log:
+        log.write(text)
+
+
+def read(state: State) -> list[dict[str, Any]]:
+    return [json.loads(each) for each in (state.path / CHANGES).read_text().splitlines()]
+
+
+def queues(state: State) -> list[str]:
+    return [entry["command"].split()[2] for entry in read(state)]
+
+
+def test_it_begins_with_the_first_pass(state: State, logs: Path) -> None:
+    assert read(state) == []
+    add(logs, starts("a") + line("Req;;Type 9 request received from alice@login1, sock=17") + starts("b", "bob"))
+    copy_changes(state, logs, (), NOON_S)
+    copy_changes(state, logs, (), NOON_S)
+    assert [(entry["user"], entry["origin"], entry["command"]) for entry in read(state)] == [
+        ("alice", "login1", "set queue a started = True"),
+        ("bob", "login1", "set queue b started = True"),
+    ]
+    assert read(state)[0]["stage"] == "done"
+
+
+def test_a_request_that_is_being_written_waits_for_the_rest_of_it(state: State, logs: Path) -> None:
+    head, rest = starts("a", at_s=NOON_S).splitlines(keepends=True)
+    add(logs, head)
+    copy_changes(state, logs, (), NOON_S + 1)
+    assert read(state) == []
+    add(logs, rest[:20])
+    copy_changes(state, logs, (), NOON_S + 1)
+    assert read(state) == []
+    add(logs, rest[20:])
+    copy_changes(state, logs, (), NOON_S + 3)
+    assert [entry["command"] for entry in read(state)] == ["set queue a started = True"]
+
+
+def test_a_new_day_has_a_new_log(state: State, logs: Path) -> None:
+    add(logs, starts("late", at_s=NOON_S + DAY_S / 2 - 1))
+    add(logs, starts("early", at_s=NOON_S + DAY_S / 2 + 60), TOMORROW)
+    copy_changes(state, logs, (), NOON_S + DAY_S)
+    assert queues(state) == ["late", "early"]
+    assert state.read_published(CURSOR) == {"day": TOMORROW, "offset": (logs / TOMORROW).stat().st_size}
+
+
+def test_a_pass_that_was_killed_before_it_remembered_copies_nothing_twice(state: State, logs: Path) -> None:
+    remembered = (state.path / CURSOR).read_bytes()
+    add(logs, starts("a"))
+    copy_changes(state, logs, (), NOON_S)
+    (state.path / CURSOR).write_bytes(remembered)
+    add(logs, starts("b"))
+    copy_changes(state, logs, (), NOON_S)
+    assert queues(state) == ["a", "b"]
+
+
+def test_a_long_log_is_read_in_pieces(state: State, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"q{number:03}" for number in range(50)]
+    add(logs, "".join(starts(name) for name in names))
+    monkeypatch.setattr(audit_from_server_log, "_MOST_BYTES", 700)
+    copy_changes(state, logs, (), NOON_S)
+    assert 0 < len(read(state)) < 50
+    for _ in range(50):
+        copy_changes(state, logs, (), NOON_S)
+    assert queues(state) == names
+
+
+def test_a_line_that_was_cut_off_swallows_none(state: State, logs: Path) -> None:
+    with (state.path / CHANGES).open("a") as file:
+        file.write('{"time": "2026-')
+    add(logs, starts("a"))
+    copy_changes(state, logs, (), NOON_S)
+    assert json.loads((state.path / CHANGES).read_text().splitlines()[-1])["command"] == "set queue a started = True"
+
+
+def test_a_full_file_gets_its_time_into_its_name(state: State, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_from_server_log, "_FULL_BYTES", 10)
+    for name in ("a", "b"):
+        add(logs, starts(name))
+        copy_changes(state, logs, (), NOON_S)
+    assert queues(state) == ["b"]
+    (kept,) = state.path.glob("changes-2*.jsonl")
+    assert '"set queue a started = True"' in kept.read_text()
+
+
+def test_it_is_roots_alone_unless_a_group_is_named(state: State) -> None:
+    assert stat.S_IMODE((state.path / CHANGES).stat().st_mode) == 0o600
+
+
+def test_a_log_that_is_gone_or_cut_is_no_error(state: State, logs: Path) -> None:
+    (logs / TODAY).write_text("")
+    copy_changes(state, logs, (), NOON_S)
+    (logs / TODAY).unlink()
+    copy_changes(state, logs, (), NOON_S)
+    assert read(state) == []
+
+
+def test_a_restart_of_the_server_is_no_fault_and_its_log_is_read_later(
+    state: State, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(logs, starts("workq"))
+    with monkeypatch.context() as away:
+        away.setattr(pbs_ifl, "pbs_connect", lambda server: -1)
+        assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
+    assert queues(state) == []
+    pbs_ifl.WORLD.update(server_status().to_data())
+    assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
+    assert queues(state) == ["workq"]

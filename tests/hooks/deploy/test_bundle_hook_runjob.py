@@ -1,0 +1,110 @@
+"""The bundled hook at a start: what it lets through, and what it writes on the job."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from hooks.store.event_hook_summary import SUMMARY
+from tests.hooks.run_bundled_hook import SUMMARY_DATA, Hook
+
+
+def test_runjob_refuses_what_does_not_fit(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 4}, "jobs": "9.s/0"}}
+    events = [
+        {"queue": queue, "exec_vnode": f"(v1:ncpus={cores})"}
+        for queue, cores in (("workq", 4), ("workq", 5), ("R9", 5))
+    ]
+    answer = hook.run("runjob", events=events, vnodes=vnodes)
+    assert answer["verdicts"] == [
+        None,
+        "pbsteer: vnode v1 has ncpus=8, of which 4 are in use: there is no room for 5 more",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_queue", "wish", "method", "written"),
+    [
+        ("signal", {}, "requeue", {"pbsteer_save": "signal"}),
+        ("signal", {"pbsteer_save": "requeue"}, "requeue", {"pbsteer_save": "requeue"}),
+        ("signal", {}, "signal", {}),
+        ("requeue", {}, "signal", {}),
+        ("", {}, "requeue", {}),
+    ],
+)
+def test_a_start_writes_on_the_job_what_its_host_could_not_know(
+    hook: Hook, of_queue: str, wish: dict[str, str], method: str, written: dict[str, str]
+) -> None:
+    queues: Any = SUMMARY_DATA["queues"]
+    workq = {**queues["workq"], "save": of_queue}
+    hook.state.publish(SUMMARY, {**SUMMARY_DATA, "queues": {"workq": workq}}, shared=False)
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 4}, "jobs": "9.s/0"}}
+    starts = [{"queue": "workq", "exec_vnode": f"(v1:ncpus={cores})", "Resource_List": wish} for cores in (4, 5)]
+    answer = hook.run("runjob", events=starts, vnodes=vnodes, settings={"checkpoint": {"method": method}})
+    assert [event["resources"] for event in answer["events"]] == [written, wish]
+
+
+def test_runjob_keeps_stripes_apart_and_starts_off_vnodes_that_take_no_jobs(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    settings = {"stripe": {"stagger_s": 100}, "schedule": {"budget_s": 5}}
+    idle = {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}
+    vnodes = {"v1": idle, "v2": idle, "v3": {**idle, "state": 1}}
+
+    def start(job_id: str, requestor: str, place: str, **wishes: str) -> dict[str, Any]:
+        return {"id": job_id, "requestor": requestor, "queue": "workq", "exec_vnode": place, "Resource_List": wishes}
+
+    both, stripe = "(v1:ncpus=1)+(v2:ncpus=1)", {"pbsteer_asked": "1:ncpus=2:mpiprocs=2"}
+    events = [
+        start("1.s", "Scheduler", both, **stripe),
+        start("2.s", "Scheduler", both, **stripe),
+        start("7.s", "root", both),
+        start("8.s", "root", both, **stripe),
+        start("2.s", "root", both, **stripe),
+        start("3.s", "Scheduler", both),
+        start("4.s", "Scheduler", "(v1:ncpus=1)", **stripe),
+        start("5.s", "Scheduler", "(v3:ncpus=1)"),
+        start("5.s", "root", "(v3:ncpus=1)"),
+    ]
+    verdicts = hook.run("runjob", events=events, vnodes=vnodes, settings=settings)["verdicts"]
+    assert [verdict is None for verdict in verdicts] == [True, False, False, True, True, True, True, False, True]
+    assert "two of them start 100 s apart there" in verdicts[1]
+    assert verdicts[7] == "pbsteer: vnode v3 is offline"
+
+
+def test_runjob_refuses_vnodes_that_no_longer_meet_requirements(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    now_s = int(time.time())
+    readings = {"v1": f"t={now_s};mem=9000/9000;temp=40", "v2": f"t={now_s};mem=500/9000;temp=40", "v3": ""}
+    vnodes = {
+        name: {"resources_available": {"ncpus": 8, "pbsteer_reading": text}, "resources_assigned": {"ncpus": 0}}
+        for name, text in readings.items()
+    }
+
+    def start(vnode: str, requestor: str = "Scheduler", **needs: str) -> dict[str, Any]:
+        place = f"({vnode}:ncpus=1)"
+        return {"requestor": requestor, "queue": "workq", "exec_vnode": place, "Resource_List": needs}
+
+    events = [
+        start("v1", pbsteer_min_mem="1gb", pbsteer_max_temp="60"),
+        start("v2", pbsteer_min_mem="1gb"),
+        start("v1", pbsteer_max_temp="30"),
+        start("v3", pbsteer_min_mem="1gb"),
+        start("v3"),
+        start("v2", "root", pbsteer_min_mem="1gb"),
+    ]
+    answer = hook.run("runjob", events=events, vnodes=vnodes)
+    assert [verdict is None for verdict in answer["verdicts"]] == [True, False, False, False, True, True]
+    assert answer["logged"] == []
+
+
+def test_runjob_counts_starts_that_are_under_way(hook: Hook) -> None:
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {}, "jobs": "9.s/0, 9.s/1, 9.s/2"}}
+    jobs = {"9.s": {"exec_vnode": "(v1:ncpus=3)"}}
+    events = [{"queue": "workq", "exec_vnode": f"(v1:ncpus={cores})"} for cores in (5, 6)]
+    answer = hook.run("runjob", events=events, vnodes=vnodes, jobs=jobs)
+    assert [verdict is None for verdict in answer["verdicts"]] == [True, False]

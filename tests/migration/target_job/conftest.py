@@ -1,0 +1,10 @@
+from pathlib import Path
+
+import pytest
+
+from tests.migration.target_job.fake_target import FakeTarget
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> FakeTarget:
+    return FakeTarget(tmp_path)

@@ -1,0 +1,83 @@
+"""A user's disk that does not answer: what it costs a pass, and that nothing is concluded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from migration.passes.in_place_job_script import HomeFolders
+from migration.passes.target_job_processes import run_target_pass
+from migration.programs.run import TIMED_OUT, Finished
+from migration.target_job.hung_users import HUNG_FOR_S, HungError, HungUsers
+from policy.migration.record import Record
+from tests.migration.target_job.fake_target import FakeTarget
+
+
+class Disks:
+    """The deeds, of which those of ``hung`` users reach their limit; ``waited_s`` is what that cost."""
+
+    def __init__(self, *hung: str) -> None:
+        self.hung = hung
+        self.waited_s: list[float] = []
+        self.now_s = 1_000_000.0
+
+    def __call__(self, argv: Sequence[str], *, user: str | None = None, timeout_s: float = 60, **_: Any) -> Finished:
+        if user not in self.hung:
+            return Finished(2, b"", b"")
+        self.waited_s.append(timeout_s)
+        return Finished(TIMED_OUT, b"", b"")
+
+
+def read(folders: HungUsers, user: str) -> int:
+    return folders(["read", "/home/x", "16"], user=user).status
+
+
+def test_a_hung_home_is_waited_for_once_and_left_alone_by_the_next_passes(tmp_path: Path) -> None:
+    disks = Disks("alice")
+    for _ in range(3):
+        folders = HungUsers(disks, tmp_path, lambda: disks.now_s)
+        assert [read(folders, "alice") for _ in range(20)] == [TIMED_OUT] * 20
+        assert read(folders, "bob") == 2
+    assert disks.waited_s == [10]
+    disks.now_s += HUNG_FOR_S + 1
+    disks.hung = ()
+    assert read(HungUsers(disks, tmp_path, lambda: disks.now_s), "alice") == 2
+
+
+def test_many_hung_homes_cost_a_pass_a_bounded_time_in_all(tmp_path: Path) -> None:
+    users = [f"u{number}" for number in range(50)]
+    disks = Disks(*users)
+    folders = HungUsers(disks, tmp_path, lambda: disks.now_s)
+    assert [read(folders, user) for user in users] == [TIMED_OUT] * 50
+    assert sum(disks.waited_s) == 60
+
+
+def test_nothing_is_concluded_from_a_folder_that_does_not_answer(tmp_path: Path) -> None:
+    folders = HomeFolders(HungUsers(Disks("alice"), tmp_path, lambda: 0.0))
+    record = Record(gid="a.1", user="alice", src="a", dst="a", dir="/home/alice/j", prog="p")
+    with pytest.raises(HungError, match="/home/alice/j"):
+        folders.read_exit(record)
+    with pytest.raises(HungError, match="tried again in some minutes"):
+        folders.prepare(record, "n")
+
+
+def test_a_targets_pass_goes_on_beside_a_hung_user(target: FakeTarget) -> None:
+    for number in range(1, 6):
+        target.put(gid=f"a.{number}", state="Submitted", localid=str(number))
+    target.users.answers["read"] = Finished(TIMED_OUT, b"", b"")
+    for _ in range(2):
+        run_target_pass(target.site, lambda gid: None)
+        target.now_s += 301
+    assert {target.read(f"a.{number}").state for number in range(1, 6)} == {"Submitted"}
+    assert [deed[0] for deed in target.users.deeds] == ["read"]
+
+
+def test_a_program_of_a_scheduler_that_its_user_stops_is_waited_for_once(tmp_path: Path) -> None:
+    disks = Disks("alice")
+    run = HungUsers(disks, tmp_path, lambda: disks.now_s)
+    assert [run(["qhold", "7"], user="alice").status for _ in range(20)] == [TIMED_OUT] * 20
+    assert disks.waited_s == [30]
+    assert run(["qstat", "7"]).status == 2, "what runs as no user is run as it is"

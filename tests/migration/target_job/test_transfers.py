@@ -1,0 +1,115 @@
+"""Uploading and Downloading: where each failure leads, with answers of the source that it may give."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from migration.programs.run import Finished
+from migration.target_job.job_at_target import key_path
+from migration.target_job.retry_given_up_download import CannotResumeError, resume
+from migration.target_job.target_job_process import process
+from policy.migration.record import Record
+from policy.migration.returns_and_retries import DOWNLOAD_FOR_S
+from tests.migration.target_job.fake_target import FakeTarget
+
+SURVEY = {"problem": "", "bytes": 1000, "files": 1, "refused": [], "shared": []}
+
+
+def upload(target: FakeTarget, survey: object, **answers: Finished) -> Record:
+    record = target.put(state="Uploading")
+    give_key(target, record)
+    target.users.answers = {
+        "ssh": Finished(0, json.dumps(survey).encode(), b""), "space": Finished(0, b"[2000000, 9]", b""), **answers
+    }  # fmt: skip
+    process(target.site, "a.1")
+    return target.read()
+
+
+def give_key(target: FakeTarget, record: Record) -> None:
+    path = key_path(target.site, record)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("key")
+
+
+def failed(status: int, err: str) -> Finished:
+    return Finished(status, b"", err.encode())
+
+
+def test_a_folder_that_arrived_is_counted_and_submitted(target: FakeTarget) -> None:
+    stats = Finished(0, b"Total bytes sent: 12\nTotal bytes received: 1,234\n", b"")
+    record = upload(target, SURVEY, rsync=stats)
+    assert (record.state, record.uploaded_bytes, record.localid) == ("Submitted", 1234, "1")
+
+
+@pytest.mark.parametrize(
+    ("survey", "answers", "state", "reason"),
+    [
+        ({**SURVEY, "problem": "/home/alice/j: No such file"}, {}, "Aborted", "/home/alice/j: No such file"),
+        ({**SURVEY, "refused": ["s: no file"]}, {}, "Aborted", "s: no file"),
+        ({**SURVEY, "bytes": 1_500_000}, {}, "Requested", "no space: "),
+        (SURVEY, {"rsync": failed(11, "rsync: write failed: Disk quota exceeded (122)")}, "Requested", "no space: "),
+        (SURVEY, {"rsync": failed(12, "rsync: connection closed")}, "Uploading", "tried again: rsync: connection"),
+        (SURVEY, {"folder": failed(4, "folder: is a folder of bob")}, "Requested", "folder: is a folder of bob"),
+        (SURVEY, {"folder": failed(1, "folder: another user's")}, "Uploading", "tried again: /land/"),
+        (SURVEY, {"ssh": failed(255, "Permission denied")}, "Uploading", "tried again: mg survey: Permission"),
+        ([1], {}, "Uploading", "tried again: the source's answer cannot be read"),
+        ({**SURVEY, "shared": [{"link": "", "path": "x", "size": 1, "mtime_ns": 1}]}, {}, "Uploading", "tried again"),
+        ({**SURVEY, "bytes": "many"}, {}, "Uploading", "tried again: the source's answer"),
+    ],
+)
+def test_where_a_failure_leads(
+    target: FakeTarget, survey: object, answers: dict[str, Finished], state: str, reason: str
+) -> None:
+    record = upload(target, survey, **answers)
+    assert record.state == state
+    assert record.reason.startswith(reason)
+
+
+def test_a_shared_file_that_is_there_is_not_copied_and_the_link_leads_to_it(target: FakeTarget) -> None:
+    file = {"link": "mesh", "path": "/data/m", "size": 5, "mtime_ns": 7}
+    there = Finished(0, b'["/land/alice/a/data/m", true]', b"")
+    record = upload(target, {**SURVEY, "shared": [file]}, shared=there)
+    assert (record.state, record.shared_bytes) == ("Submitted", 0)
+    assert ("shared", "/land", "alice/a/data/m", "5", "7") in target.users.deeds
+    assert sum(deed[0] == "rsync" for deed in target.users.deeds) == 1
+    assert ("links", record.dstdir) in target.users.deeds
+
+
+def download(target: FakeTarget, **fields: Any) -> Record:
+    record = target.put(state="Downloading", **fields)
+    give_key(target, record)
+    process(target.site, "a.1")
+    return target.read()
+
+
+def test_a_download_that_fails_keeps_why_the_job_came_back(target: FakeTarget) -> None:
+    target.users.answers["ssh"] = failed(255, "no route")
+    record = download(target, reason="build failed with 2", then="Aborted")
+    assert record.reason == "build failed with 2; tried again: mg state: no route"
+    target.users.answers.clear()
+    target.now_s += 61
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().reason) == ("Aborted", "build failed with 2")
+
+
+def test_a_download_is_given_up_after_seven_days_and_can_be_resumed(target: FakeTarget) -> None:
+    target.users.answers["ssh"] = failed(255, "no route")
+    target.put(state="Downloading", then="End", exit="3")
+    target.now_s += DOWNLOAD_FOR_S + 1
+    give_key(target, target.read())
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().exit) == ("Aborted", "3")
+    target.users.answers.clear()
+    resume(target.site, "a.1")
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().exit) == ("End", "3")
+    with pytest.raises(CannotResumeError, match="no aborted job"):
+        resume(target.site, "a.1")
+
+
+def test_a_job_stopped_before_anything_came_has_nothing_to_bring_back(target: FakeTarget) -> None:
+    target.users.answers["manifest"] = failed(1, "No such file or directory")
+    assert download(target, then="Stopped", stop="stop").state == "Stopped"

@@ -1,0 +1,79 @@
+"""Which results go back, and that nothing counts as there before the second look says so."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+import pytest
+
+from migration.as_user.folder_tree_listing import Entry
+from migration.transfer.connection import Connection, TransferError
+from migration.transfer.manifest import Manifest, find_results, read_manifest
+from migration.transfer.results import bring_back
+
+UPLOADED: Manifest = {"in": Entry("in", "f", 3, 1), "l": Entry("l", "l", target="x"), "d": Entry("d", "d")}
+
+
+def entries(*given: Entry) -> Manifest:
+    return {entry.path: entry for entry in given}
+
+
+def test_what_is_new_or_differs_goes_back_and_the_services_files_stay() -> None:
+    now = entries(
+        *UPLOADED.values(), Entry("in", "f", 3, 2), Entry("new/r", "f", 1, 1), Entry("big.tmp", "f", 1, 1),
+        Entry(".mg.a.1.exit", "f", 2, 1), Entry("pipe", "o"),
+    )  # fmt: skip
+    assert [one.path for one in find_results(now, UPLOADED, "a.1", ["*.tmp"])] == ["in", "new/r"]
+
+
+def test_of_a_folder_that_never_arrived_whole_only_the_logs_go_back() -> None:
+    now = entries(Entry("in", "f", 1, 1), Entry("mg-build.log", "f", 1, 1), Entry("mg.a.1.out", "f", 1, 1))
+    assert [one.path for one in find_results(now, None, "a.1", [])] == ["mg-build.log", "mg.a.1.out"]
+
+
+class FakeSource:
+    """Answers as a source does; ``lost`` is what the second look still finds to do."""
+
+    def __init__(self, there: Iterable[Entry] = (), kept: Iterable[tuple[str, str]] = (), lost: Iterable[str] = ()):
+        self.there, self.kept, self.lost = list(there), list(kept), list(lost)
+        self.pushed: list[str] = []
+        self.looked: list[str] = []
+
+    def ask(self, verb: str, lines: Iterable[str] = ()) -> bytes:
+        list(lines)
+        if verb == "state":
+            return "".join(json.dumps(entry) + "\n" for entry in self.there).encode()
+        return json.dumps(self.kept).encode()
+
+    def push(self, folder: str, paths: Iterable[str], word: str, timeout_s: float) -> int:
+        assert word == "stage/"
+        self.pushed = list(paths)
+        return 9
+
+    def find_unlike(self, folder: str, paths: Iterable[str], timeout_s: float) -> list[str]:
+        self.looked = list(paths)
+        return self.lost
+
+
+RESULTS = [Entry("in", "f", 3, 2), Entry("r", "f", 1, 1), Entry("edited", "f", 1, 1)]
+
+
+def bring(source: FakeSource) -> Any:
+    return bring_back(cast(Connection, source), "/l", RESULTS, UPLOADED, 60)
+
+
+def test_only_what_is_missing_is_copied_and_all_but_what_was_kept_is_proven() -> None:
+    source = FakeSource(there=[RESULTS[1], Entry("edited", "f", 7, 7)], kept=[("edited", "edited.mg-a.1")])
+    returned = bring(source)
+    assert source.pushed == ["in", "edited"]
+    assert source.looked == ["in", "r"]
+    assert (returned.sent_bytes, returned.kept) == (9, (("edited", "edited.mg-a.1"),))
+
+
+def test_a_second_look_that_finds_work_is_no_end() -> None:
+    with pytest.raises(TransferError, match="1 of 3 results are not at the source yet"):
+        bring(FakeSource(lost=["<f+++++++++ r"]))
+
+
+def test_a_manifest_reads_what_was_printed() -> None:
+    assert read_manifest(b'["a\\udcff", "f", 1, 2, ""]\n') == {"a\udcff": Entry("a\udcff", "f", 1, 2)}

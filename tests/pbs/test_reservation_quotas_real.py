@@ -1,0 +1,73 @@
+"""Reservations of users on a real server: none is a way round the quotas, and managers reserve what they like."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from container.run_program import Finished
+from policy.settings.site_settings import SubmissionSettings
+from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings, set_mode, settle
+from tests.pbs.cluster import PbsCluster
+
+
+def reserve(pbs: PbsCluster, user: str, cores: int, in_hours: int = 2, *more: str) -> Finished:
+    begin = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 3600 * in_hours))[2:]
+    return pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", f"select={cores}:ncpus=1", *more], user=user)
+
+
+def clear(pbs: PbsCluster) -> None:
+    """Take all reservations away."""
+    lines = pbs.run(["pbs_rstat", "-f"]).demand_success().stdout.splitlines()
+    for name in [line.split()[-1] for line in lines if line.startswith("Resv ID:")]:
+        pbs.run(["pbs_rdel", name]).demand_success()
+
+
+def test_no_running_job_of_a_driven_queue_is_made_a_reservation_by_its_owner(pbs: PbsCluster) -> None:
+    """24 cores; alice has 8 and runs 24. Her jobs stay where bob's quota reaches them."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    deploy_and_drive(pbs, quick_settings())
+    jobs = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(3)]
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "they run on idle cores")
+    for job in jobs:
+        done = pbs.run(["pbs_rsub", "--job", job], user="alice")
+        assert done.status != 0
+        assert "is made a reservation by managers and operators only" in done.stderr
+    assert {pbs.job(job)["queue"] for job in jobs} == {"workq"}
+    bobs = pbs.qsub("bob", select="1:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(bobs) == "R", 120.0, "bob gets his quota")
+
+
+@pytest.mark.parametrize("mode", ["advise", "drive"])
+def test_users_reserve_within_their_quotas_and_managers_what_they_like(pbs: PbsCluster, mode: str) -> None:
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    pbs.qmgr("set server managers += dave@*")
+    deploy(pbs, quick_settings())
+    set_mode(pbs, mode)
+    settle(pbs)
+    try:
+        refused = reserve(pbs, "alice", 9)
+        assert "ncpus=9 to be reserved is more than the quota u:alice=8 of queue workq" in refused.stderr
+        reserve(pbs, "alice", 6).demand_success()
+        beside = reserve(pbs, "alice", 3)
+        assert "beside 6 in other reservations of alice at that time" in beside.stderr
+        assert "is more than" in reserve(pbs, "alice", 2, 5, "-l", "place=scatter:excl").stderr
+        reserve(pbs, "alice", 8, 6).demand_success()
+        reserve(pbs, "dave", 12, 8).demand_success()
+        reserve(pbs, "carol", 12, 10).demand_success()
+    finally:
+        clear(pbs)
+
+
+def test_a_site_can_leave_reservations_to_pbs(pbs: PbsCluster) -> None:
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
+    deploy_and_drive(pbs, quick_settings(submission=SubmissionSettings(reservations="any")))
+    job = pbs.qsub("alice", select="1:ncpus=8")
+    pbs.wait_until(lambda: pbs.job_state(job) == "R", 120.0, "it runs")
+    try:
+        pbs.run(["pbs_rsub", "--job", job], user="alice").demand_success()
+        reserve(pbs, "alice", 16).demand_success()
+    finally:
+        pbs.run(["qdel", "-W", "force", job])
+        clear(pbs)

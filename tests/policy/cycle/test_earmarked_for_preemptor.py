@@ -1,0 +1,100 @@
+"""Cores kept for a beneficiary until it runs, whatever rule took them."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
+from policy.eligibility.classes_by_priority_quota import BASE
+from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
+from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
+from tests.policy.clusters import QUEUE, cluster, codes, job, place_of, plan_for, quotas, run, started, victims, vnode
+
+RULES = (QUOTA, CLASS, PROMISE, RESCUE)
+SETTINGS = Settings(BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=60))
+rules = pytest.mark.parametrize("rule", RULES)
+
+
+def of(*jobs: Job, lingers: bool = True) -> Snapshot:
+    """alice's 1, over quota and in the base class, holds v1 as long as it lingers; bob may preempt by either rule."""
+    queue = Queue(QUEUE, quotas=quotas("[u:alice=0],[u:bob=4]"), priorities=quotas("[u:bob=5]"))
+    runs = [run("1", "alice", "v1=4", 0, 500)] if lingers else []
+    return cluster([vnode("v1")], jobs, runs, queues=[queue], now_s=100)
+
+
+def held(rule: str, since_s: float = 90, where: str = "v1=4") -> Ledger:
+    return Ledger(earmarks={"3": Earmark(place_of(where), ("1",), since_s, rule)}, preemptions={"1": 1})
+
+
+BOB = job("3", "bob", "4", 300)
+
+
+@rules
+def test_the_victim_is_asked_again_while_it_lingers(rule: str) -> None:
+    plan = plan_for(of(BOB), SETTINGS, held(rule))
+    assert [(each.id, each.beneficiary, each.again) for each in plan.preempts] == [("1", "3", True)]
+    assert codes(plan) == {"3": "preempting"}
+    assert plan.ledger.earmarks == held(rule).earmarks
+    assert plan.ledger.preemptions == {"1": 1}
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [(QUOTA, "preempted-quota"), (CLASS, "preempted-class"), (PROMISE, "cut-for-promise"), (RESCUE, "cut-for-rescue")],
+)
+def test_the_victim_is_told_by_which_rule(rule: str, code: str) -> None:
+    """Rule B takes nobody of bob's own class."""
+    ledger = held(rule)._replace(classes={"1": 5 if rule == QUOTA else BASE})
+    (preempt,) = plan_for(of(BOB), SETTINGS, ledger).preempts
+    assert preempt.reason.code == code
+    assert preempt.reason.number("beneficiary") == "3"
+
+
+@rules
+def test_the_beneficiary_starts_when_its_cores_are_free(rule: str) -> None:
+    plan = plan_for(of(BOB, lingers=False), SETTINGS, held(rule))
+    assert started(plan) == ["3"]
+    assert plan.ledger.earmarks == {}
+
+
+@rules
+def test_only_a_rescued_job_counts_as_backfilled(rule: str) -> None:
+    plan = plan_for(of(BOB, lingers=False), SETTINGS, held(rule))
+    backfilled = {"3": Backfilled(400)} if rule == RESCUE else {}
+    assert plan.ledger.backfilled == backfilled
+
+
+@rules
+def test_nobody_else_gets_them_meanwhile(rule: str) -> None:
+    """v1 has let go of two of the four cores that are kept; carol's job would fit there."""
+    snapshot = of(BOB, job("2", "carol", "2", 10)).apply(
+        Changes(100, running=[run("1", "alice", "v1=2", 0, 500)], gone=["1"])
+    )
+    assert started(plan_for(snapshot, SETTINGS, held(rule))) == []
+
+
+@rules
+def test_a_hold_is_given_up_after_a_while(rule: str) -> None:
+    settings = Settings(SETTINGS.backfill, QuotaSettings(give_up_s=60, max_preemptions=1))
+    assert plan_for(of(BOB), settings, held(rule, since_s=41)).ledger.earmarks.keys() == {"3"}
+    given_up = plan_for(of(BOB), settings, held(rule, since_s=40))
+    assert (given_up.ledger.earmarks, victims(given_up)) == ({}, {})
+
+
+@pytest.mark.parametrize("rule", [QUOTA, CLASS])
+def test_a_site_that_turns_preemption_off_lets_the_victim_go(rule: str) -> None:
+    off = Settings(SETTINGS.backfill, QuotaSettings(preempt=False), PrioritySettings(preempt=False))
+    assert victims(plan_for(of(BOB), off, held(rule))) == {}
+
+
+@rules
+def test_a_beneficiary_that_is_held_meanwhile_loses_them(rule: str) -> None:
+    plan = plan_for(of(BOB._replace(blocked="held by its user")), SETTINGS, held(rule))
+    assert (plan.ledger.earmarks, victims(plan)) == ({}, {})
+
+
+@rules
+def test_a_vnode_that_went_down_is_replaced_once_the_victims_are_gone(rule: str) -> None:
+    snapshot = of(BOB, lingers=False).apply(Changes(100, vnodes=[vnode("v1", usable=False, state="down"), vnode("v2")]))
+    plan: Plan = plan_for(snapshot, SETTINGS, held(rule))
+    assert [each.allocation.vnodes for each in plan.starts] == [("v2",)]

@@ -1,0 +1,128 @@
+"""The commands of a workload manager: for each operation the program to run, what to read back, and how to undo it.
+
+A backend has one :class:`Commands`; all that differs between PBS and another manager when something is changed is
+behind it. Objects are described by the attribute texts of ``ServerStatus``, whatever the manager calls them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from hooks.pbs.raw_server_status import Attributes
+from policy.model.limit_attributes import EntityKey
+
+
+class ChangeError(ValueError):
+    """A change that cannot be made; the message names the value and what is allowed."""
+
+
+class Target(NamedTuple):
+    """The target of a change: ``kind`` is job, vnode, queue or server, ``name`` is the manager's name for it."""
+
+    kind: str
+    name: str
+
+
+class Readback(Protocol):
+    """Reads one value from an object's attributes as a short text. Equal texts: it did not change in between."""
+
+    def of(self, attributes: Attributes | None) -> str:
+        """The value; a fixed word if the object is gone (``attributes`` is None)."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One command for one object.
+
+    ``argv`` is one of the manager's programs and its arguments; ``after`` the value that the readback must show, None
+    if any value other than ``before`` will do; ``back`` is the command that undoes the change, empty if there is none.
+    ``lasting`` is True where the manager replies before the value has changed, as when it deletes a job. ``title`` is
+    its short name for people (``hold 13``), given by the operation that it belongs to. ``doer`` is who carries it out.
+    """
+
+    target: Target
+    argv: tuple[str, ...]
+    readback: Readback
+    before: str
+    after: str | None
+    back: tuple[str, ...] = ()
+    lasting: bool = False
+    title: str = ""
+    doer: str = "PBS"
+
+    @property
+    def line(self) -> str:
+        """The command as a shell line."""
+        return shlex.join(self.argv)
+
+    def titled(self, title: str) -> Change:
+        """The change with a title."""
+        return replace(self, title=title)
+
+    def undo(self) -> Change | None:
+        """The change that undoes this one; None if there is none."""
+        if not self.back or self.after is None:
+            return None
+        title = self.title.removeprefix("undo: ") if self.title.startswith("undo: ") else f"undo: {self.title}"
+        return replace(self, argv=self.back, before=self.after, after=self.before, back=self.argv, title=title)
+
+
+class Commands(Protocol):
+    """The changes that a manager can make.
+
+    Each method gets the object's name and its attributes as they are shown, and makes nothing: it answers the change.
+    It raises :class:`ChangeError` for a name or text that the manager's programs cannot carry.
+    """
+
+    @property
+    def unsupported(self) -> Mapping[str, str]:
+        """Why the manager cannot do an operation, by the operation's name; those that it can do are not in it."""
+
+    def check_name(self, name: str) -> None:
+        """Raise :class:`ChangeError` if the manager has no objects or users of such a name."""
+
+    def can_quote(self, text: str) -> bool:
+        """Whether a vnode's comment can have this text."""
+
+    def hold(self, job: str, texts: Attributes) -> Change:
+        """Put an operator's hold on a job, which its owner cannot release."""
+
+    def release(self, job: str, texts: Attributes) -> Change:
+        """Take all holds off a job."""
+
+    def delete(self, job: str, texts: Attributes) -> Change:
+        """Delete a job."""
+
+    def requeue(self, job: str, texts: Attributes) -> Change:
+        """End a job's run and queue the job again."""
+
+    def move(self, job: str, texts: Attributes, queue: str) -> Change:
+        """Move a waiting job to another queue."""
+
+    def set_job_priority(self, job: str, texts: Attributes, priority: int) -> Change:
+        """Give a job another priority."""
+
+    def set_offline(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
+        """Let no new job start on a vnode; with a comment, if one is given."""
+
+    def set_in_use(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
+        """Put an offline vnode back into use; with a comment, if one is given (it may be empty)."""
+
+    def set_attribute(self, target: Target, texts: Attributes, attribute: str, value: str, missing: str) -> Change:
+        """Set an attribute of a queue or the server, or remove it if the value is empty; ``missing`` is what an
+        attribute that is not set means."""
+
+    def set_limit(
+        self, target: Target, texts: Attributes, resource: str, entity: EntityKey, limit: int | None
+    ) -> Change:
+        """Set an entity's own soft limit on a resource, of a queue or the server; None removes it."""
+
+
+def demand_supported(commands: Commands, operation: str) -> None:
+    """Raise :class:`ChangeError` with the reason if the manager cannot do the operation of this name."""
+    reason = commands.unsupported.get(operation, "")
+    if reason:
+        raise ChangeError(f"{operation}: {reason}")

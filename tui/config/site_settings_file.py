@@ -1,0 +1,42 @@
+"""The site's settings file: its path, and how it is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from migration.config.parse_toml import parse_toml
+from policy import Settings, SettingsError
+
+DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a TOML (or ``.json``) file. Raises :class:`policy.SettingsError` with every problem."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise SettingsError([f"{path}: cannot be read: {reason}"]) from error
+    if text.startswith("\ufeff"):
+        raise SettingsError([f"{path}: begins with a byte order mark (BOM); allowed is UTF-8 text without one"])
+    try:
+        data: Any = json.loads(text) if path.suffix == ".json" else parse_toml(text)
+    except ValueError as error:
+        raise SettingsError([f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"]) from error
+    if not isinstance(data, dict):
+        raise SettingsError([f"{path}: allowed is a table of settings, this is {type(data).__name__}"])
+    return Settings.from_data(data, str(path))
+
+
+def has_site_settings() -> bool:
+    """Whether the host has its own settings file, :data:`DEFAULT_POLICY`."""
+    return DEFAULT_POLICY.exists()
+
+
+def chosen_settings(path: Path | None) -> Settings:
+    """The settings in the given file, else in the host's own file, else the defaults."""
+    if path is not None:
+        return read_settings(path)
+    return read_settings(DEFAULT_POLICY) if has_site_settings() else Settings()

@@ -1,0 +1,155 @@
+"""The one list of operations on jobs, vnodes and queues by name; the screen and ``pbsteer do`` are built from it.
+
+A verb has the kind of its targets, the value that it takes, if any, and the function that makes its operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from policy.model.pbs_units import show_job
+from policy.settings.site_settings import MODES
+from tui.backends.commands_interface import ChangeError, Commands, demand_supported
+from tui.operations.job_ops import delete, hold, move, release, requeue, set_job_priority
+from tui.operations.operation_changes import Operation
+from tui.operations.queue_ops import set_mode, switch_queues
+from tui.operations.vnode_ops import DRAIN_WAYS, clear, drain, offline
+from tui.state.cluster_view import ClusterView
+
+
+class Order(NamedTuple):
+    """What was requested: full names of the targets, the value (empty if the verb takes none) and the user."""
+
+    names: tuple[str, ...]
+    value: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """``kind`` is job, vnode or queue. ``value`` names the value in usage lines, ``choices`` lists the allowed values
+    where that is possible, ``given`` is the default. ``value_last``: the value follows the names. ``label`` is the name
+    of the value's input field."""
+
+    name: str
+    kind: str
+    help: str
+    make: Callable[[ClusterView, Commands, Order], Operation]
+    value: str = ""
+    choices: Callable[[ClusterView], Sequence[str]] = lambda _: ()
+    given: str = ""
+    value_last: bool = False
+    label: str = ""
+
+    @property
+    def usage(self) -> str:
+        """The arguments in a usage line: ``QUEUE JOB...``."""
+        names = f"{self.kind.upper()}..."
+        value = f"[{self.value}]" if self.given else self.value
+        return " ".join(part for part in ((names, value) if self.value_last else (value, names)) if part)
+
+    def read(self, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """The value, empty if there is none among the words, and the names."""
+        if not self.value:
+            return "", tuple(words)
+        if self.given:
+            takes = words and words[0] in self.value.split("|")
+            return (words[0], tuple(words[1:])) if takes else (self.given, tuple(words))
+        if self.value_last:
+            return (words[-1] if words else ""), tuple(words[:-1])
+        return (words[0] if words else ""), tuple(words[1:])
+
+    def operation(self, cluster: ClusterView, commands: Commands, order: Order) -> Operation:
+        """The operation that was requested. Raises :class:`ChangeError` if it is not possible."""
+        demand_supported(commands, self.name)
+        return self.make(cluster, commands, order)
+
+    def demand_value(self, cluster: ClusterView, value: str) -> None:
+        """Raise :class:`ChangeError` if a value that follows the names is not allowed: the words may be in the wrong
+        order, and the error about unknown names would not say so."""
+        allowed = self.choices(cluster) if self.value_last and value else ()
+        if allowed and value not in allowed:
+            raise ChangeError(f"{self.name} {value!r}: allowed is {', '.join(allowed)}, in {self.name} {self.usage}")
+
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "hold",
+        "job",
+        "hold waiting jobs, so that their owners cannot release them",
+        lambda w, c, o: hold(w, c, o.names),
+    ),
+    Verb("release", "job", "take all holds off jobs", lambda w, c, o: release(w, c, o.names)),
+    Verb("delete", "job", "delete jobs; nothing brings them back", lambda w, c, o: delete(w, c, o.names)),
+    Verb("requeue", "job", "end runs and queue their jobs again", lambda w, c, o: requeue(w, c, o.names)),
+    Verb(
+        "move",
+        "job",
+        "move waiting jobs to another queue",
+        lambda w, c, o: move(w, c, o.names, o.value),
+        "QUEUE",
+        lambda cluster: sorted(cluster.server_status.queues),
+        label="to queue",
+    ),
+    Verb(
+        "priority",
+        "job",
+        "give jobs another PBS priority, -1024 to 1023",
+        lambda w, c, o: set_job_priority(w, c, o.names, o.value),
+        "N",
+        label="priority",
+    ),
+    Verb("offline", "vnode", "take vnodes out of use; their jobs go on", lambda w, c, o: offline(w, c, o.names)),
+    Verb("clear", "vnode", "put vnodes back into use", lambda w, c, o: clear(w, c, o.names)),
+    Verb(
+        "drain",
+        "vnode",
+        "take vnodes out of use and plan what becomes of their jobs: wait for them, or requeue them",
+        lambda w, c, o: drain(w, c, o.names, o.value, o.user),
+        "|".join(DRAIN_WAYS),
+        lambda _: DRAIN_WAYS,
+        DRAIN_WAYS[0],
+        label="their jobs",
+    ),
+    *(
+        Verb(name, "queue", help_, partial(lambda w, c, o, verb: switch_queues(w, c, o.names, verb), verb=name))
+        for name, help_ in (
+            ("start", "let the jobs of queues start"),
+            ("stop", "let no more jobs of queues start; those that run go on"),
+            ("enable", "let queues take new jobs"),
+            ("disable", "let queues take no new jobs"),
+        )
+    ),
+    Verb(
+        "mode",
+        "queue",
+        f"switch what pbsteer does in queues: {', '.join(MODES)}",
+        lambda w, c, o: set_mode(w, c, o.names, o.value),
+        "MODE",
+        lambda _: MODES,
+        value_last=True,
+        label="mode",
+    ),
+)
+BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}
+
+
+def full_names(cluster: ClusterView, kind: str, typed: Sequence[str]) -> tuple[str, ...]:
+    """PBS's names for the typed ones; a job id may lack the server's name. Raises :class:`ChangeError` if unknown."""
+    objects = {
+        "job": cluster.server_status.jobs,
+        "vnode": cluster.server_status.vnodes,
+        "queue": cluster.server_status.queues,
+    }[kind]
+    wanted = {name for name in typed if name not in objects}
+    found: dict[str, str] = {}
+    if wanted and kind == "job":
+        found = {show_job(job): job for job in objects if show_job(job) in wanted}
+    unknown = [name for name in typed if name in wanted and name not in found]
+    if unknown:
+        more = f" nor {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        raise ChangeError(f"{kind} {unknown[0]!r} is not on the server{more}")
+    return tuple(dict.fromkeys(found.get(name, name) for name in typed))
