@@ -3,7 +3,7 @@
 It submits jobs through the library, so that what is timed is the server's answer and not the start of a program; it
 counts jobs by state without reading them; and it pings the server and tells how long the longest answer took.
 
-Usage: PYTHON -I client.py PBS_EXEC
+Usage: PYTHON -I ifl_client.py PBS_EXEC
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ _FORGOTTEN_S = 90.0
 """How long after its program's end a job that PBS still calls running counts as forgotten."""
 _DISK = "size=48m,nr_inodes=120,mode=700"
 _SERVER = ["pgrep", "-o", "-x", "pbs_server.bin"]
-_SECOND = Path(__file__).with_name("second_pass.py")
+_SECOND = Path(__file__).with_name("concurrent_pass.py")
 
 SETTINGS = Settings(
     backfill=BackfillSettings(kind="checkpoint", shrink_factor=0.5, shrink_threshold_s=10),

@@ -26,7 +26,7 @@ from tests.environment import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent
-OWN_TESTBED = ("test_kinds_vnodes.py",)
+OWN_TESTBED = ("test_multi_vnode_hosts.py",)
 """The files whose tests share a testbed of another shape."""
 CENTRES = f"{HERE.name}/centre/"
 """The folder of tests whose files share a centre of several testbeds."""

@@ -16,7 +16,7 @@ from container.testbed import run_on
 from policy.migration.record import Record
 from tests.pbs.centre.site_user import HOME, QUEUE_FILES, read_record, wait_for_record
 
-BY_HAND = str(Path(__file__).with_name("by_hand.py"))
+BY_HAND = str(Path(__file__).with_name("source_by_hand.py"))
 
 
 class Target(NamedTuple):
