@@ -71,7 +71,7 @@ class Followed(NamedTuple):
 
 def measure(words: Sequence[str]) -> Iterator[Figure]:
     """The figures for each target."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench_migration batch", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench_migration batch_against_rsync", description=__doc__)
     parser.add_argument("--jobs", type=int, default=30)
     parser.add_argument("--mib", type=int, default=200, help="size of the shared file")
     parser.add_argument("--mbit", type=int, default=0, help="Mbit/s of the links; 0 for no limit")

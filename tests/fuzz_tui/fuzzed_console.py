@@ -1,6 +1,7 @@
 """The console under fuzz, as a program: on a hostile server, writing down what it was made to do.
 
-Usage: fuzzed_console.py SEED FILE. The file has JSON: counts of actions, of screens opened over the main one, and of answers.
+Usage: fuzzed_console.py SEED FILE. The file has JSON: counts of actions, of screens opened over the main one, and
+of answers.
 """
 
 from __future__ import annotations

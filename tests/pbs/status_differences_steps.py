@@ -1,7 +1,7 @@
 """Runs on the server's host: random changes, and after each the watcher's patched picture beside one read anew.
 
-Usage: status_differences_steps.py SEED STEPS. Prints one object of JSON: how many pictures were compared, how many rows the
-watcher was told in all, the changes made, and the first picture that differed, if one did.
+Usage: status_differences_steps.py SEED STEPS. Prints one object of JSON: how many pictures were compared, how many rows
+the watcher was told in all, the changes made, and the first picture that differed, if one did.
 """
 
 from __future__ import annotations
