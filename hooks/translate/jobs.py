@@ -62,9 +62,9 @@ class JobContext(NamedTuple):
 
     ``job_wide``: the resources that count for a job as a whole; ``methods``: how jobs of a queue save that do not say;
     ``known``: by queue, what a job may ask for of the queue and the server (:mod:`job_wide_resource_mismatch`), with
-    the ``measured`` resources. These are the same for equal servers; the other two change with the jobs: ``licences``: the
-    licence of each job of which others are alternatives (:mod:`runone`); ``running``: how many subjobs of each array
-    run.
+    the ``measured`` resources. These are the same for equal servers; the other two change with the jobs:
+    ``licences``: the licence of each job of which others are alternatives (:mod:`runone`); ``running``: how many
+    subjobs of each array run.
     """
 
     consumables: frozenset[str]

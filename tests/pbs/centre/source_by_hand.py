@@ -1,7 +1,7 @@
 """Run on a source's server as the service: what a source does with one job, without its pass.
 
-``source_by_hand.py offer CLUSTER JSON`` writes the record, hands it over and folds the reply; ``source_by_hand.py ask CLUSTER
-VERB JSON`` sends one message, prints the reply, and folds the records in it.
+``source_by_hand.py offer CLUSTER JSON`` writes the record, hands it over and folds the reply; ``source_by_hand.py ask
+CLUSTER VERB JSON`` sends one message, prints the reply, and folds the records in it.
 """
 
 from __future__ import annotations
