@@ -15,6 +15,10 @@ from policy.migration.record import Record, fold
 from policy.migration.returns_and_retries import SILENT_EVERY
 from policy.migration.transitions import ABORTED, DOWNLOADING, OFFERED
 
+_MOST_QUESTIONS = 50
+"""To one target in one pass. A reply has room for a thousand short records, and for a few long ones; the next pass
+begins with others."""
+
 
 def fold_in(source: Source) -> None:
     """Ask each target once about all its jobs, where it has any."""
@@ -38,8 +42,11 @@ def _held(source: Source) -> list[Record]:
 
 
 def _ask(source: Source, target: str, records: list[Record]) -> None:
-    left = {record.gid: record for record in records}
-    while left:
+    first = source.notes.number * MOST_GIDS % len(records)
+    left = {record.gid: record for record in (*records[first:], *records[:first])}
+    for _ in range(_MOST_QUESTIONS):
+        if not left:
+            return
         asked = tuple(left)[:MOST_GIDS]
         try:
             reply = source.ask(target, QUERY, Query(asked).to_data())
@@ -47,12 +54,15 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
             return
         if not isinstance(reply, States):
             return
-        heard = [*(record.gid for record in reply.records), *reply.unknown]
+        heard = [*(one.gid for one in (*reply.records, *reply.unreadable)), *reply.unknown]
         for theirs in reply.records:
             _fold(source, left.get(theirs.gid), theirs)
         for gid in reply.unknown:
             if gid in left:
                 note_reason(source, left[gid], f"{target} does not know this job; mgsched --forget if it never will")
+        for gid, why in reply.unreadable:
+            if gid in left:
+                note_reason(source, left[gid], f"what {target} says about this job cannot be read: {why}")
         if not _remove(left, heard):
             return
 

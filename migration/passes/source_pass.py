@@ -17,7 +17,7 @@ from migration.passes.hand_over import renew, settle
 from migration.passes.promised_cores import find_in_flight
 from migration.passes.source_context import Source
 from migration.passes.take_in import take_in
-from migration.protocol.call import NoReply
+from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import AVAIL
 from migration.schedulers.base import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
@@ -159,6 +159,8 @@ def _answer(source: Source, cluster: str) -> Answer | NoAnswer:
         return _answer_here(source)
     try:
         reply = source.ask(cluster, AVAIL)
+    except FailedReply as failed:
+        return NoAnswer(f"cannot say what is free: {failed}")
     except NoReply as silence:
         return NoAnswer(f"unreachable: {silence}")
     return reply if isinstance(reply, Answer) else NoAnswer("answered something else")
