@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from migration.passes.hand_over import note_reason, take_over
 from migration.passes.source_context import Source
-from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged
+from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
 from migration.protocol.call import NoReply
 from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
 from migration.spool.queue_file import Queue
@@ -30,10 +30,10 @@ def fold_in(source: Source) -> None:
 
 
 def repeat_stops(source: Source) -> None:
-    """Tell each target to stop what is to stop, until it has answered."""
-    for record in _held(source):
-        if record.stop and is_unacknowledged(record):
-            _stop(source, record)
+    """Tell each target to stop what is to stop, until it has answered. Each stop is a call: a user has a share."""
+    asked = [record for record in _held(source) if record.stop and is_unacknowledged(record)]
+    for record in stops_of_pass(source, asked):
+        _stop(source, record)
 
 
 def _held(source: Source) -> list[Record]:
@@ -54,7 +54,7 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
             return
         if not isinstance(reply, States):
             return
-        heard = [*(one.gid for one in (*reply.records, *reply.unreadable)), *reply.unknown]
+        heard = [*(one.gid for one in reply.records), *(one.gid for one in reply.unreadable), *reply.unknown]
         for theirs in reply.records:
             _fold(source, left.get(theirs.gid), theirs)
         for gid in reply.unknown:

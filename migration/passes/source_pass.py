@@ -16,6 +16,7 @@ from migration.passes.fold_in import fold_in, repeat_stops
 from migration.passes.hand_over import renew, settle
 from migration.passes.promised_cores import find_in_flight
 from migration.passes.source_context import Source
+from migration.passes.stop_request_state import stops_of_pass
 from migration.passes.take_in import take_in
 from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import AVAIL
@@ -111,6 +112,7 @@ def _place(source: Source) -> Placements:
             outcome = _do(source, steps.send(outcome))
     except StopIteration as end:
         placements: Placements = end.value
+        _stop_all(source, frozenset(placements.stopped))
         return placements
 
 
@@ -142,15 +144,14 @@ def _state(source: Source, now_s: float) -> PassState:
 def _do(source: Source, step: Step) -> Outcome:
     if isinstance(step, Ask):
         return _answer(source, step.cluster)
+    if isinstance(step, Stop):
+        return None
     record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == step.gid)
     if isinstance(step, Offer):
         return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
         return in_place.start_here(source, record)
-    if isinstance(step, Stop):
-        _stop(source, record)
-    else:
-        also_submit_locally.submit_also(source, record)
+    also_submit_locally.submit_also(source, record)
     return None
 
 
@@ -178,16 +179,22 @@ def _answer_here(source: Source) -> Answer | NoAnswer:
     return make_answer(source.this, free, in_flight, len(in_flight) + 1, arch=source.file.this.arch)
 
 
-def _stop(source: Source, record: Record) -> None:
-    if record.fallback:
-        if not also_submit_locally.delete(source, record, Queue.REQUEST):
-            return
-        record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == record.gid)
-    stopped = advance(record, "stop", source.clock(), reason="mgstop")
+def _stop_all(source: Source, gids: frozenset[str]) -> None:
+    """Stop requests. All that have no local job take one change together; one that has waits until that is deleted."""
+    asked = [one for one in source.spool.read(Queue.REQUEST) if one.gid in gids]
+    for record in stops_of_pass(source, (one for one in asked if one.fallback)):
+        also_submit_locally.delete(source, record, Queue.REQUEST)
+    now = source.clock()
     with source.spool.change() as change:
-        change.move(Queue.REQUEST, Queue.DONE, stopped)
-    source.notes.drop(record.gid)
-    source.say(f"{record.gid}: Stopped")
+        stopped = [
+            advance(one, "stop", now, reason="mgstop")
+            for one in change.records(Queue.REQUEST)
+            if one.gid in gids and not one.fallback
+        ]
+        change.move_all(Queue.REQUEST, Queue.DONE, stopped)
+    for record in stopped:
+        source.notes.drop(record.gid)
+        source.say(f"{record.gid}: Stopped")
 
 
 def _note_reasons(source: Source, placements: Placements) -> None:
