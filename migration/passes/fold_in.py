@@ -96,11 +96,7 @@ def _stop(source: Source, record: Record) -> None:
 
 def _look_for_resumed(source: Source) -> None:
     """Aborted jobs whose copy is kept may be resumed at the target; they are followed again then."""
-    since = source.clock() - 86_400 * source.file.limits.keep_aborted_days
-    kept = [
-        one for one in source.spool.read(Queue.DONE)
-        if one.state == ABORTED and one.src == source.this and one.datakey and one.since >= since
-    ]  # fmt: skip
+    kept = [one for one in source.spool.read(Queue.DONE) if may_be_resumed(source, one)]
     for target in dict.fromkeys(record.dst for record in kept):
         mine = {record.gid: record for record in kept if record.dst == target}
         gids = tuple(mine)
@@ -112,6 +108,12 @@ def _look_for_resumed(source: Source) -> None:
             for theirs in reply.records if isinstance(reply, States) else ():
                 if theirs.gid in mine:
                     _fold_resumed(source, mine[theirs.gid], theirs)
+
+
+def may_be_resumed(source: Source, record: Record) -> bool:
+    """Whether a target may still keep what this cluster's job has left."""
+    since = source.clock() - 86_400 * source.file.limits.keep_aborted_days
+    return record.state == ABORTED and record.src == source.this and bool(record.datakey) and record.since >= since
 
 
 def _fold_resumed(source: Source, mine: Record, theirs: Record) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from migration.passes import also_submit_locally, in_place
-from migration.passes.fold_in import fold_in, repeat_stops
+from migration.passes.fold_in import fold_in, may_be_resumed, repeat_stops
 from migration.passes.hand_over import renew, settle
 from migration.passes.promised_cores import find_in_flight
 from migration.passes.source_context import Source
@@ -24,6 +24,7 @@ from migration.schedulers.base import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer, make_answer
+from policy.migration.ended_records import Ended, find_surplus
 from policy.migration.placing import (
     Accepted,
     Ask,
@@ -41,7 +42,7 @@ from policy.migration.placing import (
 )
 from policy.migration.record import ANY, LOCAL, Record, advance, split_gid
 from policy.migration.returns_and_retries import is_asked
-from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
+from policy.migration.transitions import BEFORE_RUN, OFFERED
 
 LOCK = "mgsched.lock"
 _DAY_S = 86_400
@@ -227,11 +228,18 @@ def _is_refused(source: Source, record: Record) -> bool:
 
 
 def _prune(source: Source) -> None:
-    """Drop final records that are old, and notes about jobs that are gone."""
-    before = source.clock() - _DAY_S * source.file.limits.keep_done_days
+    """Drop final records that are old, and those of users with very many. One whose local job is still to be deleted
+    stays."""
+    limits, now = source.file.limits, source.clock()
+    before = now - _DAY_S * limits.keep_done_days
     with source.spool.change() as change:
-        old = [
-            one.gid for one in change.records(Queue.DONE)
-            if one.src == source.this and one.state != REQUESTED and one.since < before
-        ]  # fmt: skip
-        change.remove(Queue.DONE, *old)
+        mine = [one for one in change.records(Queue.DONE) if one.src == source.this and one.final and not one.fallback]
+        sizes = source.spool.read_sizes(Queue.DONE)
+        surplus = find_surplus(
+            (
+                Ended(one.gid, (one.src, one.user), one.since, sizes[one.gid], has_results=may_be_resumed(source, one))
+                for one in mine
+            ),
+            limits.max_ended_per_user,
+        )
+        change.remove(Queue.DONE, *(one.gid for one in mine if one.since < before or one.gid in surplus))

@@ -58,6 +58,10 @@ class Spool:
         """The records of a file, in its order; lines that are none are left out. Raises SpoolError."""
         return list(self._load(queue).records.values())
 
+    def read_sizes(self, queue: Queue) -> dict[str, int]:
+        """The bytes of each job's line in a file. Raises SpoolError."""
+        return {gid: len(line) for gid, line in self._load(queue).lines.items()}
+
     def read_bad(self) -> list[BadLine]:
         """Lines that could not be read: those put aside, and those that still stand in a file."""
         still = [bad for queue in Queue for bad in self._load(queue).bad]

@@ -10,11 +10,12 @@ import pytest
 
 from migration.passes.source_pass import BusyError, forget, pass_lock, plan
 from migration.protocol.messages import Failed, Reply, States, Taken
-from migration.schedulers.base import HELD, QUEUED
+from migration.schedulers.base import HELD, QUEUED, JobState
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
 from policy.migration.available_to_other_clusters import Answer
+from policy.migration.record import Record
 from tests.migration.passes.simulated import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders
 
 
@@ -495,3 +496,29 @@ def test_a_job_whose_offers_fail_keeps_a_few_others_from_a_cluster_at_most(centr
     centre.garble = None
     centre.run_pass()
     assert {one.state for _, one in centre.where().values()} == {"Waiting"}
+
+
+def test_the_oldest_ended_jobs_of_a_user_give_way_and_no_unfinished_one(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_ended_per_user=3, fallback_s=0)
+    centre.cut = {"b", "c"}
+    for _ in range(6):
+        centre.submit()
+    centre.run_pass()
+    with centre.source().spool.change() as change:
+        change.put(
+            Queue.DONE,
+            Record(gid="a.99", src="a", user=USER, state="Stopped", fallback="7.s", since=int(centre.clock.now) - 99),
+        )
+    centre.queue.jobs["7.s"], centre.queue.names["7.s"] = JobState(QUEUED), "mg_a.99_0"
+    for number in range(1, 6):
+        centre.stop(f"a.{number}")
+        centre.clock.now += 1
+        if number == 1:
+            centre.queue.silent = True
+            centre.run_pass()
+            assert "a.99" in centre.where()
+            centre.queue.silent = False
+        centre.run_pass()
+    left = centre.where()
+    assert {gid for gid, (queue, _) in left.items() if queue is Queue.DONE} == {"a.3", "a.4", "a.5"}
+    assert left["a.6"][1].state == "Requested"
