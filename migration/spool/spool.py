@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hooks.store.atomic_file import replace_file
 from migration.spool.file_lock import LockHeldError, file_lock
+from migration.spool.find_lines import find_lines
 from migration.spool.public_queue_copy import find_readable, is_stale, write_shown
 from migration.spool.queue_file import (
     MODE,
@@ -57,6 +58,14 @@ class Spool:
     def read(self, queue: Queue) -> list[Record]:
         """The records of a file, in its order; lines that are none are left out. Raises SpoolError."""
         return list(self._load(queue).records.values())
+
+    def find(self, queue: Queue, field: str, value: str) -> Record | None:
+        """The newest record of a file whose text ``field`` is ``value``, its other lines unread. Raises SpoolError."""
+        path = find_readable(self.home / queue.value)
+        try:
+            return max(find_lines(path, field, value), key=lambda record: record.age, default=None)
+        except OSError as error:
+            raise SpoolError(f"{path}: {error.strerror}") from error
 
     def read_sizes(self, queue: Queue) -> dict[str, int]:
         """The bytes of each job's line in a file. Raises SpoolError."""
