@@ -504,21 +504,47 @@ def test_the_oldest_ended_jobs_of_a_user_give_way_and_no_unfinished_one(tmp_path
     for _ in range(6):
         centre.submit()
     centre.run_pass()
-    with centre.source().spool.change() as change:
-        change.put(
-            Queue.DONE,
-            Record(gid="a.99", src="a", user=USER, state="Stopped", fallback="7.s", since=int(centre.clock.now) - 99),
-        )
-    centre.queue.jobs["7.s"], centre.queue.names["7.s"] = JobState(QUEUED), "mg_a.99_0"
     for number in range(1, 6):
         centre.stop(f"a.{number}")
         centre.clock.now += 1
-        if number == 1:
-            centre.queue.silent = True
-            centre.run_pass()
-            assert "a.99" in centre.where()
-            centre.queue.silent = False
         centre.run_pass()
     left = centre.where()
     assert {gid for gid, (queue, _) in left.items() if queue is Queue.DONE} == {"a.3", "a.4", "a.5"}
     assert left["a.6"][1].state == "Requested"
+
+
+def test_an_ended_job_whose_local_job_is_not_deleted_yet_never_gives_way(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_ended_per_user=1)
+    centre.clock.now += 200 * 86_400
+    now = int(centre.clock.now)
+    centre.queue.jobs["7.s"], centre.queue.names["7.s"] = JobState(QUEUED), "mg_a.1_0"
+    with centre.source().spool.change() as change:
+        base = Record(gid="a.1", src="a", user=USER, state="Stopped", fallback="7.s", since=now - 100 * 86_400)
+        change.put_all(Queue.DONE, [base, replace(base, gid="a.2", fallback="", since=now)])
+    centre.queue.silent = True
+    centre.run_pass()
+    assert sorted(centre.where()) == ["a.1", "a.2"]
+    centre.queue.silent = False
+    centre.run_pass()
+    assert sorted(centre.where()) == ["a.2"]
+    assert centre.queue.jobs["7.s"].state == "ended"
+
+
+def test_a_cluster_that_answers_about_one_job_at_a_time_is_asked_so_often_and_later_about_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("migration.passes.fold_in.MOST_GIDS", 5)
+    monkeypatch.setattr("migration.passes.fold_in._MOST_QUESTIONS", 5)
+    centre = Centre(tmp_path, max_per_pass=100, max_in_flight_per_target=100)
+    centre.targets["b"].cores = 100
+    for _ in range(12):
+        centre.submit(cores=1, want="b")
+    centre.run_pass()
+    for number in range(1, 13):
+        centre.targets["b"].advance(f"a.{number}", "upload")
+    centre.garble = lambda reply: replace(reply, records=reply.records[:1]) if isinstance(reply, States) else reply
+    centre.run_pass()
+    assert centre.calls.count(("b", "query")) == 5
+    centre.run_pass()
+    centre.run_pass()
+    assert {one.state for _, one in centre.where().values()} == {"Uploading"}
