@@ -29,6 +29,8 @@ def main(as_json: bool) -> None:
         click.echo(json.dumps(answer.to_data()))
         return
     click.echo(f"{answer.cluster}: {answer.avail} of {answer.cores} cores for any job, {answer.idle} idle")
-    click.echo(f"  kept for the head {answer.kept}, on their way here {answer.in_flight}, job slots {answer.slots}")
+    click.echo(f"  of the idle cores: {answer.earmarked} earmarked for jobs that preempted others,")
+    click.echo(f"  {answer.reserved} reserved for the head, {answer.in_flight} promised to jobs on their way here")
+    click.echo(f"  {answer.slots} more jobs may be on their way here")
     if answer.head_in_s is not None:
         click.echo(f"  {answer.avail_before_head} for jobs that end within {answer.head_in_s} s")

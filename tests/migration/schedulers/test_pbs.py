@@ -88,7 +88,7 @@ def test_cores_kept_for_the_head_that_the_scheduler_expects() -> None:
     free = scheduler({"v1": node(cores=20)}, jobs=jobs).free()
     assert free.head_in_s is not None
     assert 480 <= free.head_in_s <= 500
-    assert free.kept == 4, "12 for the head, 8 of which end in 360 s"
+    assert free.reserved == 4, "12 for the head, 8 of which end in 360 s"
 
 
 def test_where_there_are_many_jobs_their_estimates_are_not_read() -> None:

@@ -63,7 +63,7 @@ def test_cores_kept_for_the_head_that_slurm_expects() -> None:
     free = free_with(queue).free()
     assert free.head_in_s is not None
     assert 480 <= free.head_in_s <= 500
-    assert free.kept == 14
+    assert free.reserved == 14
 
 
 def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> None:
