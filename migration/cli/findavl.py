@@ -28,6 +28,8 @@ def main(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(answer.to_data()))
         return
+    if answer.paused:
+        click.echo(f"{answer.cluster}: takes no jobs of other clusters at the moment (pause_taking_from)")
     click.echo(f"{answer.cluster}: {answer.avail} of {answer.cores} cores for any job, {answer.idle} idle")
     click.echo(f"  of the idle cores: {answer.earmarked} earmarked for jobs that preempted others,")
     click.echo(f"  {answer.reserved} reserved for the head, {answer.in_flight} promised to jobs on their way here")

@@ -49,7 +49,8 @@ class Answer(NamedTuple):
     """The answer of one cluster, good for one pass: each placement takes its part out of it (:func:`take`).
 
     ``slots`` is how many more jobs it would accept now. ``time`` is its own clock, for a person to read. ``landing``
-    says whether a user can have files there, where that was asked.
+    says whether a user can have files there, where that was asked. A cluster that is ``paused`` takes no job of the one
+    that asks.
     """
 
     cluster: str
@@ -69,6 +70,7 @@ class Answer(NamedTuple):
     time: int = 0
     version: str = ""
     landing: str = ""
+    paused: bool = False
 
     def to_data(self) -> dict[str, Any]:
         """The answer as it is sent: plain data, one JSON line."""
@@ -94,6 +96,7 @@ class Answer(NamedTuple):
         for name in ("arch", "version", "landing"):
             values[name] = _text(data, name) if name in data else ""
         values["time"] = _count("time", data.get("time", 0))
+        values["paused"] = data.get("paused", False) is True
         return cls(**values)
 
 
@@ -115,6 +118,7 @@ _SENTENCES = {
     "hosts": "only {have} of {need} hosts have enough free cores, memory and GPUs",
     "arch": "the program was built for another kind of processor, and there is no build command",
     "busy": "busy with uploads",
+    "paused": "takes no jobs of this cluster at the moment (its pause_taking_from)",
 }
 _MOST = 10**15
 _MOST_SHAPES = 20_000
@@ -159,6 +163,8 @@ def reserved_for_head(idle: int, head_cores: int, head_in_s: float, running: Ite
 def find_shortfall(answer: Answer, demand: Demand) -> Shortfall | None:
     """Why the demand does not fit; None where it does. A demand that fails fails for the rest of a pass, since an
     answer only shrinks."""
+    if answer.paused:
+        return Shortfall("paused")
     if demand.arch and answer.arch and demand.arch != answer.arch:
         return Shortfall("arch")
     if answer.max_walltime_s is not None and demand.walltime_s > answer.max_walltime_s:

@@ -158,6 +158,16 @@ def test_a_cluster_that_cannot_be_reached_is_shown_with_the_age_of_what_is_known
     assert "not for 1 pass " in text
 
 
+def test_a_pause_is_shown(site: Site) -> None:
+    cluster_file = site.home / "cluster.toml"
+    cluster_file.write_text(cluster_file.read_text().replace("[here]", '[here]\npause_sending_to = ["b"]'))
+    status, text = site.run(mgstat.main, "--queues")
+    assert status == 0
+    b, c = text.splitlines()[1:3]
+    assert b.endswith("sending there is paused (pause_sending_to)")
+    assert "paused" not in c
+
+
 def test_an_unconfirmed_hand_over_is_shown_as_requested(site: Site) -> None:
     site.centre.network = ["good", LOST]
     site.submit()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from migration.passes.source_pass import BusyError, forget, pass_lock, plan
-from migration.schedulers.base import HELD, QUEUED
+from migration.schedulers.base import HELD, QUEUED, SubmitRefused
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
@@ -438,3 +438,43 @@ def test_a_hung_home_ends_no_job_and_refuses_no_request(centre: Centre, monkeypa
     assert centre.record().state == "Submitted"
     assert (centre.record("a.2").state, centre.record("a.2").avoid) == ("Requested", ())
     assert "no answer" in centre.record("a.2").reason
+
+
+def pause(centre: Centre, *clusters: str) -> None:
+    centre.file = replace(centre.file, here=replace(centre.file.here, pause_sending_to=clusters))
+
+
+def test_while_sending_is_paused_requests_stay_and_jobs_that_are_away_come_back(centre: Centre) -> None:
+    centre.submit()
+    centre.run_pass()
+    pause(centre, "any")
+    centre.submit()
+    centre.run_pass()
+    paused = "sending there is paused (pause_sending_to)"
+    assert centre.record("a.2").reason == f"a: short by 4 cores (0 of 4); b: {paused}; c: {paused}"
+    b = centre.targets["b"]
+    for event in ("upload", "submit"):
+        b.advance("a.1", event)
+    b.advance("a.1", "ended", exit="0", then="End")
+    b.advance("a.1", "downloaded")
+    centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.2").state) == ("End", "Requested")
+    pause(centre, "b")
+    centre.run_pass()
+    assert centre.record("a.2").dst == "c"
+
+
+def test_a_pause_aborts_no_request_that_only_its_own_cluster_refuses(centre: Centre) -> None:
+    centre.queue.free_cores = 8
+    pause(centre, "any")
+
+    def refuse(_: Any) -> str:
+        raise SubmitRefused("walltime", lasting=True)
+
+    centre.queue.submit = refuse  # type: ignore[method-assign]
+    centre.submit()
+    centre.run_pass()
+    assert (centre.record().state, centre.record().avoid) == ("Requested", ("a",))
+    pause(centre)
+    centre.run_pass()
+    assert centre.record().dst == "b"
