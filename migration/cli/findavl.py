@@ -6,6 +6,7 @@ import json
 
 import click
 
+from migration.cli.open_site_for_users import HELP
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.answer_cluster_request import serve
 from migration.protocol.messages import AVAIL, Failed
@@ -14,10 +15,13 @@ from migration.target_job.service_context import open_site
 from policy.migration.available_to_other_clusters import Answer
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the one line that other clusters get.")
 def main(as_json: bool) -> None:
-    """Show what is idle here for jobs of other clusters."""
+    """Show what is idle here for jobs of other clusters: what they are answered when they ask.
+
+    It runs as the service's account, such as with sudo -u mg.
+    """
     try:
         site = open_site()
         answer = serve(site, site.file.this.name, AVAIL, b"")

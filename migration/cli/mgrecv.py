@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from migration.cli.open_site_for_users import HELP
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target_job_processes import run_target_pass
@@ -11,9 +12,12 @@ from migration.spool.spool import SpoolError
 from migration.target_job.service_context import open_site
 
 
-@click.command()
+@click.command(context_settings=HELP)
 def main() -> None:
-    """Look after the jobs that other clusters have handed to this one."""
+    """Look after the jobs that other clusters have handed to this one.
+
+    It runs every minute as the service's account; a second one ends at once.
+    """
     try:
         said = run_target_pass(open_site(), start_mgproc)
     except (ClusterFileError, SpoolError) as error:

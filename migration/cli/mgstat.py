@@ -43,7 +43,7 @@ _QUEUE_HEADS = ("CLUSTER", "REACHED", "FREE", "OF", "ON THE WAY", "THERE", "WHY"
 def main(
     ctx: click.Context, *, everything: bool, user: str | None, as_json: bool, queues: bool, wanted: tuple[str, ...]
 ) -> None:
-    """Show jobs that were submitted with mgsub.
+    """Show jobs that were submitted with mgsub: yours, or those that are named.
 
     The exit status is 0 if all jobs shown are final (End, Aborted, Stopped), 3 if some are not, and 1 after an error.
     States are those of the last pass; where a cluster does not answer, WHY says for how long.

@@ -67,7 +67,7 @@ def earmark(cores: int) -> Ledger:
     return Ledger(earmarks={"9.s": Earmark(allocation, ("8.s",), NOW_S)})
 
 
-def test_what_is_kept_for_a_job_that_preempted_counts_as_held_where_it_is_idle() -> None:
+def test_only_idle_cores_count_as_earmarked() -> None:
     last = LastPass(Settings(), earmark(6), frozenset())
     assert last.count_earmarked({"v1": 8}) == 6
     assert last.count_earmarked({"v1": 4, "v2": 8}) == 4
@@ -103,7 +103,7 @@ OUTPUTS = {
 }
 
 
-def test_held_and_the_promised_head_are_in_the_answer(tmp_path: Path) -> None:
+def test_earmarked_cores_and_the_promised_head_are_in_the_answer(tmp_path: Path) -> None:
     now_s = time.time()
     ledger = earmark(3)._replace(promises={"2.s": now_s + 1_000})
     publish(tmp_path, ledger=ledger.to_data())
