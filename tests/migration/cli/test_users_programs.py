@@ -14,6 +14,8 @@ from click.testing import CliRunner
 
 from migration.cli import mgstat, mgstop, mgsub
 from migration.cli.shown_job import show_age, show_bytes
+from migration.spool.queue_file import Queue
+from migration.spool.spool import Spool
 from policy.migration.record import Record
 from tests.migration.passes.simulated import LOST, Centre
 
@@ -156,6 +158,18 @@ def test_a_cluster_that_cannot_be_reached_is_shown_with_the_age_of_what_is_known
     status, text = site.run(mgstat.main, "--queues")
     assert status == 0
     assert "not for 1 pass " in text
+
+
+def test_what_another_cluster_has_written_is_shown_in_printable_form(site: Site) -> None:
+    site.submit()
+    site.centre.run_pass()
+    record = replace(site.record(), reason="\x1b[2J", rev=99)
+    with Spool(site.home).change() as change:
+        change.put(Queue.SENT, record)
+    status, text = site.run(mgstat.main)
+    assert status == 3
+    assert "\x1b" not in text
+    assert "[2J" in text
 
 
 def test_a_pause_is_shown(site: Site) -> None:
