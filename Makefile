@@ -98,10 +98,11 @@ fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the consol
 tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs that migrate; TABLES=--events: Table 1 by events too
 	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
 
-pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers
+pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
 	$(BIN)/python -m sim.figures.policy_pictures docs/pictures
 	$(BIN)/python -m sim.figures.code_layer_pictures docs/pictures
+	$(BIN)/python -m sim.figures.migrating_job_picture docs/pictures
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt
