@@ -113,8 +113,8 @@ def _draw_target(drawing: Drawing) -> None:
     for state in (WAITING, UPLOADING, MAKING, SUBMITTED, DOWNLOADING):
         _state(drawing, state, _TARGET_ROW)
     for state, event in WAY:
-        column, to = _COLUMN[state], _COLUMN[next_state(state, event).to]
-        if column == to:
+        column = _COLUMN[state]
+        if column == _COLUMN[next_state(state, event).to]:
             x = _x(column) + _BOX / 2
             drawing.arrow((x, _SOURCE_ROW + _HEIGHT + 3), (x, _TARGET_ROW - 3), _LINE, 1.5)
             drawing.words(x + 7, _WORDS_Y, f"{event}: mgserve", colour=_GREY)
@@ -126,9 +126,9 @@ def _draw_target(drawing: Drawing) -> None:
         drawing.box(_x(7), y, _BOX, 26, _FINAL, _EDGE)
         drawing.words(_x(7) + _BOX / 2, y + 18, next_state(DOWNLOADING, event).to, "middle", bold=True)
     above, there = _SOURCE_ROW + _HEIGHT + 3, _TARGET_ROW - 3
-    for state, start, end, text in ((UPLOADING, above, there, "files"), (DOWNLOADING, there, above, "results")):
+    for state, from_y, to_y, text in ((UPLOADING, above, there, "files"), (DOWNLOADING, there, above, "results")):
         x = _x(_COLUMN[state]) + _BOX / 2
-        drawing.arrow((x, start), (x, end), _LINE, 1.5)
+        drawing.arrow((x, from_y), (x, to_y), _LINE, 1.5)
         drawing.words(x + 7, _WORDS_Y, text, colour=_GREY)
 
     below = _TARGET_ROW + _HEIGHT

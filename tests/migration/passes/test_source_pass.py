@@ -10,7 +10,7 @@ import pytest
 
 from migration.passes.source_pass import BusyError, forget, pass_lock, plan
 from migration.protocol.messages import Failed, Reply, States, Taken
-from migration.schedulers.base import HELD, QUEUED, JobState, SubmitRefused
+from migration.schedulers.base import HELD, QUEUED, JobState, LocalJob, SubmitRefused
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
@@ -552,7 +552,7 @@ def test_a_pause_aborts_no_request_that_only_its_own_cluster_refuses(centre: Cen
     centre.queue.free_cores = 8
     pause(centre, "any")
 
-    def refuse(_: Any) -> str:
+    def refuse(job: LocalJob) -> str:
         raise SubmitRefused("walltime", lasting=True)
 
     centre.queue.submit = refuse  # type: ignore[method-assign]
