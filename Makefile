@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own.
 WORKERS  ?= 2
-TESTBEDS ?= 6
+TESTBEDS ?= 4
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
 
