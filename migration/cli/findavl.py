@@ -7,6 +7,7 @@ import json
 import click
 
 from migration.cli.open_site_for_users import HELP
+from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.answer_cluster_request import serve
 from migration.protocol.messages import AVAIL, Failed
@@ -26,9 +27,9 @@ def main(as_json: bool) -> None:
         site = open_site()
         answer = serve(site, site.file.this.name, AVAIL, b"")
     except (ClusterFileError, SpoolError) as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error
     if isinstance(answer, Failed) or not isinstance(answer, Answer):
-        raise click.ClickException(answer.text if isinstance(answer, Failed) else "no answer")
+        raise shown_problem(answer.text if isinstance(answer, Failed) else "no answer")
     if as_json:
         click.echo(json.dumps(answer.to_data()))
         return

@@ -72,8 +72,5 @@ def _is_transfer(deed: Sequence[str]) -> bool:
 
 
 def _find(spool: Spool, gid: str, attempt: str) -> Record | None:
-    for queue in (Queue.SENT, Queue.DONE):
-        for record in spool.read(queue):
-            if record.gid == gid and str(record.attempt) == attempt and has_data_access(record):
-                return record
-    return None
+    record = spool.find(Queue.SENT, "gid", gid)
+    return record if record is not None and str(record.attempt) == attempt and has_data_access(record) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from migration.config.cluster_file import read_cluster_file
+from migration.config.cluster_file import PUBLISHED_KEY, read_cluster_file
 from migration.config.mg_home_folder import home
 from migration.programs.path import own_program
 from migration.spool.queue_file import Queue
@@ -14,10 +14,13 @@ from migration.transfer.authorized_keys import write_lines
 
 def main() -> None:
     """Print the line for the key that is offered, if it is one of a cluster or of a job under way."""
+    offered = " ".join(sys.argv[2:])
+    # Whoever reaches sshd may offer any number of keys: what is none of ours costs no look at the files.
+    if len(sys.argv) != 4 or not PUBLISHED_KEY.fullmatch(offered):
+        return
     folder = home()
     file = read_cluster_file(folder)
-    if file is None or len(sys.argv) != 4:
+    if file is None:
         return
-    spool = Spool(folder)
-    records = [*spool.read(Queue.SENT), *spool.read(Queue.DONE)]
-    sys.stdout.writelines(write_lines(file, records, own_program, f"{sys.argv[2]} {sys.argv[3]}"))
+    record = Spool(folder).find(Queue.SENT, "datakey", offered)
+    sys.stdout.writelines(write_lines(file, [] if record is None else [record], own_program, offered))

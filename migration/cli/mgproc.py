@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from migration.cli.open_site_for_users import HELP
+from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
 from migration.spool.spool import SpoolError
@@ -31,4 +32,4 @@ def main(words: tuple[str, ...]) -> None:
         else:
             process(site, words[0])
     except (ClusterFileError, SpoolError, CannotResumeError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error

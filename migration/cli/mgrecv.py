@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from migration.cli.open_site_for_users import HELP
+from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target_job_processes import run_target_pass
 from migration.spool.spool import SpoolError
 from migration.target_job.service_context import open_site
+from policy.model.printable_text import printable
 
 
 @click.command(context_settings=HELP)
@@ -21,6 +23,6 @@ def main() -> None:
     try:
         said = run_target_pass(open_site(), start_mgproc)
     except (ClusterFileError, SpoolError) as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error
     if said:
-        click.echo(said, err=True)
+        click.echo(printable(said), err=True)

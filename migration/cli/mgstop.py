@@ -5,8 +5,12 @@ from __future__ import annotations
 import click
 
 from migration.cli.open_site_for_users import HELP, open_site_files, own_name
+from migration.cli.shown_problem import shown_problem
 from migration.passes.take_in import STOP_JOB
 from migration.spool.drop_box import DropError, drop
+
+_MOST_IN_FILE = 500
+"""So many wishes are within what the drop box takes as one file, however long their ids."""
 
 
 @click.command("mgstop", context_settings=HELP)
@@ -36,8 +40,9 @@ def main(*, discard: bool, gids: tuple[str, ...]) -> None:
     if not wishes:
         return
     try:
-        drop(site.incoming, wishes)
+        for start in range(0, len(wishes), _MOST_IN_FILE):
+            drop(site.incoming, wishes[start : start + _MOST_IN_FILE])
     except DropError as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error
     for wish in wishes:
         click.echo(f"{wish['gid']}: stop requested")

@@ -14,6 +14,7 @@ import click
 
 from migration.as_user.folder_tree_listing import find_home_problem
 from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
+from migration.cli.shown_problem import shown_problem
 from migration.passes.take_in import SUBMIT
 from migration.passes.validate_submission import SubmissionError, make_submission
 from migration.spool.drop_box import DropError, drop
@@ -82,7 +83,7 @@ def main(*, batch: TextIO | None, words: tuple[str, ...], **options: Any) -> Non
     try:
         ticket = drop(site.incoming, [{"do": SUBMIT, **request} for request in requests])
     except DropError as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error
     click.echo(ticket)
 
 

@@ -11,6 +11,7 @@ from migration.cli.open_source_cluster import open_source, said_in_a_line
 from migration.passes.check_pairs import check_pairs
 from migration.passes.source_pass import plan
 from migration.spool.queue_file import Queue
+from policy.model.printable_text import printable
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
@@ -38,7 +39,7 @@ def check_command(ctx: click.Context, *, user: str, as_json: bool) -> None:
         click.echo(json.dumps([one._asdict() for one in found], indent=1))
     else:
         for one in found:
-            click.echo(f"{'good ' if one.good else 'WRONG'}  {one.cluster}: {one.what}: {one.text}")
+            click.echo(printable(f"{'good ' if one.good else 'WRONG'}  {one.cluster}: {one.what}: {one.text}"))
     ctx.exit(0 if all(one.good for one in found) else 1)
 
 
@@ -64,5 +65,5 @@ def plan_command(*, as_json: bool) -> None:
         return
     for row in rows:
         does = f"would go to {row['to']}" if row["to"] else f"would stay: {row['why']}"
-        click.echo(f"{row['gid']}  {row['user']}  {row['cores']} cores  {does}")
+        click.echo(printable(f"{row['gid']}  {row['user']}  {row['cores']} cores  {does}"))
     click.echo(f"{len(rows)} requests, {len(placements.placed)} would go")

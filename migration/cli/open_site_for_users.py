@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import click
 
+from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFile, ClusterFileError, read_cluster_file
 from migration.config.mg_home_folder import home
 from migration.spool.newest_copies import OWN_JOBS, newest_copies
@@ -35,7 +36,7 @@ class SiteFiles(NamedTuple):
         try:
             found = newest_copies(Spool(self.home), OWN_JOBS)
         except SpoolError as error:
-            raise click.ClickException(str(error)) from error
+            raise shown_problem(error) from error
         return {gid: one for gid, one in found.items() if one[1].src == self.file.this.name}
 
 
@@ -45,7 +46,7 @@ def open_site_files() -> SiteFiles:
     try:
         file = read_cluster_file(folder)
     except ClusterFileError as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error
     if file is None:
         raise click.ClickException(f"{folder}: no cluster.toml: this site has no other clusters")
     return SiteFiles(folder, file)

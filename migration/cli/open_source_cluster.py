@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import click
 
 from migration.as_user.run_as import run_as
+from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.in_place_job_script import HomeFolders
 from migration.passes.source_context import Source
@@ -48,4 +49,4 @@ def said_in_a_line() -> Iterator[None]:
     try:
         yield
     except (ClusterFileError, SpoolError, BusyError, OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise shown_problem(error) from error

@@ -64,6 +64,7 @@ class Limits:
     keep_aborted_days: int = 30
     keep_done_days: int = 90
     max_requests_per_user: int = 1_000
+    max_ended_per_user: int = 2_000
     max_transfers_per_user: int = 3
     build_cpu_s: int = 3_600
     build_files: int = 4_096
@@ -285,6 +286,7 @@ class _Reader:
         bounds = {
             "ssh_timeout_s": (1, 600), "max_uploads": (1, 1000), "max_downloads": (1, 1000),
             "max_transfers_per_user": (1, 1000), "max_requests_per_user": (1, 1_000_000),
+            "max_ended_per_user": (1, 1_000_000),
         }  # fmt: skip
         values = {}
         for one in fields(Limits):

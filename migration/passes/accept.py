@@ -40,6 +40,9 @@ def accept(site: Site, cluster: str, offer: Record) -> Reply:
         known = _repeat(change, offer)
     if known is not None:
         return known
+    crowded = _find_crowd(site, offer)
+    if crowded is not None:
+        return crowded
     record = _as_here(site, offer)
     try:
         free = site.scheduler.free()
@@ -59,6 +62,16 @@ def accept(site: Site, cluster: str, offer: Record) -> Reply:
         change.put(Queue.RECEIVED, taken)
         change.remove(Queue.DONE, taken.gid)
     return Taken(taken, taken.datakey)
+
+
+def _find_crowd(site: Site, offer: Record) -> Refused | None:
+    """The refusal where so many jobs of the user have ended here and still have something here that no record of them
+    may go; None where there are fewer."""
+    most = site.file.limits.max_ended_per_user
+    ended = [one for one in site.spool.read(Queue.DONE) if (one.src, one.user) == (offer.src, offer.user)]
+    if len(ended) < most or sum(site.spool.job_folder(one.gid).exists() for one in ended) < most:
+        return None
+    return Refused("crowd", f"{most:,} ended jobs of this user are not cleared here yet", lasting=False)
 
 
 def _find_busy(site: Site, record: Record, free: FreeNodes, verdict: Verdict, received: list[Record]) -> Busy | None:

@@ -15,6 +15,7 @@ from migration.target_job.job_at_target import SHARED
 from migration.target_job.lease import is_leased
 from migration.target_job.service_context import Site
 from migration.transfer.shared_files import unnamed
+from policy.migration.ended_records import Ended, find_surplus
 from policy.migration.record import Record
 from policy.migration.transitions import ABORTED
 
@@ -39,14 +40,25 @@ def clean_up(site: Site) -> None:
             others = [other for other in (*received, *done) if other.gid != record.gid]
             if _remove(site, record, folder, others):
                 shutil.rmtree(folder)
+    surplus = _find_surplus(site, done)
     old = [
         record.gid
         for record in done
-        if now_s - record.since >= limits.keep_done_days * _DAY_S and not site.spool.job_folder(record.gid).exists()
+        if (now_s - record.since >= limits.keep_done_days * _DAY_S or record.gid in surplus)
+        and not record.fallback
+        and not site.spool.job_folder(record.gid).exists()
     ]
     if old:
         with site.spool.change() as change:
             change.remove(Queue.DONE, *old)
+
+
+def _find_surplus(site: Site, done: list[Record]) -> frozenset[str]:
+    """Jobs of other clusters' users that have very many ended here."""
+    sizes = site.spool.read_sizes(Queue.DONE)
+    guests = (record for record in done if is_guest(site, record) and record.dstdir and record.gid in sizes)
+    ended = (Ended(one.gid, (one.src, one.user), one.since, sizes[one.gid]) for one in guests)
+    return find_surplus(ended, site.file.limits.max_ended_per_user)
 
 
 def is_guest(site: Site, record: Record) -> bool:

@@ -7,13 +7,17 @@ from dataclasses import replace
 
 from migration.passes.hand_over import note_reason, take_over
 from migration.passes.source_context import Source
-from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged
+from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
 from migration.protocol.call import NoReply
 from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.record import Record, fold
 from policy.migration.returns_and_retries import SILENT_EVERY
 from policy.migration.transitions import ABORTED, DOWNLOADING, OFFERED
+
+_MOST_QUESTIONS = 50
+"""To one target in one pass. A reply has room for a thousand short records, and for a few long ones; the next pass
+begins with others."""
 
 
 def fold_in(source: Source) -> None:
@@ -26,10 +30,10 @@ def fold_in(source: Source) -> None:
 
 
 def repeat_stops(source: Source) -> None:
-    """Tell each target to stop what is to stop, until it has answered."""
-    for record in _held(source):
-        if record.stop and is_unacknowledged(record):
-            _stop(source, record)
+    """Tell each target to stop what is to stop, until it has answered. Each stop is a call: a user has a share."""
+    asked = [record for record in _held(source) if record.stop and is_unacknowledged(record)]
+    for record in stops_of_pass(source, asked):
+        _stop(source, record)
 
 
 def _held(source: Source) -> list[Record]:
@@ -38,8 +42,11 @@ def _held(source: Source) -> list[Record]:
 
 
 def _ask(source: Source, target: str, records: list[Record]) -> None:
-    left = {record.gid: record for record in records}
-    while left:
+    first = source.notes.number * MOST_GIDS % len(records)
+    left = {record.gid: record for record in (*records[first:], *records[:first])}
+    for _ in range(_MOST_QUESTIONS):
+        if not left:
+            return
         asked = tuple(left)[:MOST_GIDS]
         try:
             reply = source.ask(target, QUERY, Query(asked).to_data())
@@ -47,12 +54,15 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
             return
         if not isinstance(reply, States):
             return
-        heard = [*(record.gid for record in reply.records), *reply.unknown]
+        heard = [*(one.gid for one in reply.records), *(one.gid for one in reply.unreadable), *reply.unknown]
         for theirs in reply.records:
             _fold(source, left.get(theirs.gid), theirs)
         for gid in reply.unknown:
             if gid in left:
                 note_reason(source, left[gid], f"{target} does not know this job; mgsched --forget if it never will")
+        for gid, why in reply.unreadable:
+            if gid in left:
+                note_reason(source, left[gid], f"what {target} says about this job cannot be read: {why}")
         if not _remove(left, heard):
             return
 
@@ -86,11 +96,7 @@ def _stop(source: Source, record: Record) -> None:
 
 def _look_for_resumed(source: Source) -> None:
     """Aborted jobs whose copy is kept may be resumed at the target; they are followed again then."""
-    since = source.clock() - 86_400 * source.file.limits.keep_aborted_days
-    kept = [
-        one for one in source.spool.read(Queue.DONE)
-        if one.state == ABORTED and one.src == source.this and one.datakey and one.since >= since
-    ]  # fmt: skip
+    kept = [one for one in source.spool.read(Queue.DONE) if may_be_resumed(source, one)]
     for target in dict.fromkeys(record.dst for record in kept):
         mine = {record.gid: record for record in kept if record.dst == target}
         gids = tuple(mine)
@@ -102,6 +108,12 @@ def _look_for_resumed(source: Source) -> None:
             for theirs in reply.records if isinstance(reply, States) else ():
                 if theirs.gid in mine:
                     _fold_resumed(source, mine[theirs.gid], theirs)
+
+
+def may_be_resumed(source: Source, record: Record) -> bool:
+    """Whether a target may still keep what this cluster's job has left."""
+    since = source.clock() - 86_400 * source.file.limits.keep_aborted_days
+    return record.state == ABORTED and record.src == source.this and bool(record.datakey) and record.since >= since
 
 
 def _fold_resumed(source: Source, mine: Record, theirs: Record) -> None:

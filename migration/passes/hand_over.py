@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from migration.passes.source_context import Source
 from migration.passes.stop_request_state import reopen
-from migration.protocol.call import NoReply
+from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import ACCEPT, WITHDRAW, About, Busy, Hand, Refused, State, Taken, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.placing import Accepted, Declined, Unconfirmed
@@ -20,10 +20,16 @@ from policy.migration.transitions import OFFERED, REQUESTED
 
 FULL = "full"
 """The code with which a target says that it has no space for the user."""
+_MOST_FAILED = 3
+"""Offers of one pass that a target may fail to answer before it gets no more: one job may be the reason, three are
+not."""
 
 
 def hand_over(source: Source, record: Record, cluster: str) -> Accepted | Declined | Unconfirmed:
     """Offer the request to the cluster. It is in ``sent.q`` afterwards unless the cluster has said no."""
+    failed = source.failed_offers.get(cluster, 0)
+    if failed >= _MOST_FAILED:
+        return Declined(f"could not answer {failed} offers of this pass", others=False)
     now = source.clock()
     offered = advance(record, "offer", now, dst=cluster, offered=int(now), reason="")
     with source.spool.change() as change:
@@ -32,6 +38,8 @@ def hand_over(source: Source, record: Record, cluster: str) -> Accepted | Declin
     try:
         reply = source.ask(cluster, ACCEPT, Hand(handed).to_data(source.clock()))
     except NoReply as silence:
+        if isinstance(silence, FailedReply):
+            source.failed_offers[cluster] = failed + 1
         source.say(f"{record.gid}: hand-over to {cluster} unconfirmed, {silence}")
         return Unconfirmed()
     if isinstance(reply, Taken):

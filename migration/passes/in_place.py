@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from migration.passes.source_context import NotPrepared, Source
+from migration.passes.stop_request_state import stops_of_pass
 from migration.schedulers.base import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
@@ -81,7 +82,10 @@ def watch(source: Source) -> None:
     states = read_states(source, (one.localid for one in mine if one.localid))
     if states is None:
         return
+    stopped = {one.gid for one in stops_of_pass(source, (one for one in mine if one.stop))}
     for record in mine:
+        if record.stop and record.gid not in stopped:
+            continue
         if record.stop:
             _stop(source, record, states)
         elif not record.localid:

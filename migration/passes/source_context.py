@@ -1,6 +1,6 @@
 """What every part of a source's pass works with: the files, the other clusters, and this cluster's scheduler.
 
-A cluster that has not answered once is not asked again in the same pass.
+A cluster that has not answered once is not asked again in the same pass; one that could not answer one question is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Callable, Protocol
 
 from migration.config.cluster_file import ClusterFile
 from migration.passes.source_state_between_passes import Notes
-from migration.protocol.call import Call, NoReply
+from migration.protocol.call import Call, FailedReply, NoReply
 from migration.protocol.messages import Reply
 from migration.schedulers.base import LocalJob, LocalScheduler
 from migration.spool.queue_file import Queue
@@ -41,7 +41,7 @@ class JobFolders(Protocol):
 
 @dataclass
 class Source:
-    """One pass of a source."""
+    """One pass of a source. ``failed_offers`` counts, by cluster, the offers that could not be answered there."""
 
     spool: Spool
     file: ClusterFile
@@ -51,6 +51,7 @@ class Source:
     notes: Notes
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
+    failed_offers: dict[str, int] = field(default_factory=dict)
     _silent: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -59,7 +60,8 @@ class Source:
         return self.file.this.name
 
     def ask(self, name: str, verb: str, body: Mapping[str, Any] | None = None) -> Reply:
-        """Ask another cluster. Raises :class:`NoReply`, at once where it was silent in this pass before."""
+        """Ask another cluster. Raises :class:`NoReply`, at once where it was silent in this pass before, and
+        :class:`FailedReply` where it is there and could not answer this."""
         other = self.file.other(name)
         if other is None:
             raise NoReply("no such cluster in the cluster file")
@@ -68,6 +70,9 @@ class Source:
         notes = self.notes.of(name)
         try:
             reply = self.call(other, verb, body)
+        except FailedReply as failed:
+            notes.failures, notes.text, notes.heard = 0, str(failed), int(self.clock())
+            raise
         except NoReply as silence:
             self._silent[name] = str(silence)
             notes.failures += 1

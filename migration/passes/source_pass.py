@@ -13,17 +13,19 @@ from pathlib import Path
 
 from migration.config.cluster_file import SENDING_IS_PAUSED
 from migration.passes import also_submit_locally, in_place
-from migration.passes.fold_in import fold_in, repeat_stops
+from migration.passes.fold_in import fold_in, may_be_resumed, repeat_stops
 from migration.passes.hand_over import renew, settle
 from migration.passes.promised_cores import find_in_flight
 from migration.passes.source_context import Source
+from migration.passes.stop_request_state import stops_of_pass
 from migration.passes.take_in import take_in
-from migration.protocol.call import NoReply
+from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import AVAIL
 from migration.schedulers.base import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer, make_answer
+from policy.migration.ended_records import Ended, find_surplus
 from policy.migration.placing import (
     Accepted,
     Ask,
@@ -41,7 +43,7 @@ from policy.migration.placing import (
 )
 from policy.migration.record import ANY, LOCAL, Record, advance, split_gid
 from policy.migration.returns_and_retries import is_asked
-from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
+from policy.migration.transitions import BEFORE_RUN, OFFERED
 
 LOCK = "mgsched.lock"
 _DAY_S = 86_400
@@ -112,6 +114,7 @@ def _place(source: Source) -> Placements:
             outcome = _do(source, steps.send(outcome))
     except StopIteration as end:
         placements: Placements = end.value
+        _stop_all(source, frozenset(placements.stopped))
         return placements
 
 
@@ -145,15 +148,14 @@ def _state(source: Source, now_s: float) -> PassState:
 def _do(source: Source, step: Step) -> Outcome:
     if isinstance(step, Ask):
         return _answer(source, step.cluster)
+    if isinstance(step, Stop):
+        return None
     record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == step.gid)
     if isinstance(step, Offer):
         return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
         return in_place.start_here(source, record)
-    if isinstance(step, Stop):
-        _stop(source, record)
-    else:
-        also_submit_locally.submit_also(source, record)
+    also_submit_locally.submit_also(source, record)
     return None
 
 
@@ -162,6 +164,8 @@ def _answer(source: Source, cluster: str) -> Answer | NoAnswer:
         return _answer_here(source)
     try:
         reply = source.ask(cluster, AVAIL)
+    except FailedReply as failed:
+        return NoAnswer(f"cannot say what is free: {failed}")
     except NoReply as silence:
         return NoAnswer(f"unreachable: {silence}")
     return reply if isinstance(reply, Answer) else NoAnswer("answered something else")
@@ -179,16 +183,22 @@ def _answer_here(source: Source) -> Answer | NoAnswer:
     return make_answer(source.this, free, in_flight, len(in_flight) + 1, arch=source.file.this.arch)
 
 
-def _stop(source: Source, record: Record) -> None:
-    if record.fallback:
-        if not also_submit_locally.delete(source, record, Queue.REQUEST):
-            return
-        record = next(one for one in source.spool.read(Queue.REQUEST) if one.gid == record.gid)
-    stopped = advance(record, "stop", source.clock(), reason="mgstop")
+def _stop_all(source: Source, gids: frozenset[str]) -> None:
+    """Stop requests. All that have no local job take one change together; one that has waits until that is deleted."""
+    asked = [one for one in source.spool.read(Queue.REQUEST) if one.gid in gids]
+    for record in stops_of_pass(source, (one for one in asked if one.fallback)):
+        also_submit_locally.delete(source, record, Queue.REQUEST)
+    now = source.clock()
     with source.spool.change() as change:
-        change.move(Queue.REQUEST, Queue.DONE, stopped)
-    source.notes.drop(record.gid)
-    source.say(f"{record.gid}: Stopped")
+        stopped = [
+            advance(one, "stop", now, reason="mgstop")
+            for one in change.records(Queue.REQUEST)
+            if one.gid in gids and not one.fallback
+        ]
+        change.move_all(Queue.REQUEST, Queue.DONE, stopped)
+    for record in stopped:
+        source.notes.drop(record.gid)
+        source.say(f"{record.gid}: Stopped")
 
 
 def _note_reasons(source: Source, placements: Placements) -> None:
@@ -221,11 +231,18 @@ def _is_refused(source: Source, record: Record) -> bool:
 
 
 def _prune(source: Source) -> None:
-    """Drop final records that are old, and notes about jobs that are gone."""
-    before = source.clock() - _DAY_S * source.file.limits.keep_done_days
+    """Drop final records that are old, and those of users with very many. One whose local job is still to be deleted
+    stays."""
+    limits, now = source.file.limits, source.clock()
+    before = now - _DAY_S * limits.keep_done_days
     with source.spool.change() as change:
-        old = [
-            one.gid for one in change.records(Queue.DONE)
-            if one.src == source.this and one.state != REQUESTED and one.since < before
-        ]  # fmt: skip
-        change.remove(Queue.DONE, *old)
+        mine = [one for one in change.records(Queue.DONE) if one.src == source.this and one.final and not one.fallback]
+        sizes = source.spool.read_sizes(Queue.DONE)
+        surplus = find_surplus(
+            (
+                Ended(one.gid, (one.src, one.user), one.since, sizes[one.gid], has_results=may_be_resumed(source, one))
+                for one in mine
+            ),
+            limits.max_ended_per_user,
+        )
+        change.remove(Queue.DONE, *(one.gid for one in mine if one.since < before or one.gid in surplus))

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from migration.passes.source_context import Source
 from policy.migration.record import Record
+from policy.migration.take_turns import begin_at, take_turns
 
 STOP, DISCARD = "stop", "discard"
 _SEEN = {STOP: "stopping", DISCARD: "discarding"}
+_MOST_OF_USER = 20
+_MOST = 100
+"""Stops of one pass, of a user and in all, that each need a call to a cluster or to the scheduler."""
+
+
+def stops_of_pass(source: Source, asked: Iterable[Record]) -> list[Record]:
+    """Those of the jobs to stop that this pass deals with. The next one begins with others, so that a job that cannot
+    be stopped now keeps no other waiting.
+    """
+    turned = begin_at(list(asked), source.notes.number * _MOST_OF_USER)
+    return take_turns(turned, lambda record: record.user, _MOST_OF_USER, _MOST)
 
 
 def discards(record: Record) -> bool:

@@ -1,7 +1,7 @@
 """Asks another cluster over ssh: one verb, one JSON line each way, within a time limit.
 
 A cluster that cannot be reached, is late, or says what is no reply raises :class:`NoReply`. Nothing is concluded from
-it: what was asked may or may not have been done.
+it: what was asked may or may not have been done. One that says that it failed is there all the same.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from migration.protocol.messages import (
     PREFIX,
     Failed,
     MessageError,
+    RecordError,
     Reply,
     from_line_bytes,
     reply_from_data,
     to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import Answer
+from policy.model.printable_text import printable
 
 _WHOLE = 3
 """A call takes at most so many times the limit of its connection: a scheduler has to answer at the other end."""
@@ -31,11 +33,15 @@ class NoReply(Exception):  # noqa: N818 - it says what it is
     """The cluster has not answered; the message says what was seen instead."""
 
 
+class FailedReply(NoReply):
+    """The cluster was reached, and could not answer this one question. It may answer others."""
+
+
 class Call(Protocol):
     """Asks a cluster."""
 
     def __call__(self, cluster: Cluster, verb: str, body: Mapping[str, Any] | None = None) -> Reply:
-        """The reply, never ``Failed``. Raises :class:`NoReply`."""
+        """The reply, never ``Failed``. Raises :class:`NoReply`, or :class:`FailedReply` where the cluster is there."""
 
 
 class SshCall:
@@ -60,10 +66,12 @@ class SshCall:
             raise NoReply(done.problem)
         try:
             reply = reply_from_data(from_line_bytes(done.out), time.time())
+        except RecordError as error:
+            raise FailedReply(f"answered about this job what cannot be read: {printable(str(error))}") from error
         except MessageError as error:
-            raise NoReply(f"answered what is no reply: {error}") from error
+            raise NoReply(f"answered what is no reply: {printable(str(error))}") from error
         if isinstance(reply, Failed):
-            raise NoReply(reply.text)
+            raise FailedReply(reply.text)
         if isinstance(reply, Answer) and reply.cluster != cluster.name:
             raise NoReply(f"calls itself {reply.cluster!r}: its cluster.toml and this one must agree")
         return reply

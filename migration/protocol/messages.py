@@ -7,13 +7,17 @@ in them are replaced by ages, since only local clocks are compared.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from types import MappingProxyType
+from typing import Any, NamedTuple, Union
 
 from migration.spool.record_line import MOST_LINE, LineError, from_line, to_line
 from policy.migration.available_to_other_clusters import Answer, AnswerError
-from policy.migration.record import Record, split_gid
+from policy.migration.record import CLUSTER_NAME, Record, split_gid
+from policy.migration.transitions import FINAL
+from policy.model.printable_text import printable
 
 AVAIL, ACCEPT, WITHDRAW, QUERY, STOP = VERBS = ("avail", "accept", "withdraw", "query", "stop")
 PREFIX = "mg "
@@ -23,13 +27,29 @@ MOST_TEXT = 1_000
 """The most characters of a reason; no cluster writes a longer one."""
 _MOST_NUMBER = 10**15
 _MOST_CHANGES = 10**9
+_MOST_WHY = 300
 _MOST_OFFERED = MOST_LINE // 2
 """The most of a record that is offered. One that is taken can still grow within the bound of the spool's lines, and
 comes back so."""
+_MOST_CLUSTERS = 1_000
+_MOST_MORE = 16
+"""Keys of a newer version in one record."""
+_MOST_TEXTS = MappingProxyType(
+    {
+        "reason": MOST_TEXT, "localid": 200, "account": 200, "dstdir": 16_384, "exit": 200, "last": 200, "stop": 200,
+        "fallback": 200, "ticket": 200, "datakey": 2_000,
+    }
+)  # fmt: skip
+"""The most characters of what clusters write into a record. What the user asked for is bounded by the line."""
+_GID_OF_LINE = re.compile(r"(?:^|\t)gid=([^\t]*)")
 
 
 class MessageError(ValueError):
     """A message that is none; the text names the field and what is allowed."""
+
+
+class RecordError(MessageError):
+    """One record of a message that cannot be read: it says nothing about any other job."""
 
 
 def read_verb(command: str) -> str:
@@ -140,12 +160,21 @@ class State:
     record: Record
 
 
+class Unreadable(NamedTuple):
+    """A record of a reply that cannot be read, by the job's id, and why."""
+
+    gid: str
+    why: str
+
+
 @dataclass(frozen=True)
 class States:
-    """``query``: the jobs that are known here, and the ids of the others."""
+    """``query``: the jobs that are known here, and the ids of the others. ``unreadable`` is what the reader found; it
+    is never sent."""
 
     records: tuple[Record, ...]
     unknown: tuple[str, ...]
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -206,10 +235,32 @@ def reply_from_data(data: object, now_s: float) -> Reply:
         records = read.get("records")
         if not isinstance(records, list) or len(records) > MOST_GIDS:
             raise MessageError(f"records: must be a list of at most {MOST_GIDS}")
-        return States(tuple(_record(_object(one), now_s) for one in records), _gids("unknown", read.get("unknown")))
+        return _states(records, _gids("unknown", read.get("unknown")), now_s)
     if kind == "failed":
         return Failed(_text("text", read.get("text")))
     raise MessageError(f"reply: {kind!r:.40}: is none of this version's")
+
+
+def _states(data: list[object], unknown: tuple[str, ...], now_s: float) -> States:
+    """The reply to ``query``. A record that cannot be read takes none of the others along."""
+    records: list[Record] = []
+    unreadable: list[Unreadable] = []
+    for one in data:
+        try:
+            records.append(_record(_object(one), now_s))
+        except MessageError as error:  # noqa: PERF203 - one unreadable record hides no other
+            unreadable.append(Unreadable(_find_gid(one), printable(str(error))[:_MOST_WHY]))
+    return States(tuple(records), unknown, tuple(unreadable))
+
+
+def _find_gid(data: object) -> str:
+    """The job id of a record that cannot be read; empty if that cannot be read either."""
+    line = data.get("record") if isinstance(data, dict) else None
+    match = _GID_OF_LINE.search(line[:MOST_LINE]) if isinstance(line, str) else None
+    try:
+        return "" if match is None else _gid(match[1])
+    except MessageError:
+        return ""
 
 
 def states_that_fit(records: Iterable[Record], unknown: Iterable[str], now_s: float) -> States:
@@ -266,6 +317,13 @@ _TIMES = ("created", "since", "offered")
 
 
 def _record(data: Mapping[str, Any], now_s: float, most: int = MOST_LINE) -> Record:
+    try:
+        return _read_record(data, now_s, most)
+    except MessageError as error:
+        raise RecordError(str(error)) from error
+
+
+def _read_record(data: Mapping[str, Any], now_s: float, most: int) -> Record:
     line = data.get("record")
     if not isinstance(line, str):
         raise MessageError(f"record: {line!r:.60}: must be a line")
@@ -275,8 +333,9 @@ def _record(data: Mapping[str, Any], now_s: float, most: int = MOST_LINE) -> Rec
         record = from_line(line)
     except LineError as error:
         raise MessageError(f"record: {error}") from error
-    if len(record.reason) > MOST_TEXT or max(record.rev, record.attempt) > _MOST_CHANGES:
-        raise MessageError(f"record {record.gid}: reason, rev or attempt is larger than any that a cluster writes")
+    problem = _find_excess(record)
+    if problem:
+        raise MessageError(f"record {record.gid}: {problem}")
     ages = data.get("ages")
     if not isinstance(ages, dict):
         raise MessageError(f"ages: {ages!r:.40}: must be an object")
@@ -284,6 +343,23 @@ def _record(data: Mapping[str, Any], now_s: float, most: int = MOST_LINE) -> Rec
     for name in _TIMES:
         times[name] = max(0, int(now_s) - _number(name, ages[name])) if name in ages else 0
     return replace(record, **times)
+
+
+def _find_excess(record: Record) -> str:
+    """What is larger than any cluster writes it, or is none of its kind; empty if nothing is."""
+    for name, most in _MOST_TEXTS.items():
+        length = len(getattr(record, name))
+        if length > most:
+            return f"{name}: {length:,} characters: at most {most:,} are taken"
+    if max(record.rev, record.attempt) > _MOST_CHANGES:
+        return f"rev {record.rev} or attempt {record.attempt}: at most {_MOST_CHANGES:,}"
+    if record.then and record.then not in FINAL:
+        return f"then: {record.then!r:.40}: must be one of {', '.join(sorted(FINAL))}"
+    if len(record.avoid) > _MOST_CLUSTERS or not all(map(CLUSTER_NAME.fullmatch, record.avoid)):
+        return f"avoid: must be at most {_MOST_CLUSTERS:,} names of clusters"
+    if len(record.more) > _MOST_MORE or any(len(value) > MOST_TEXT for value in record.more.values()):
+        return f"{len(record.more)} keys that are none of this version's: at most {_MOST_MORE}, each with {MOST_TEXT:,}"
+    return ""
 
 
 def _gid(value: object) -> str:

@@ -21,7 +21,10 @@ MODE = 0o1733
 MOST_BYTES = 64 << 10
 MOST_FILES = 1_000
 MOST_FILES_OF_USER = 100
-"""A pass takes at most so many files, and so many of one user; the rest waits for the next pass."""
+MOST_BYTES_OF_USER = 1 << 20
+"""A pass takes at most so many files, and of one user so many files and bytes; the rest waits for the next pass."""
+MOST_LINES = 1_000
+"""Of one file."""
 TICKET = re.compile(r"[0-9a-f]{16}\.req")
 """The name of a file in the box."""
 
@@ -93,19 +96,27 @@ def take(folder: Path) -> Iterator[Dropped]:
 def _find_tickets(box: int) -> list[str]:
     """The names of requests; a folder is none. Nobody can keep others' requests waiting with many files or old ones:
     the users take turns, and the time is that of the last change, which its owner cannot set back."""
-    found: dict[int, list[tuple[int, str]]] = {}
+    found: dict[int, list[tuple[int, str, int]]] = {}
     for name in os.listdir(box):
         if TICKET.fullmatch(name):
             with contextlib.suppress(OSError):
                 info = os.stat(name, dir_fd=box, follow_symlinks=False)
                 if not stat.S_ISDIR(info.st_mode):
-                    found.setdefault(info.st_uid, []).append((info.st_ctime_ns, name))
+                    found.setdefault(info.st_uid, []).append((info.st_ctime_ns, name, info.st_size))
     ranked = [
-        (rank, at_ns, name)
-        for files in found.values()
-        for rank, (at_ns, name) in enumerate(sorted(files)[:MOST_FILES_OF_USER])
+        (rank, at_ns, name) for files in found.values() for rank, (at_ns, name) in enumerate(_find_share(sorted(files)))
     ]
     return [name for _, _, name in sorted(ranked)]
+
+
+def _find_share(files: list[tuple[int, str, int]]) -> Iterator[tuple[int, str]]:
+    """One user's files for this pass. A larger file than is taken is refused unread, so it counts no more."""
+    left = MOST_BYTES_OF_USER
+    for at_ns, name, size in files[:MOST_FILES_OF_USER]:
+        left -= min(size, MOST_BYTES)
+        if left < 0:
+            return
+        yield at_ns, name
 
 
 def clear(folder: Path, ticket: str) -> None:
@@ -132,6 +143,9 @@ def _read(box: int, name: str) -> Dropped:
         os.close(descriptor)
     if len(data) > MOST_BYTES or not data.endswith(b"\n"):
         return Dropped(info.st_uid, name, problem="cut off, or larger than 64 KiB")
+    count = data.count(b"\n")
+    if count > MOST_LINES:
+        return Dropped(info.st_uid, name, problem=f"{count:,} lines: at most {MOST_LINES:,} are taken")
     try:
         lines = tuple(to_pairs(line) for line in data.decode("ascii").splitlines())
     except ValueError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hooks.store.atomic_file import replace_file
 from migration.spool.file_lock import LockHeldError, file_lock
+from migration.spool.find_lines import find_lines
 from migration.spool.public_queue_copy import find_readable, is_stale, write_shown
 from migration.spool.queue_file import (
     MODE,
@@ -57,6 +58,18 @@ class Spool:
     def read(self, queue: Queue) -> list[Record]:
         """The records of a file, in its order; lines that are none are left out. Raises SpoolError."""
         return list(self._load(queue).records.values())
+
+    def find(self, queue: Queue, field: str, value: str) -> Record | None:
+        """The newest record of a file whose text ``field`` is ``value``, its other lines unread. Raises SpoolError."""
+        path = find_readable(self.home / queue.value)
+        try:
+            return max(find_lines(path, field, value), key=lambda record: record.age, default=None)
+        except OSError as error:
+            raise SpoolError(f"{path}: {error.strerror}") from error
+
+    def read_sizes(self, queue: Queue) -> dict[str, int]:
+        """The bytes of each job's line in a file. Raises SpoolError."""
+        return {gid: len(line) for gid, line in self._load(queue).lines.items()}
 
     def read_bad(self) -> list[BadLine]:
         """Lines that could not be read: those put aside, and those that still stand in a file."""
@@ -155,14 +168,19 @@ class Change:
         self.put(new, record)
         self.remove(old, record.gid)
 
+    def move_all(self, old: Queue, new: Queue, records: list[Record]) -> None:
+        """Put the records into ``new``, then take their jobs out of ``old``: two writes, however many there are."""
+        self.put_all(new, records)
+        self.remove(old, *(record.gid for record in records))
+
     def remove(self, queue: Queue, *gids: str) -> None:
         """Take jobs out of a file; those that are not there are no error."""
         loaded = self._spool._load(queue)
         if any(gid in loaded.records for gid in gids):
             self._spool._save(queue, *without_records(loaded, gids))
 
-    def next_gid(self, source: str) -> str:
-        """A new job id; its serial is on disk before it is given out, and is never given out again."""
+    def next_gids(self, source: str, count: int) -> list[str]:
+        """New job ids; their serials are on disk before they are given out, and are never given out again."""
         path = self._spool.home / _SERIAL
         try:
             last = int(path.read_text("ascii"))
@@ -171,10 +189,10 @@ class Change:
         except (OSError, ValueError):
             last = self._lost_serial()
         try:
-            replace_file(path, f"{last + 1}\n".encode("ascii"), mode=MODE)
+            replace_file(path, f"{last + count}\n".encode("ascii"), mode=MODE)
         except OSError as error:
             raise SpoolError(f"{path}: {error.strerror}") from error
-        return f"{source}.{last + 1}"
+        return [f"{source}.{last + number}" for number in range(1, count + 1)]
 
     def _lost_serial(self) -> int:
         """Where to go on when the serial file is gone: above every serial in a file, and above those of records that

@@ -10,7 +10,7 @@ from typing import Callable
 
 from migration.config.cluster_file import PUBLISHED_KEY, ClusterFile
 from policy.migration.record import Record
-from policy.migration.transitions import AT_SOURCE, END, STOPPED
+from policy.migration.transitions import AT_SOURCE
 
 
 def write_lines(
@@ -27,5 +27,6 @@ def write_lines(
 
 
 def has_data_access(record: Record) -> bool:
-    """Whether a target may still ask for the job's data. After Aborted it may: an administrator can resume."""
-    return not record.in_place and record.state not in AT_SOURCE and record.state not in (END, STOPPED)
+    """Whether a target may still ask for the job's data. One that is resumed after Aborted may again, once the source
+    has heard so and follows the job."""
+    return not record.in_place and record.state not in AT_SOURCE and not record.final

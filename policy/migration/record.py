@@ -26,7 +26,7 @@ _FIXED = (
     "shared", "exclude", "nostage", "name", "arch", "created",
 )  # fmt: skip
 """What the user asked for."""
-_BY_SOURCE = ("dst", "offered", "stop", "fallback", "ticket")
+_BY_SOURCE = ("dst", "offered", "stop", "fallback", "ticket", "last")
 """What the source alone knows of a job that a target has."""
 
 
@@ -132,12 +132,15 @@ def fold(mine: Record, theirs: Record) -> Record | None:
     """The source's copy after a message of the target; None if the message says nothing newer.
 
     What the user asked for, and what only the source knows, stays as the source has it whatever the message says. So
-    does the key to the job's data once there is one: it is as good as the folder.
+    does the key to the job's data once there is one: it is as good as the folder. A target excludes for a job no
+    cluster but itself.
     """
     if theirs.gid != mine.gid or theirs.attempt != mine.attempt or theirs.age <= mine.age:
         return None
     kept = {name: getattr(mine, name) for name in (*_FIXED, *_BY_SOURCE)}
-    return replace(theirs, **{**kept, "datakey": mine.datakey or theirs.datakey})
+    excluded = mine.dst in theirs.avoid and mine.dst not in mine.avoid
+    avoid = (*mine.avoid, mine.dst) if excluded else mine.avoid
+    return replace(theirs, **{**kept, "avoid": avoid, "datakey": mine.datakey or theirs.datakey})
 
 
 def split_gid(gid: str) -> tuple[str, int]:

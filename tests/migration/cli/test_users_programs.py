@@ -17,7 +17,7 @@ from migration.cli.shown_job import show_age, show_bytes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.record import Record
-from tests.migration.passes.simulated import LOST, Centre
+from tests.migration.passes.simulated import LOST, USER, Centre
 
 CLUSTER_FILE = """
 this = "a"
@@ -200,6 +200,15 @@ def test_mgstop_of_a_request_and_of_a_final_job(site: Site) -> None:
     assert site.record().state == "Stopped"
     assert site.run(mgstop.main, "a.1") == (0, "a.1: is Stopped already\n")
     assert site.run(mgstop.main, "a.7")[0] == 1
+
+
+def test_mgstop_of_many_jobs_leaves_files_that_are_taken(site: Site) -> None:
+    records = [Record(gid=f"a.{number}", user=USER, src="a", cores=20, walltime=60) for number in range(1, 1002)]
+    with Spool(site.home).change() as change:
+        change.put_all(Queue.REQUEST, records)
+    assert site.run(mgstop.main, *(one.gid for one in records))[0] == 0
+    site.centre.run_pass()
+    assert {record.state for _, record in site.centre.where().values()} == {"Stopped"}
 
 
 def test_a_site_without_cluster_toml_has_none_of_this(tmp_path: Path) -> None:

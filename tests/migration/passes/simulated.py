@@ -15,7 +15,7 @@ from migration.passes.source_context import Source
 from migration.passes.source_pass import source_pass
 from migration.passes.source_state_between_passes import read_notes
 from migration.passes.take_in import SUBMIT
-from migration.protocol.call import NoReply
+from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import (
     ACCEPT,
     AVAIL,
@@ -24,6 +24,7 @@ from migration.protocol.messages import (
     WITHDRAW,
     About,
     Busy,
+    Failed,
     Hand,
     Query,
     Refused,
@@ -268,6 +269,7 @@ class Centre:
         self.cut: set[str] = set()
         self.late: list[tuple[str, str, Mapping[str, Any] | None]] = []
         self.left: int | None = None
+        self.garble: Callable[[Reply], Reply] | None = None
         self.calls: list[tuple[str, str]] = []
         others = tuple(Cluster(name, f"mg@{name}") for name in self.targets)
         here = Here(min_uid=0, allowed_roots=("/home",), refused_groups=())
@@ -299,7 +301,12 @@ class Centre:
         self.tick()
         if way == UNANSWERED:
             raise NoReply("timed out")
-        return reply_from_data(reply_to_data(reply, self.clock()), self.clock())
+        if self.garble is not None:
+            reply = self.garble(reply)
+        answered = reply_from_data(reply_to_data(reply, self.clock()), self.clock())
+        if isinstance(answered, Failed):
+            raise FailedReply(answered.text)
+        return answered
 
     def deliver_late(self) -> None:
         """What was delayed reaches its target now; its sender has given up."""

@@ -246,3 +246,19 @@ def test_a_pause_is_of_the_cluster_that_it_names(target: FakeTarget) -> None:
     assert isinstance(hand(target), Taken)
     pause(target, "any")
     assert isinstance(hand(target, gid="a.2", cores=1), Busy)
+
+
+def test_no_more_is_taken_of_a_user_whose_many_ended_jobs_are_not_cleared_yet(target: FakeTarget) -> None:
+    file = target.site.file
+    target.site = replace(target.site, file=replace(file, limits=replace(file.limits, max_ended_per_user=2)))
+    for number in (7, 8):
+        record = target.put(gid=f"a.{number}", user="nobody", state="End")
+        target.site.spool.job_folder(record.gid).mkdir(parents=True)
+        with target.site.spool.change() as change:
+            change.move(Queue.RECEIVED, Queue.DONE, record)
+    refused = hand(target)
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.lasting) == ("crowd", False)
+    assert refused.text == "2 ended jobs of this user are not cleared here yet"
+    target.site.spool.job_folder("a.7").rmdir()
+    assert isinstance(hand(target), Taken)

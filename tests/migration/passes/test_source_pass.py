@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from migration.passes.source_pass import BusyError, forget, pass_lock, plan
-from migration.schedulers.base import HELD, QUEUED, LocalJob, SubmitRefused
+from migration.protocol.messages import Failed, Reply, States, Taken
+from migration.schedulers.base import HELD, QUEUED, JobState, LocalJob, SubmitRefused
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
+from policy.migration.available_to_other_clusters import Answer
+from policy.migration.record import Record
 from tests.migration.passes.simulated import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders
 
 
@@ -478,3 +481,84 @@ def test_a_pause_aborts_no_request_that_only_its_own_cluster_refuses(centre: Cen
     pause(centre)
     centre.run_pass()
     assert centre.record().dst == "b"
+
+
+def test_one_unreadable_record_hides_no_other_and_is_noted(centre: Centre) -> None:
+    for _ in range(2):
+        centre.submit(cores=1, want="b")
+    centre.run_pass()
+    for gid in ("a.1", "a.2"):
+        centre.targets["b"].advance(gid, "upload")
+
+    def garble(reply: Reply) -> Reply:
+        if not isinstance(reply, States):
+            return reply
+        return replace(
+            reply, records=tuple(replace(one, avoid=("../c",) * (one.gid == "a.1")) for one in reply.records)
+        )
+
+    centre.garble = garble
+    centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.2").state) == ("Waiting", "Uploading")
+    assert "what b says about this job cannot be read: record a.1: avoid" in centre.record("a.1").reason
+    assert centre.calls.count(("b", "query")) == 1
+
+
+def test_a_cluster_that_fails_to_answer_one_question_is_not_silent(centre: Centre) -> None:
+    for number in range(2):
+        centre.submit(cores=1, want="bc"[number])
+    centre.run_pass()
+    centre.garble = lambda reply: Failed("its scheduler is silent") if isinstance(reply, Answer) else reply
+    for gid in ("a.1", "a.2"):
+        centre.stop(gid)
+    centre.submit(cores=1)
+    for _ in range(4):
+        centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.2").state) == ("Stopped", "Stopped")
+    assert centre.record("a.3").reason.endswith(
+        "b: cannot say what is free: its scheduler is silent; c: cannot say what is free: its scheduler is silent"
+    )
+    notes = centre.source().notes.of("b")
+    assert (notes.failures, notes.text) == (0, "its scheduler is silent")
+    centre.garble = None
+    centre.run_pass()
+    assert centre.record("a.3").dst == "b"
+
+
+def test_a_job_whose_offers_fail_keeps_a_few_others_from_a_cluster_at_most(centre: Centre) -> None:
+    centre.targets["b"].cores = 100
+    centre.garble = lambda reply: Failed("no room for a key") if isinstance(reply, Taken) else reply
+    for _ in range(6):
+        centre.submit(cores=1, want="b")
+    centre.run_pass()
+    assert centre.calls.count(("b", "accept")) == 3
+    assert sorted(one.state for _, one in centre.where().values()) == ["Offered"] * 3 + ["Requested"] * 3
+    centre.garble = None
+    centre.run_pass()
+    assert {one.state for _, one in centre.where().values()} == {"Waiting"}
+
+
+def test_the_oldest_ended_jobs_of_a_user_give_way_and_no_unfinished_one(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_ended_per_user=3, fallback_s=0)
+    centre.cut = {"b", "c"}
+    for _ in range(6):
+        centre.submit()
+    centre.run_pass()
+    with centre.source().spool.change() as change:
+        change.put(
+            Queue.DONE,
+            Record(gid="a.99", src="a", user=USER, state="Stopped", fallback="7.s", since=int(centre.clock.now) - 99),
+        )
+    centre.queue.jobs["7.s"], centre.queue.names["7.s"] = JobState(QUEUED), "mg_a.99_0"
+    for number in range(1, 6):
+        centre.stop(f"a.{number}")
+        centre.clock.now += 1
+        if number == 1:
+            centre.queue.silent = True
+            centre.run_pass()
+            assert "a.99" in centre.where()
+            centre.queue.silent = False
+        centre.run_pass()
+    left = centre.where()
+    assert {gid for gid, (queue, _) in left.items() if queue is Queue.DONE} == {"a.3", "a.4", "a.5"}
+    assert left["a.6"][1].state == "Requested"

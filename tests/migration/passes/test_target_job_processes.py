@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,18 @@ def test_what_an_unfinished_job_uses_stays(target: FakeTarget) -> None:
     Job(target.site, "a.2").note_shared(["/land/alice/a/m"])
     target.now_s += 8 * DAY_S
     assert removed(target) == []
+
+
+def test_records_of_a_user_with_very_many_ended_jobs_go_once_nothing_of_the_job_is_here(target: FakeTarget) -> None:
+    for number in range(1, 6):
+        finish(
+            target, f"a.{number}", [], state="End", dstdir=f"/land/alice/a/j{number}", since=int(target.now_s) + number
+        )
+    finish(target, "a.6", [], state="End", user="bob", dstdir="/land/bob/a/j")
+    file = target.site.file
+    bounded = replace(target.site, file=replace(file, limits=replace(file.limits, max_ended_per_user=2)))
+    run_target_pass(bounded, lambda gid: None)
+    assert len(bounded.spool.read(Queue.DONE)) == 6
+    target.now_s += 7 * DAY_S + 9
+    run_target_pass(bounded, lambda gid: None)
+    assert [one.gid for one in bounded.spool.read(Queue.DONE)] == ["a.4", "a.5", "a.6"]

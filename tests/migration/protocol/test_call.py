@@ -8,9 +8,20 @@ import pytest
 
 from migration.config.cluster_file import Cluster
 from migration.programs.run import TIMED_OUT, Finished
-from migration.protocol.call import NoReply, SshCall
-from migration.protocol.messages import AVAIL, WITHDRAW, About, Failed, Reply, Unknown, reply_to_data, to_line_bytes
+from migration.protocol.call import FailedReply, NoReply, SshCall
+from migration.protocol.messages import (
+    AVAIL,
+    WITHDRAW,
+    About,
+    Failed,
+    Reply,
+    State,
+    Unknown,
+    reply_to_data,
+    to_line_bytes,
+)
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
+from policy.migration.record import Record
 from tests.migration.schedulers.fake_run import FakeRun, failed
 
 B = Cluster("b", "mg@b-mgmt")
@@ -42,6 +53,23 @@ def test_one_verb_is_the_whole_command_and_keys_of_hosts_must_be_known() -> None
 def test_anything_else_is_no_answer(said: Finished, problem: str) -> None:
     with pytest.raises(NoReply, match=problem):
         SshCall(FakeRun({"ssh": said}), 10)(B, AVAIL)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [line(Failed("slurmctld is silent")), line(State(Record(gid="a.1", avoid=("../c",))))],
+    ids=["failed", "unreadable record"],
+)
+def test_a_cluster_that_could_not_answer_one_question_is_there(said: Finished) -> None:
+    with pytest.raises(FailedReply):
+        SshCall(FakeRun({"ssh": said}), 10)(B, WITHDRAW, About("a.1", 1).to_data())
+
+
+def test_what_is_garbage_is_silence_and_is_shown_as_text() -> None:
+    with pytest.raises(NoReply) as raised:
+        SshCall(FakeRun({"ssh": Finished(0, b'{"v":"\\u009b2J"}\n', b"")}), 10)(B, AVAIL)
+    assert not isinstance(raised.value, FailedReply)
+    assert str(raised.value).isprintable()
 
 
 def test_a_cluster_without_an_address_is_not_asked() -> None:

@@ -16,6 +16,7 @@ from migration.protocol.messages import (
     Hand,
     MessageError,
     Query,
+    RecordError,
     Refused,
     Reply,
     State,
@@ -103,7 +104,6 @@ def test_a_verb_is_the_whole_command(verb: str) -> None:
         ({"v": 1, "reply": "refused", "code": "x", "text": "y" * 1001, "lasting": True}, "at most 1000 characters"),
         ({"v": 1, "reply": "unknown", "gid": "../a", "attempt": 1}, "job id '../a'"),
         ({"v": 1, "reply": "unknown", "gid": "a.1", "attempt": True}, "attempt: True"),
-        ({"v": 1, "reply": "states", "records": [{}], "unknown": []}, "v: None"),
         ({"v": 1, "reply": "states", "records": [], "unknown": ["a.1"] * 1001}, "at most 1000 job ids"),
         ({"v": 1, "reply": "states", "records": None, "unknown": []}, "records: must be a list"),
     ],
@@ -112,6 +112,38 @@ def test_a_reply_that_is_none_is_refused_by_field(data: object, problem: str) ->
     with pytest.raises(MessageError) as raised:
         reply_from_data(data, 0)
     assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"avoid": ("b",) * 1001}, "avoid: must be at most 1,000 names of clusters"),
+        ({"avoid": ("b", "../c")}, "avoid: must be at most 1,000 names of clusters"),
+        ({"more": {f"k_{letter}": "" for letter in "abcdefghijklmnopq"}}, "17 keys that are none of this version's"),
+        ({"more": {"newer": "x" * 1001}}, "each with 1,000"),
+        ({"then": "Gone"}, "then: 'Gone': must be one of Aborted, End, Stopped"),
+        ({"localid": "7" * 201}, "localid: 201 characters: at most 200"),
+        ({"exit": "7" * 201}, "exit: 201 characters: at most 200"),
+        ({"rev": 10**9 + 1}, "rev 1000000001"),
+    ],
+)
+def test_what_a_cluster_writes_into_a_record_is_bounded(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(RecordError) as raised:
+        reply_from_data(reply_to_data(State(replace(RECORD, **changes)), 1000), 1000)
+    assert problem in str(raised.value)
+
+
+def test_a_record_that_cannot_be_read_takes_no_other_along() -> None:
+    data = reply_to_data(States((RECORD, replace(RECORD, gid="a.2"), replace(RECORD, gid="a.3")), ("a.4",)), 1000)
+    data["records"][1]["record"] += "\tstate=\x1b[2J"
+    data["records"] += [{}, "x", {"v": 1, "record": "v=1\tgid=../x\tcores=y", "ages": {}}]
+    states = reply_from_data(there_and_back(data), 1000)
+    assert isinstance(states, States)
+    assert [record.gid for record in states.records] == ["a.1", "a.3"]
+    assert states.unknown == ("a.4",)
+    assert [one.gid for one in states.unreadable] == ["a.2", "", "", ""]
+    assert "printable ASCII" in states.unreadable[0].why
+    assert all(one.why.isprintable() and len(one.why) <= 300 for one in states.unreadable)
 
 
 KEYS = st.sampled_from(("v", "reply", "gid", "gids", "attempt", "record", "ages", "records", "text"))

@@ -5,7 +5,7 @@ from dataclasses import fields
 from hypothesis import strategies as st
 
 from policy.migration.record import Record
-from policy.migration.transitions import STATES
+from policy.migration.transitions import FINAL, STATES
 
 TEXTS = st.one_of(
     st.sampled_from(
@@ -22,6 +22,8 @@ _BY_TYPE = {
 _OWN = {
     "gid": st.builds("{}.{}".format, st.sampled_from(("a", "b-2")), st.integers(1, 9)),
     "state": st.sampled_from(STATES),
+    "then": st.sampled_from(("", *sorted(FINAL))),
+    "avoid": st.lists(st.sampled_from(("b", "c-3")), max_size=2).map(tuple),
     "attempt": st.integers(1, 3),
     "rev": st.integers(1, 9),
     "more": st.dictionaries(st.sampled_from(("newer", "other_key")), TEXTS),

@@ -125,14 +125,14 @@ def test_a_kill_never_gives_a_serial_out_twice(after: int, times: int) -> None:
         try:
             for _ in range(times):
                 with Spool(Path(folder)).change() as change:
-                    given_out.append(change.next_gid("a"))
+                    given_out.append(change.next_gids("a", 1)[0])
         except Kill:
             pass
         finally:
             for one in patches:
                 one.stop()
         with Spool(Path(folder)).change() as change:
-            given_out += [change.next_gid("a"), change.next_gid("a")]
+            given_out += change.next_gids("a", 2)
         assert len(set(given_out)) == len(given_out)
 
 

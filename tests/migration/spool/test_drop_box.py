@@ -10,6 +10,7 @@ from migration.spool.drop_box import (
     MOST_BYTES,
     MOST_FILES,
     MOST_FILES_OF_USER,
+    MOST_LINES,
     DropError,
     Dropped,
     clear,
@@ -115,6 +116,24 @@ def test_a_pass_takes_so_many_files_of_a_user(box: Path) -> None:
     for _ in range(MOST_FILES_OF_USER + 1):
         drop(box, [{"do": "submit"}])
     assert len(list(take(box))) == MOST_FILES_OF_USER
+
+
+def test_a_pass_takes_so_many_bytes_of_a_user_whatever_the_size_of_his_files(box: Path) -> None:
+    for _ in range(20):
+        drop(box, [{"do": "submit", "args": ("x" * (MOST_BYTES - 100),)}])
+    taken = list(take(box))
+    assert [one.problem for one in taken] == [""] * 16
+    for one in taken:
+        clear(box, one.ticket)
+    assert len(list(take(box))) == 4
+
+
+def test_a_file_with_very_many_lines_is_refused_unread(box: Path) -> None:
+    drop(box, [{"do": "stop", "gid": f"a.{number}"} for number in range(1, MOST_LINES + 1)])
+    assert len(only(box).lines) == MOST_LINES
+    clear(box, only(box).ticket)
+    drop(box, [{"do": "stop", "gid": f"a.{number}"} for number in range(1, MOST_LINES + 2)])
+    assert only(box).problem == "1,001 lines: at most 1,000 are taken"
 
 
 def _touch(path: Path) -> Path:

@@ -58,9 +58,9 @@ def test_an_older_copy_never_overwrites_a_newer_one(spool: Spool) -> None:
 
 def test_serials_are_never_given_out_twice(spool: Spool) -> None:
     with spool.change() as change:
-        assert [change.next_gid("a") for _ in range(3)] == ["a.1", "a.2", "a.3"]
+        assert change.next_gids("a", 3) == ["a.1", "a.2", "a.3"]
     with Spool(spool.home).change() as change:
-        assert change.next_gid("a") == "a.4"
+        assert change.next_gids("a", 1)[0] == "a.4"
 
 
 @pytest.mark.parametrize("content", [None, "", "x"])
@@ -69,11 +69,11 @@ def test_a_lost_serial_file_begins_above_everything_that_was(spool: Spool, conte
         change.put(Queue.REQUEST, replace(ONE, gid="a.99999999999"))
         if content is not None:
             (spool.home / "serial").write_text(content)
-        assert change.next_gid("a") == "a.100000000000"
+        assert change.next_gids("a", 1)[0] == "a.100000000000"
         (spool.home / "serial").unlink()
         change.remove(Queue.REQUEST, "a.99999999999")
         change.put(Queue.REQUEST, ONE)
-        assert int(change.next_gid("a").split(".")[1]) > 1_700_000_000
+        assert int(change.next_gids("a", 1)[0].split(".")[1]) > 1_700_000_000
 
 
 def test_a_line_that_is_cut_off_is_bad_though_it_still_reads_as_a_record(spool: Spool) -> None:

@@ -31,6 +31,6 @@ def test_each_key_forces_its_program() -> None:
 def test_an_unknown_key_an_empty_one_and_that_of_a_job_that_is_over_give_nothing() -> None:
     assert lines("ssh-ed25519 " + "X" * 68, JOB) == ""
     assert lines("", replace(JOB, datakey="")) == ""
-    for state, given in ((OFFERED, False), (END, False), (STOPPED, False), (DOWNLOADING, True), (ABORTED, True)):
+    for state, given in ((OFFERED, False), (END, False), (STOPPED, False), (DOWNLOADING, True), (ABORTED, False)):
         assert bool(lines(OF_JOB, replace(JOB, state=state))) is given, state
     assert lines(OF_JOB, replace(JOB, dst="a")) == ""

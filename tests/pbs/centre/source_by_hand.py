@@ -68,7 +68,7 @@ def main(words: list[str]) -> None:
         }
         assert FILE is not None
         with SPOOL.change() as change:
-            fields = {"gid": change.next_gid(FILE.this.name), **fields} if "gid" not in fields else fields
+            fields = {"gid": change.next_gids(FILE.this.name, 1)[0], **fields} if "gid" not in fields else fields
             record = Record(src=FILE.this.name, dst=cluster, state=OFFERED, created=int(now_s), **fields)
             if change.find(record.gid) is None:
                 change.put(Queue.SENT, record)

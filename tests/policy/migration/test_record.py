@@ -80,3 +80,10 @@ def test_the_key_to_a_jobs_data_is_never_replaced_by_a_message() -> None:
     later = fold(first, replace(first, datakey="another", rev=10))
     assert later is not None
     assert (later.datakey, later.rev) == ("key", 10)
+
+
+def test_a_target_excludes_no_cluster_but_itself() -> None:
+    mine = replace(MINE, dst="b", avoid=("d",), last="d")
+    theirs = replace(mine, rev=9, avoid=tuple(f"c{number}" for number in range(1000)), last="x")
+    assert fold(mine, theirs) == replace(mine, rev=9)
+    assert fold(mine, replace(theirs, avoid=("c", "b", "b"))) == replace(mine, rev=9, avoid=("d", "b"))
