@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own.
 WORKERS  ?= 2
-TESTBEDS ?= 6
+TESTBEDS ?= 4
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
 
@@ -98,10 +98,11 @@ fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the consol
 tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs that migrate; TABLES=--events: Table 1 by events too
 	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
 
-pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers
+pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
 	$(BIN)/python -m sim.figures.policy_pictures docs/pictures
 	$(BIN)/python -m sim.figures.code_layer_pictures docs/pictures
+	$(BIN)/python -m sim.figures.migrating_job_picture docs/pictures
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt

@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from container import accounts, pbs_config, pbs_daemons
-from container.host_processes import enter_argv, path_on_host
+from container.find_and_enter_running_host import enter_argv, path_on_host
 from container.run_program import run
 from container.slurm import daemons as slurm_daemons
 from container.testbed_spec import Host, TestbedSpec

@@ -21,8 +21,8 @@ from typing import Any, Callable
 from container import accounts, pbs_daemons
 from container.daemons_interface import Daemons
 from container.engines.engine_interface import ENGINES
+from container.find_and_enter_running_host import enter_argv, find_host_process, path_on_host
 from container.folder_permissions_and_space import check_parents, check_room, make_parents
-from container.host_processes import enter_argv, find_host_process, path_on_host
 from container.per_host_etc_and_var import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
 from container.requirements import SERVER_PROGRAM, check_root
 from container.run_program import SYSTEM_PATH, Finished, run

@@ -16,7 +16,7 @@ from container import testbed as testbeds
 from container.centre import member_sshd_and_cluster_toml, simulated_network
 from container.centre.centre_spec import LETTERS, SERVICE, CentreSpec, Member, Programs
 from container.centre.path_access_check import find_closed_to_program
-from container.host_processes import find_host_process
+from container.find_and_enter_running_host import find_host_process
 from container.per_host_etc_and_var import replace_file
 from container.testbed import DEFAULT_STATE, Testbed, run_on
 from container.testbed_spec import TestbedError

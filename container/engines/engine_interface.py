@@ -2,7 +2,7 @@
 independent of the engine.
 
 A new host has no PBS. It must see the testbed's folder by the machine's own path, and have the marks of
-`container.host_processes`.
+`container.find_and_enter_running_host`.
 """
 
 from __future__ import annotations

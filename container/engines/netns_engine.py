@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Callable
 
-from container.host_processes import (
+from container.find_and_enter_running_host import (
     FIRST_PROCESS,
     cover_paths,
     enter_argv,

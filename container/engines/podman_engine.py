@@ -13,7 +13,7 @@ from typing import Callable
 
 from container.engines import podman_image
 from container.engines.call_podman import call_podman, limit_options
-from container.host_processes import (
+from container.find_and_enter_running_host import (
     FIRST_PROCESS,
     cover_paths,
     find_host_process,

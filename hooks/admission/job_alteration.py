@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.admission.job_submission import Kept, Look, find_impossible, find_nonsense, shrink_estimate
+from hooks.admission.impossible_requests_and_estimate import Kept, Look, find_impossible, find_nonsense, shrink_estimate
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.job_ids_and_states import NO_CHECKPOINT

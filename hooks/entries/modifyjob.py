@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hooks.admission.impossible_requests_and_estimate import read_kept
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
-from hooks.admission.job_submission import read_kept
 from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.reread_vnodes_at_submission import look
+from hooks.admission.reread_vnodes_before_refusing import look
 from hooks.pbs.custom_resources import OWN_SELECT, SAVE
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.pbs.resource_list import change_asked, read_asked, without_empty

@@ -108,7 +108,8 @@ def run_pass(
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(tell_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if ahead is None else []
     notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
-    _record(decision, outcome, timing, notes, settings, state, has_line=ahead is None or outcome.did_something)
+    has_line = ahead is None or outcome.did_something
+    _record(decision, outcome, timing, notes, settings, state, has_line=has_line, early=ahead is not None)
     is_unsettled = bool(decision.assignment.passing)
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
@@ -265,6 +266,7 @@ def _record(
     state: State,
     *,
     has_line: bool,
+    early: bool,
 ) -> None:
     """Write the journal's line if it has one, the same entry for the console, and the reasons of waiting jobs."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
@@ -272,7 +274,7 @@ def _record(
     episodes.write(state)
     assignment = decision.assignment
     about = (notes, assignment.passing, decision.slowest, assignment.paused)
-    entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about)
+    entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about, early)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.job_submission import find_impossible, find_nonsense, read_kept, shrink_estimate
+from hooks.admission.impossible_requests_and_estimate import find_impossible, find_nonsense, read_kept, shrink_estimate
 from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.reread_vnodes_at_submission import look
+from hooks.admission.reread_vnodes_before_refusing import look
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE
 from hooks.pbs.managers_and_operators import may_manage

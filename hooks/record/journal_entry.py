@@ -42,6 +42,7 @@ def describe_pass(
     passing: Sequence[str] = (),
     slowest: Sequence[Slow] = (),
     paused: str = "",
+    early: bool = False,
 ) -> dict[str, Any]:
     """One line of the journal.
 
@@ -49,13 +50,15 @@ def describe_pass(
     queues the plan is only what would have been done, which ``would`` counts by episode; ``did`` counts what was done.
     ``preempted``: the victims that this pass was the first to ask or requeue. ``notes``: sentences for the
     administrator; ``passing``: those of them that a later pass ends; ``slowest``: the jobs that took most of the time
-    to decide; ``paused``: the sentence on a pause. ``no_sensor``: by quantity, how many vnodes do not report what a
-    mode in use ranks by, and the first of them.
+    to decide; ``paused``: the sentence on a pause; ``early``: whether the pass ran before its interval was over, and so
+    wrote no comments. ``no_sensor``: by quantity, how many vnodes do not report what a mode in use ranks by, and the
+    first of them.
     """
     snapshot = translation.snapshot
     no_sensor = find_missing_sensors(snapshot.cluster(), settings.ranking, plan.time_s)
     return {
         "time_s": plan.time_s,
+        "early": early,
         "seconds": {name: round(value, 4) for name, value in timing._asdict().items()},
         "slowest": [{**slow._asdict(), "seconds": round(slow.seconds, 4)} for slow in slowest],
         "modes": dict(translation.modes),

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from migration.cli.open_site_for_users import HELP
 from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.answer_cluster_request import serve
@@ -15,10 +16,13 @@ from migration.target_job.service_context import open_site
 from policy.migration.available_to_other_clusters import Answer
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the one line that other clusters get.")
 def main(as_json: bool) -> None:
-    """Show what is idle here for jobs of other clusters."""
+    """Show what is idle here for jobs of other clusters: what they are answered when they ask.
+
+    It runs as the service's account, such as with sudo -u mg.
+    """
     try:
         site = open_site()
         answer = serve(site, site.file.this.name, AVAIL, b"")
@@ -29,7 +33,11 @@ def main(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(answer.to_data()))
         return
+    if answer.paused:
+        click.echo(f"{answer.cluster}: takes no jobs of other clusters at the moment (pause_taking_from)")
     click.echo(f"{answer.cluster}: {answer.avail} of {answer.cores} cores for any job, {answer.idle} idle")
-    click.echo(f"  kept for the head {answer.kept}, on their way here {answer.in_flight}, job slots {answer.slots}")
+    click.echo(f"  of the idle cores: {answer.earmarked} earmarked for jobs that preempted others,")
+    click.echo(f"  {answer.reserved} reserved for the head, {answer.in_flight} promised to jobs on their way here")
+    click.echo(f"  {answer.slots} more jobs may be on their way here")
     if answer.head_in_s is not None:
         click.echo(f"  {answer.avail_before_head} for jobs that end within {answer.head_in_s} s")

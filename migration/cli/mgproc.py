@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from migration.cli.open_site_for_users import HELP
 from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
@@ -13,10 +14,14 @@ from migration.target_job.service_context import open_site
 from migration.target_job.target_job_process import process
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @click.argument("words", nargs=-1, required=True, metavar="[resume] GID")
 def main(words: tuple[str, ...]) -> None:
-    """Process one job until nothing is to be done now. Safe to repeat; a second one for a job ends at once."""
+    """Process one job of another cluster until nothing is to be done now.
+
+    mgrecv starts it. It may be killed and repeated; a second one for a job ends at once. It runs as the service's
+    account. "resume" tries again to bring back the results of an Aborted job whose download was given up.
+    """
     if len(words) != (2 if words[0] == "resume" else 1):
         raise click.UsageError("give the id of one job, or resume and the id")
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from migration.cli.open_site_for_users import HELP
 from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
@@ -13,9 +14,12 @@ from migration.target_job.service_context import open_site
 from policy.model.printable_text import printable
 
 
-@click.command()
+@click.command(context_settings=HELP)
 def main() -> None:
-    """Look after the jobs that other clusters have handed to this one."""
+    """Look after the jobs that other clusters have handed to this one.
+
+    It runs every minute as the service's account; a second one ends at once.
+    """
     try:
         said = run_target_pass(open_site(), start_mgproc)
     except (ClusterFileError, SpoolError) as error:

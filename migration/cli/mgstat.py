@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -20,8 +20,10 @@ from migration.cli.shown_job import (
     shown_state,
     why_there,
 )
+from migration.config.cluster_file import SENDING_IS_PAUSED
 from migration.passes.source_state_between_passes import Notes, read_notes
 from migration.spool.drop_box import TICKET
+from policy.migration.available_to_other_clusters import Shortfall
 from policy.migration.record import Record
 from policy.model.printable_text import printable
 
@@ -41,7 +43,7 @@ _QUEUE_HEADS = ("CLUSTER", "REACHED", "FREE", "OF", "ON THE WAY", "THERE", "WHY"
 def main(
     ctx: click.Context, *, everything: bool, user: str | None, as_json: bool, queues: bool, wanted: tuple[str, ...]
 ) -> None:
-    """Show jobs that were submitted with mgsub.
+    """Show jobs that were submitted with mgsub: yours, or those that are named.
 
     The exit status is 0 if all jobs shown are final (End, Aborted, Stopped), 3 if some are not, and 1 after an error.
     States are those of the last pass; where a cluster does not answer, WHY says for how long.
@@ -113,17 +115,17 @@ def _show_queues(site: SiteFiles, notes: Notes, now_s: float, as_json: bool) -> 
         there = [one for one in records if one.dst == name]
         moving = [one for one in there if is_on_the_way(one)]
         answer = known.answer or {}
+        paused = _find_pause(site, name, answer)
         data.append(
             {
                 "cluster": name, "failures": known.failures, "silent": known.silent, "text": known.text,
                 "heard": known.heard, "answered": known.answered, "answer": known.answer, "jobs": len(there),
-                "on_the_way": len(moving),
+                "on_the_way": len(moving), "paused": paused,
             }
         )  # fmt: skip
         free = f"{answer['avail']} ({show_age(now_s - known.answered)} ago)" if answer else "-"
-        rows.append(
-            (name, reached(known), free, str(answer.get("cores", "-")), str(len(moving)), str(len(there)), known.text)
-        )
+        why = "; ".join(filter(None, (paused, known.text)))
+        rows.append((name, reached(known), free, str(answer.get("cores", "-")), str(len(moving)), str(len(there)), why))
     if as_json:
         click.echo(json.dumps({"clusters": data, "last_pass": notes.ended}, indent=1))
         return
@@ -131,6 +133,13 @@ def _show_queues(site: SiteFiles, notes: Notes, now_s: float, as_json: bool) -> 
     requests = sum(not one.dst for one in records)
     ended = f"{show_age(now_s - notes.ended)} ago" if notes.ended else "never"
     click.echo(f"{requests} requests wait here; the last pass ended {ended}")
+
+
+def _find_pause(site: SiteFiles, name: str, answer: Mapping[str, Any]) -> str:
+    """Why no job goes to the cluster at the moment though it answers; empty if one may."""
+    if not site.file.here.sends_to(name):
+        return SENDING_IS_PAUSED
+    return Shortfall("paused").sentence() if answer.get("paused") else ""
 
 
 def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

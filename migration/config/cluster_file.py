@@ -23,6 +23,8 @@ from policy.migration.returns_and_retries import WaitSettings
 
 SCHEDULERS = ("pbs", "slurm")
 BUILD_ON = ("here", "job")
+SENDING_IS_PAUSED = "sending there is paused (pause_sending_to)"
+"""Why a request does not go to a cluster of ``pause_sending_to``."""
 PUBLISHED_KEY = re.compile(r"(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa) [A-Za-z0-9+/]{40,1000}={0,2}")
 
 _MOST_BYTES = 1 << 20
@@ -104,9 +106,14 @@ class Here:
     those below which linked files are shared input. ``build_on`` is where build commands run: on the management node,
     or as a local job. ``queue`` is the queue or partition of this cluster's own users; empty, it is that of guests. No
     job runs as a member of ``refused_groups``.
+
+    ``pause_sending_to`` and ``pause_taking_from`` are clusters with which no job is handed over in that direction for
+    the moment; ``any`` is all of them. Jobs under way go on.
     """
 
     queue: str = ""
+    pause_sending_to: tuple[str, ...] = ()
+    pause_taking_from: tuple[str, ...] = ()
     min_uid: int = 1000
     allowed_roots: tuple[str, ...] = ("/home",)
     share_roots: tuple[str, ...] = ()
@@ -116,6 +123,14 @@ class Here:
     refused_groups: tuple[str, ...] = (
         "root", "sudo", "wheel", "adm", "admin", "docker", "lxd", "incus", "libvirt", "disk", "shadow", "kmem", "staff",
     )  # fmt: skip
+
+    def sends_to(self, cluster: str) -> bool:
+        """Whether jobs may be handed to the cluster now."""
+        return not {ANY, cluster} & {*self.pause_sending_to}
+
+    def takes_from(self, cluster: str) -> bool:
+        """Whether jobs of the cluster may be taken now."""
+        return not {ANY, cluster} & {*self.pause_taking_from}
 
     def account(self, source: str, user: str) -> str:
         """The account here of a source's user; "" if there is none."""
@@ -198,6 +213,10 @@ class _Reader:
         for source in here.users:
             if source not in names:
                 self._problem(f"here.users.{source}", source, "the name of a [[cluster]]")
+        for key, paused in (("sending_to", here.pause_sending_to), ("taking_from", here.pause_taking_from)):
+            for name in paused:
+                if name not in (ANY, *names) or name == this:
+                    self._problem(f"here.pause_{key}", name, f"{ANY}, or the name of another [[cluster]]")
         limits = self._limits(self._table(data, "limits"))
         if self._problems:
             raise ClusterFileError(self._problems)
@@ -209,6 +228,8 @@ class _Reader:
         part = "here."
         return Here(
             self._match(data, part, "queue", _QUEUE, "", "the name of a queue or partition"),
+            self._list(data, part, "pause_sending_to", CLUSTER_NAME, _NAMES),
+            self._list(data, part, "pause_taking_from", CLUSTER_NAME, _NAMES),
             self._whole(data, part, "min_uid", 1000, 1, 2**31),
             self._folders(data, part, "allowed_roots", ("/home",)),
             self._folders(data, part, "share_roots", ()),
@@ -359,6 +380,7 @@ class _Reader:
 
 
 _NAME = "a name of a-z, 0-9 and -, at most 32 characters"
+_NAMES = f"names of clusters, or {ANY}"
 _FOLDER = "an absolute path without . or .. parts, other than /"
 
 

@@ -76,21 +76,24 @@ def _find_crowd(site: Site, offer: Record) -> Refused | None:
 
 def _find_busy(site: Site, record: Record, free: FreeNodes, verdict: Verdict, received: list[Record]) -> Busy | None:
     """Why the job would not start now; None if it would."""
-    answer = answer_now(site, free, received)
+    answer = answer_now(site, record.src, free, received)
     shortfall = find_shortfall(answer, record.demand)
     if shortfall is not None:
         return Busy(shortfall.sentence(), answer)
     return Busy(verdict.text[:300]) if verdict.now is False else None
 
 
-def answer_now(site: Site, free: FreeNodes, received: list[Record]) -> Answer:
-    """What is free here, less what was promised."""
+def answer_now(site: Site, cluster: str, free: FreeNodes, received: list[Record]) -> Answer:
+    """What is free here for jobs of ``cluster``, less what was promised; nothing while taking them is paused."""
     this, limits = site.file.this, site.file.limits
     promised = find_in_flight(received, site.now())
-    return make_answer(
+    answer = make_answer(
         this.name, free, promised, limits.max_in_flight_per_target, arch=this.arch, time=int(site.now()),
         version=own_version(),
     )  # fmt: skip
+    if site.file.here.takes_from(cluster):
+        return answer
+    return answer._replace(avail=0, avail_before_head=0, slots=0, paused=True)
 
 
 def find_refusal(site: Site, cluster: str, offer: Record) -> Refused | None:

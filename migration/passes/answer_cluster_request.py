@@ -58,7 +58,7 @@ def _avail(site: Site, cluster: str, body: bytes) -> Reply:
         free = site.scheduler.free()
     except SchedulerSilent as silent:
         return Failed(str(silent)[:300])
-    answer = answer_now(site, free, site.spool.read(Queue.RECEIVED))
+    answer = answer_now(site, cluster, free, site.spool.read(Queue.RECEIVED))
     return answer._replace(landing=_try_landing(site, cluster, from_line_bytes(body))) if body else answer
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from migration.config.cluster_file import Cluster
+from migration.config.cluster_file import Cluster, Here
 from migration.passes.landing_folder_check import LANDING_OF, WRITABLE, try_landing
 from migration.passes.source_context import Source
 from migration.protocol.call import NoReply
@@ -19,7 +19,7 @@ from migration.protocol.messages import AVAIL
 from migration.schedulers.base import SchedulerSilent
 from migration.schedulers.by_kind import open_scheduler
 from migration.transfer.connection import RunAs
-from policy.migration.available_to_other_clusters import Answer
+from policy.migration.available_to_other_clusters import Answer, Shortfall
 
 MOST_SKEW_S = 60
 """Nothing is decided by another cluster's clock; people compare logs, and make compares times of files."""
@@ -37,6 +37,7 @@ class Check(NamedTuple):
 def check_pairs(source: Source, run: RunAs, user: str) -> Iterator[Check]:
     """This cluster first, then each other one; landing folders as ``user``."""
     yield from _check_here(source, run, user)
+    yield from _show_pauses(source.file.this, source.file.here)
     for other in source.file.others:
         yield from _check_other(source, other, user)
 
@@ -47,6 +48,13 @@ def _check_here(source: Source, run: RunAs, user: str) -> Iterator[Check]:
     yield _check_queue("queue of own users", source.file.at_home, run)
     found = try_landing(run, this.landing, user)
     yield _check_landing(this, user, found)
+
+
+def _show_pauses(this: Cluster, here: Here) -> Iterator[Check]:
+    """Pauses are no mistakes, and easily forgotten."""
+    for key, names in (("pause_sending_to", here.pause_sending_to), ("pause_taking_from", here.pause_taking_from)):
+        if names:
+            yield Check(this.name, key, good=True, text=", ".join(names))
 
 
 def _check_landing(cluster: Cluster, user: str, found: str) -> Check:
@@ -80,6 +88,8 @@ def _check_other(source: Source, other: Cluster, user: str) -> Iterator[Check]:
         return
     took_s = time.time() - begun
     free = f"{reply.avail} of {reply.cores} cores free for any job"
+    if reply.paused:
+        free = Shortfall("paused").sentence()
     yield Check(other.name, "answers", good=True, text=f"{other.ssh}, {reply.scheduler}: {free}; {took_s:.1f} s")
     skew_s = reply.time - (begun + took_s / 2)
     yield Check(other.name, "clock", abs(skew_s) <= MOST_SKEW_S + took_s, f"{skew_s:+.0f} s from the one here")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from migration.config.cluster_file import SENDING_IS_PAUSED
 from migration.passes import also_submit_locally, in_place
 from migration.passes.fold_in import fold_in, may_be_resumed, repeat_stops
 from migration.passes.hand_over import renew, settle
@@ -133,6 +134,8 @@ def _state(source: Source, now_s: float) -> PassState:
         for name, notes in source.notes.clusters.items()
         if not is_asked(notes.failures, source.notes.number)
     }
+    order, here = source.file.placing.order, source.file.here
+    silent.update({name: SENDING_IS_PAUSED for name in order if not here.sends_to(name)})
     full = {
         (cluster, user): "has no space for this user"
         for cluster, users in source.notes.full.items()

@@ -1,8 +1,8 @@
 """PBS as a local scheduler, through its own programs and their JSON.
 
-PBS has no test whether a job would start now: what is free is counted anew. Cores kept for the head are known only
+PBS has no test whether a job would start now: what is free is counted anew. Cores reserved for the head are known only
 where the scheduler writes estimates (``estimated.start_time``). Where pbsteer starts the jobs of the queue, its own
-decision is the test, and its last pass says what is kept.
+decision is the test, and its last pass says what is reserved and earmarked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from migration.schedulers.base import (
     read_job_id,
 )
 from migration.schedulers.read_pbsteer_last_pass import LastPass, read_last_pass, read_status, would_start
-from policy.migration.available_to_other_clusters import FreeNodes, Shape, kept_for_head
+from policy.migration.available_to_other_clusters import FreeNodes, Shape, reserved_for_head
 from policy.migration.job_demand import Demand
 from policy.model.pbs_units import parse_duration_s, parse_size_kib
 
@@ -92,7 +92,7 @@ class PbsScheduler:
         )
         last = self._last_pass()
         if last is not None:
-            free = free._replace(held=last.count_held({name: shape.cores for name, shape in usable.items()}))
+            free = free._replace(earmarked=last.count_earmarked({name: shape.cores for name, shape in usable.items()}))
         if sum(int(one.get("total_jobs", 0)) for one in queues.values()) > _MOST_JOBS_READ:
             return free
         return self._with_head(free, last)
@@ -174,7 +174,7 @@ class PbsScheduler:
         return read_last_pass(self._pbs_home, time.time()) if self._pbs_home else None
 
     def _with_head(self, free: FreeNodes, last: LastPass | None) -> FreeNodes:
-        """The answer with the cores kept for the queued job that is expected, or promised, to start first."""
+        """The answer with the cores reserved for the queued job that is expected, or promised, to start first."""
         found = self._jobs(["qstat", "-f", "-F", "json"])
         promises = last.ledger.promises if last is not None else {}
         jobs = found.values()
@@ -188,7 +188,7 @@ class PbsScheduler:
         start_s, cores = min(starts)
         head_in_s = max(0, int(start_s - time.time()))
         running = [_running(job) for job in jobs if job.get("job_state") == "R"]
-        return free._replace(kept=kept_for_head(free.idle, cores, head_in_s, running), head_in_s=head_in_s)
+        return free._replace(reserved=reserved_for_head(free.idle, cores, head_in_s, running), head_in_s=head_in_s)
 
     def _change(self, argv: Sequence[str], user: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Where pbsteer starts the jobs of a queue: what its last pass has kept, and what it would decide of one more job.
+"""Where pbsteer starts the jobs of a queue: what its last pass has earmarked, and what it would decide of one more job.
 
 The service reads what the last pass has published, so its account is in the group that may (``journal_group``). Where
 there is no recent pass that it can read, PBS's own scheduler counts, and nothing is said here.
@@ -41,13 +41,13 @@ class LastPass(NamedTuple):
     ledger: Ledger
     driven: frozenset[str]
 
-    def count_held(self, free: Mapping[str, int]) -> int:
-        """The idle cores that are kept for jobs that have preempted others. ``free``: vnode -> its idle cores."""
-        kept: dict[str, int] = {}
+    def count_earmarked(self, free: Mapping[str, int]) -> int:
+        """The idle cores that are earmarked for jobs that have preempted others. ``free``: vnode -> its idle cores."""
+        earmarked: dict[str, int] = {}
         for earmark in self.ledger.earmarks.values():
             for spot in earmark.allocation.spots:
-                kept[spot.vnode] = kept.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
-        return sum(min(cores, max(0, free.get(vnode, 0))) for vnode, cores in kept.items())
+                earmarked[spot.vnode] = earmarked.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
+        return sum(min(cores, max(0, free.get(vnode, 0))) for vnode, cores in earmarked.items())
 
 
 def read_last_pass(pbs_home: str, now_s: float) -> LastPass | None:

@@ -25,7 +25,7 @@ from migration.schedulers.base import (
     Verdict,
     read_job_id,
 )
-from policy.migration.available_to_other_clusters import FreeNodes, Shape, kept_for_head
+from policy.migration.available_to_other_clusters import FreeNodes, Shape, reserved_for_head
 
 _USABLE = frozenset({"idle", "mixed", "planned", "idle-", "mixed-"})
 """States without a flag of drain, failure, maintenance, reservation or power saving; ``-`` is planned by backfill."""
@@ -172,7 +172,7 @@ class SlurmScheduler:
         return options
 
     def _with_head(self, free: FreeNodes) -> FreeNodes:
-        """The answer with the cores kept for the pending job that Slurm expects to start first."""
+        """The answer with the cores reserved for the pending job that Slurm expects to start first."""
         running, starts = [], []
         for state, cores, start, left in self._rows(["squeue", "-h", "-t", "PD,R", "-o", "%t|%C|%S|%L"], 4):
             if state == "R":
@@ -184,7 +184,7 @@ class SlurmScheduler:
             return free
         start_s, head_cores = min(starts)
         head_in_s = max(0, int(start_s - time.time()))
-        return free._replace(kept=kept_for_head(free.idle, head_cores, head_in_s, running), head_in_s=head_in_s)
+        return free._replace(reserved=reserved_for_head(free.idle, head_cores, head_in_s, running), head_in_s=head_in_s)
 
     def _change(self, argv: Sequence[str], user: str) -> None:
         try:

@@ -1,7 +1,7 @@
-"""What is free at a cluster, as it answers when asked: idle cores, less what is kept or already promised.
+"""What is free at a cluster, as it answers when asked: idle cores, less what is set aside or already promised.
 
-Two sums hold. ``avail`` is for any job; ``avail_before_head`` adds the cores kept for the head of the queue, for jobs
-that end before the head needs them. Only idle cores count, never what could be preempted.
+Two sums hold. ``avail`` is for any job; ``avail_before_head`` adds the cores reserved for the head of the queue, for
+jobs that end before the head needs them. Only idle cores count, never what could be preempted.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ class Shape(NamedTuple):
 
 
 class FreeNodes(NamedTuple):
-    """What a local scheduler says. ``held`` are idle cores kept for a job that preempted others, ``kept`` those for the
-    head, which starts in ``head_in_s`` (None: no head known). ``max_walltime_s`` None is unlimited.
+    """What a local scheduler says. ``earmarked`` are idle cores that only a job which preempted others may take,
+    ``reserved`` those for the head, which starts in ``head_in_s`` (None: no head known). ``max_walltime_s`` None is
+    unlimited.
     """
 
     scheduler: str
     cores: int
     shapes: tuple[Shape, ...]
-    held: int = 0
-    kept: int = 0
+    earmarked: int = 0
+    reserved: int = 0
     head_in_s: int | None = None
     max_walltime_s: int | None = None
 
@@ -48,15 +49,16 @@ class Answer(NamedTuple):
     """The answer of one cluster, good for one pass: each placement takes its part out of it (:func:`take`).
 
     ``slots`` is how many more jobs it would accept now. ``time`` is its own clock, for a person to read. ``landing``
-    says whether a user can have files there, where that was asked.
+    says whether a user can have files there, where that was asked. A cluster that is ``paused`` takes no job of the one
+    that asks.
     """
 
     cluster: str
     scheduler: str
     cores: int
     idle: int
-    held: int
-    kept: int
+    earmarked: int
+    reserved: int
     in_flight: int
     avail: int
     avail_before_head: int
@@ -68,6 +70,7 @@ class Answer(NamedTuple):
     time: int = 0
     version: str = ""
     landing: str = ""
+    paused: bool = False
 
     def to_data(self) -> dict[str, Any]:
         """The answer as it is sent: plain data, one JSON line."""
@@ -81,7 +84,7 @@ class Answer(NamedTuple):
         if data.get("v") != 1:
             raise AnswerError(f"answer: v is {data.get('v')!r:.40}: must be 1")
         values: dict[str, Any] = {name: _text(data, name) for name in ("cluster", "scheduler")}
-        for name in ("cores", "idle", "held", "kept", "in_flight", "avail", "avail_before_head", "slots"):
+        for name in ("cores", "idle", "earmarked", "reserved", "in_flight", "avail", "avail_before_head", "slots"):
             values[name] = _count(name, data.get(name))
         for name in ("head_in_s", "max_walltime_s"):
             value = data.get(name)
@@ -93,6 +96,7 @@ class Answer(NamedTuple):
         for name in ("arch", "version", "landing"):
             values[name] = _text(data, name) if name in data else ""
         values["time"] = _count("time", data.get("time", 0))
+        values["paused"] = data.get("paused", False) is True
         return cls(**values)
 
 
@@ -114,6 +118,7 @@ _SENTENCES = {
     "hosts": "only {have} of {need} hosts have enough free cores, memory and GPUs",
     "arch": "the program was built for another kind of processor, and there is no build command",
     "busy": "busy with uploads",
+    "paused": "takes no jobs of this cluster at the moment (its pause_taking_from)",
 }
 _MOST = 10**15
 _MOST_SHAPES = 20_000
@@ -135,18 +140,18 @@ def make_answer(
     Without ``in_flight`` two sources would fill the same idle cores.
     """
     promised = sum(demand.cores for demand in in_flight)
-    spare = free.idle - free.held - promised
+    spare = free.idle - free.earmarked - promised
     shapes = free.shapes
     for demand in in_flight:
         shapes = take_shapes(shapes, demand)
     return Answer(
-        cluster, free.scheduler, free.cores, free.idle, free.held, free.kept, promised, max(0, spare - free.kept),
-        max(0, spare), free.head_in_s, shapes, free.max_walltime_s, max(0, most_in_flight - len(in_flight)), arch, time,
-        version,
+        cluster, free.scheduler, free.cores, free.idle, free.earmarked, free.reserved, promised,
+        max(0, spare - free.reserved), max(0, spare), free.head_in_s, shapes, free.max_walltime_s,
+        max(0, most_in_flight - len(in_flight)), arch, time, version,
     )  # fmt: skip
 
 
-def kept_for_head(idle: int, head_cores: int, head_in_s: float, running: Iterable[tuple[int, float]]) -> int:
+def reserved_for_head(idle: int, head_cores: int, head_in_s: float, running: Iterable[tuple[int, float]]) -> int:
     """Of the idle cores, those that the head will need at its time beyond what ends by then.
 
     ``running`` has the cores and the seconds left of each run.
@@ -158,6 +163,8 @@ def kept_for_head(idle: int, head_cores: int, head_in_s: float, running: Iterabl
 def find_shortfall(answer: Answer, demand: Demand) -> Shortfall | None:
     """Why the demand does not fit; None where it does. A demand that fails fails for the rest of a pass, since an
     answer only shrinks."""
+    if answer.paused:
+        return Shortfall("paused")
     if demand.arch and answer.arch and demand.arch != answer.arch:
         return Shortfall("arch")
     if answer.max_walltime_s is not None and demand.walltime_s > answer.max_walltime_s:
@@ -177,7 +184,7 @@ def find_shortfall(answer: Answer, demand: Demand) -> Shortfall | None:
 def take(answer: Answer, demand: Demand) -> Answer:
     """The answer after the demand has been placed there.
 
-    A job that ends before the head runs on the kept cores first: they are idle again when the head needs them.
+    A job that ends before the head runs on the reserved cores first: they are idle again when the head needs them.
     """
     before_head = max(0, answer.avail_before_head - demand.cores)
     if _ends_before_head(answer, demand):

@@ -14,7 +14,7 @@ from policy.model.allocation import Allocation, Share
 from policy.model.cluster import Vnode
 from policy.model.job_request import Chunk, Request
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
-from policy.state.free_consumables import Consumables
+from policy.state.free_amounts_except_cores import Consumables
 from policy.state.free_per_host import HostSums
 from policy.state.placement_sets import Groups
 from policy.state.vnode_inventory import MOST_CORELESS, Inventory, most_on_vnode

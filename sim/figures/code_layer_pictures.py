@@ -44,7 +44,7 @@ def draw_layers() -> Drawing:
         drawing.words(x + _COLUMN / 2, 28, f"{folder}/", "middle", bold=True)
         drawing.words(x + _COLUMN / 2, 46, _FOLDERS[folder], "middle", _GREY)
         if number:
-            _draw_arrow(drawing, (x - _GAP + 3, 24), (x - 4, 24))
+            drawing.arrow((x - _GAP + 3, 24), (x - 4, 24), _GREY, 1.5)
         first = _TOP + (most - len(layers)) * _ROW
         for row, layer in enumerate(layers):
             y = first + row * _ROW
@@ -89,7 +89,7 @@ def draw_pass() -> Drawing:
             drawing.words(x + box / 2, top + 50 + 18 * row, line, "middle")
         drawing.words(x + box / 2, top + height - 12, step.file.partition("/")[2], "middle", _GREY)
         if number:
-            _draw_arrow(drawing, (x - gap + 2, top + height / 2), (x - 3, top + height / 2))
+            drawing.arrow((x - gap + 2, top + height / 2), (x - 3, top + height / 2), _GREY, 1.5)
     y = top + height + 16
     for first, last, text in (
         (0, 1, "killed here: nothing was done"),
@@ -100,12 +100,6 @@ def draw_pass() -> Drawing:
         drawing.words((x + end) / 2, y + 20, text, "middle", _GREY)
     drawing.words(_LEFT, top + height + 62, "Green: in hooks/. Yellow: in policy/, a pure function.", colour=_GREY)
     return drawing
-
-
-def _draw_arrow(drawing: Drawing, start: tuple[float, float], end: tuple[float, float]) -> None:
-    drawing.line(start, end, _GREY, 1.5)
-    for side in (-4, 4):
-        drawing.line((end[0] - 6, end[1] + side), end, _GREY, 1.5)
 
 
 PICTURES: Mapping[str, Callable[[], Drawing]] = {"code-layers": draw_layers, "code-pass": draw_pass}

@@ -6,10 +6,12 @@ other file, and its background is white on every page.
 
 from __future__ import annotations
 
+from math import hypot
 from xml.sax.saxutils import escape, quoteattr
 
 INK = "#222222"
 _SIZE = 13
+_HEAD_LENGTH, _HEAD_WIDTH = 6, 4
 
 
 class Drawing:
@@ -35,6 +37,18 @@ class Drawing:
         points = f'x1="{_show(start[0])}" y1="{_show(start[1])}" x2="{_show(end[0])}" y2="{_show(end[1])}"'
         dashed = f" stroke-dasharray={quoteattr(dashes)}" if dashes else ""
         self._parts.append(f'<line {points} stroke={quoteattr(colour)} stroke-width="{_show(width)}"{dashed}/>')
+
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], colour: str, width: float = 1, dashes: str = ""
+    ) -> None:
+        """A straight line with a head at its end."""
+        self.line(start, end, colour, width, dashes)
+        length = hypot(end[0] - start[0], end[1] - start[1])
+        along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
+        for side in (-_HEAD_WIDTH, _HEAD_WIDTH):
+            x = end[0] - _HEAD_LENGTH * along[0] - side * along[1]
+            y = end[1] - _HEAD_LENGTH * along[1] + side * along[0]
+            self.line((x, y), end, colour, width)
 
     def words(
         self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, bold: bool = False

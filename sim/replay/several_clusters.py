@@ -15,7 +15,7 @@ from time import process_time
 
 from policy import Changes, Job, Ledger, Request, Snapshot, decide
 from policy.migration import placing
-from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, kept_for_head, make_answer
+from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer, reserved_for_head
 from policy.migration.job_demand import Demand
 from policy.migration.placing import PassState, PlacingSettings, place
 from policy.migration.returns_and_retries import MOST_ATTEMPTS, WaitSettings
@@ -136,8 +136,8 @@ class _Scheduler:
         free = FreeNodes("sim", self.cores, (Shape(1, idle, 0, 0),))
         if self._head is not None:
             job, at_s = self._head
-            kept = kept_for_head(idle, job.cores, at_s - now_s, runs)
-            free = free._replace(kept=kept, head_in_s=max(0, int(at_s - now_s)))
+            reserved = reserved_for_head(idle, job.cores, at_s - now_s, runs)
+            free = free._replace(reserved=reserved, head_in_s=max(0, int(at_s - now_s)))
         return make_answer(self.name, free, self.in_flight, len(self.in_flight) + 8)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sim.traces.accounting_fields import SenselessError
 from sim.traces.accounting_job_history import RUNNING, WAITING, Life, Lives
-from sim.traces.accounting_records import AccountingError, Odd, find_files, read_records
+from sim.traces.accounting_log_files_and_lines import AccountingError, Odd, find_files, read_records
 from sim.traces.read_plain_or_gzip_lines import LeftOut
 from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
 

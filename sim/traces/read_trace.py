@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sim.traces.accounting_log import read_accounting
-from sim.traces.accounting_records import AccountingError, is_accounting
+from sim.traces.accounting_log_files_and_lines import AccountingError, is_accounting
 from sim.traces.swf import SwfError, read_swf
 from sim.workload.workload import Cluster, Workload
 

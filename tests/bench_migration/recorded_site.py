@@ -55,7 +55,7 @@ def make_answers(free: bool) -> dict[str, Answer]:
     found = {}
     for name in _CLUSTERS:
         kinds = tuple(Shape(rng.randint(1, 20), rng.randint(0, 64) * free, 1 << 16, 0) for _ in range(40))
-        nodes = FreeNodes("pbs", 20_000, kinds, kept=10, head_in_s=3600)
+        nodes = FreeNodes("pbs", 20_000, kinds, reserved=10, head_in_s=3600)
         found[name] = make_answer(name, nodes, [], 100, arch="x86_64-v3")
     return found
 

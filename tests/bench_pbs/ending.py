@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from container.host_processes import find_host_process
+from container.find_and_enter_running_host import find_host_process
 from policy.settings.site_settings import PassSettings, Settings
 from tests.bench_pbs.figures import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks

@@ -1,6 +1,7 @@
-"""docs/migration.md: its example is a cluster file, its tables are those of the code."""
+"""docs/migration.md and the page for users: the examples are cluster files, the tables are those of the code."""
 
 import re
+import shlex
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -14,19 +15,36 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "migration.md").read_text()
+FOR_USERS = (DOCS / "migration-for-users.md").read_text()
 
 
-def test_the_example_is_a_cluster_file() -> None:
-    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    file = parse_cluster_file(tomllib.loads(example), "docs/migration.md")
+def test_the_examples_are_a_cluster_file_and_a_pause() -> None:
+    example, pause = (tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
+    file = parse_cluster_file(example, "docs/migration.md")
     assert [other.name for other in file.others] == ["b"]
     assert file.here.account("b", "alice") == "al"
+    here = parse_cluster_file({**example, "here": {**example["here"], **pause["here"]}}, "docs/migration.md").here
+    assert (here.sends_to("b"), here.takes_from("b")) == (False, False)
 
 
 def test_every_state_is_in_the_table() -> None:
-    section = PAGE[PAGE.index("## States") : PAGE.index("## Files")]
+    section = PAGE[PAGE.index("### States") :]
+    section = section[: section.index("\n## ")]
     assert re.findall(r"^\| ([A-Z]\w+) \|", section, re.MULTILINE) == [state for state in STATES if state != OFFERED]
+
+
+def test_every_state_is_explained_to_users() -> None:
+    section = FOR_USERS[FOR_USERS.index("| state |") :]
+    firsts = re.findall(r"^\| ([A-Z][\w, ]+) \|", section, re.MULTILINE)
+    assert ", ".join(firsts).split(", ") == [state for state in STATES if state != OFFERED]
+
+
+def test_the_batch_is_one_that_mgsub_reads() -> None:
+    (line,) = re.findall(r"^\$ mgsub (.*)$", FOR_USERS, re.MULTILINE)
+    given = mgsub.main.make_context("mgsub", shlex.split(line)).params
+    assert (given["cores"], given["walltime"], given["words"]) == (64, 14_400, ("case01", "./solver", "input.dat"))
 
 
 def test_the_bounds_are_the_defaults() -> None:
@@ -45,11 +63,11 @@ def test_every_key_of_the_cluster_file_is_in_its_table() -> None:
         assert sorted(named) == sorted(one.name for one in fields(kind))
 
 
-def test_every_option_of_mgsub_is_on_the_page() -> None:
-    start = PAGE.index("| `mgsub` |")
-    rows = PAGE[start : PAGE.index("\n\n", start)]
+def test_every_option_of_mgsub_is_on_the_page_for_users() -> None:
+    start = FOR_USERS.index("| `mgsub` |")
+    rows = FOR_USERS[start : FOR_USERS.index("\n\n", start)]
     options = {option for parameter in mgsub.main.params for option in parameter.opts if option.startswith("-")}
-    assert {option for option in options if f"`{option}" not in rows} == {"-f"}
+    assert {option for option in options if f"`{option}" not in rows} == set()
 
 
 def test_the_units_keep_jobs_processes_alive() -> None:

@@ -227,7 +227,7 @@ def test_four_jobs_and_three_clusters() -> None:
     def answer(name: str, idle: int, **more: int) -> Answer:
         return make_answer(name, FreeNodes("pbs", 1000, (Shape(1, idle, 0, 0),), **more), [], 8)
 
-    b, c = answer("b", 180, kept=80, head_in_s=HOUR_S), answer("c", 96, max_walltime_s=24 * HOUR_S)
+    b, c = answer("b", 180, reserved=80, head_in_s=HOUR_S), answer("c", 96, max_walltime_s=24 * HOUR_S)
     answers = {"a": answer("a", 4), "b": b, "c": c}
     asked = ((64, 4), (150, 1), (64, 48), (64, 4))
     requests = [

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from container import testbed as testbeds
-from container.host_processes import find_host_process
+from container.find_and_enter_running_host import find_host_process
 from hooks.deploy.bundle_hook import EVENTS, PREFIX, build
 from hooks.pbs.custom_resources import MODE
 from hooks.pbs.pbs_ifl_client import HOLD

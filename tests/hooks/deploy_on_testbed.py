@@ -82,6 +82,18 @@ def wait_for_pass(pbs: PbsCluster) -> None:
     pbs.wait_until(is_over, 120.0, "a pass")
 
 
+def wait_for_due_pass(pbs: PbsCluster) -> None:
+    """Wait until a pass that began after now, and was not early, is over: it has written its comments."""
+    asked_s = time.time()
+    state = state_of(pbs)
+
+    def is_over() -> bool:
+        due_s = [float(entry["time_s"]) for entry in state.read_journal(50) if not entry["early"]]
+        return max(due_s, default=0.0) > asked_s
+
+    pbs.wait_until(is_over, 120.0, "a pass that is not early")
+
+
 def settle(pbs: PbsCluster) -> None:
     """Wait for two passes: the first one after a mode or a scheduler was changed may only hand over."""
     wait_for_pass(pbs)

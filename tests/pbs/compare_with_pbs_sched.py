@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from policy.model.allocation import parse_exec_vnode
-from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
+from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_due_pass
 from tests.pbs.cluster import PbsCluster
 
 
@@ -58,7 +58,7 @@ def run_by_pass(pbs: PbsCluster, **asked: Any) -> dict[str, Any]:
 
 def why_it_waits(pbs: PbsCluster, job_id: str) -> str:
     """The job's comment after a pass that left it alone."""
-    wait_for_pass(pbs)
+    wait_for_due_pass(pbs)
     job = pbs.job(job_id)
     assert job["job_state"] in "QHWB", job["job_state"]
     assert last_pass(pbs)["failures"] == []

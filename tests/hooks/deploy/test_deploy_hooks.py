@@ -14,7 +14,7 @@ from hooks.deploy.deployment_steps import show_steps
 from hooks.deploy.hook_events import HOOK_EVENTS
 from hooks.deploy.installed_state import DeployError, Reply, list_partitions
 from hooks.pbs.custom_resources import RESOURCES
-from tests.hooks.deploying import FAST, PART, SETTINGS, silent, snapshot, use_it
+from tests.hooks.admin_steps_for_deploy_tests import FAST, PART, SETTINGS, silent, snapshot, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 
 

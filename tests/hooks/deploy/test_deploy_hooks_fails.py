@@ -12,7 +12,7 @@ import pytest
 from hooks.deploy.bundle_hook import build
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
-from tests.hooks.deploying import FAST, PART, SETTINGS, silent, snapshot, use_it
+from tests.hooks.admin_steps_for_deploy_tests import FAST, PART, SETTINGS, silent, snapshot, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 
 

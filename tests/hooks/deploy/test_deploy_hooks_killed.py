@@ -12,7 +12,7 @@ import pytest
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.deployment_steps import Step
 from hooks.deploy.installed_state import Reply
-from tests.hooks.deploying import PART, SETTINGS, silent, use_it
+from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 
 

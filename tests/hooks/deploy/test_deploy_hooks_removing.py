@@ -13,7 +13,7 @@ from hooks.deploy.installed_state import DeployError, Reply
 from hooks.store.original_priorities import Changed, write_priorities
 from hooks.store.state_files import SecondWriterError, State
 from hooks.store.state_folder import state_folder
-from tests.hooks.deploying import SETTINGS, silent, snapshot, switched_by_a_pass, use_it
+from tests.hooks.admin_steps_for_deploy_tests import SETTINGS, silent, snapshot, switched_by_a_pass, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 
 

@@ -11,7 +11,7 @@ import pytest
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.installed_state import DeployError
 from hooks.pbs.custom_resources import MODE, PRIORITY, RESOURCES, Resource
-from tests.hooks.deploying import FAST, SETTINGS, silent, snapshot, use_it
+from tests.hooks.admin_steps_for_deploy_tests import FAST, SETTINGS, silent, snapshot, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 
 

@@ -12,7 +12,7 @@ from hooks.deploy import disk_space_and_busy_vnodes as room
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.deployment_steps import Step
 from hooks.deploy.installed_state import DeployError
-from tests.hooks.deploying import FAST, SETTINGS, silent, snapshot
+from tests.hooks.admin_steps_for_deploy_tests import FAST, SETTINGS, silent, snapshot
 from tests.hooks.fake_qmgr import FakeQmgr
 
 Usage = namedtuple("Usage", "total used free")

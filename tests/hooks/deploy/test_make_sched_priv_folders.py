@@ -11,7 +11,7 @@ import pytest
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
 from hooks.deploy.make_sched_priv_folders import make_folder
-from tests.hooks.deploying import PART, SETTINGS, silent
+from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr
 
 MADE = ("sched_logs_big", "sched_priv_big")

@@ -12,7 +12,7 @@ from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
 from hooks.deploy.settings_check import find_missing, find_unfit
 from policy.settings.site_settings import AlertSettings, QuotaSettings, ServerSettings, Settings
-from tests.hooks.deploying import SETTINGS, silent
+from tests.hooks.admin_steps_for_deploy_tests import SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.cli.hooks_commands import hooks as hooks_cli
 

@@ -160,6 +160,28 @@ def test_a_cluster_that_cannot_be_reached_is_shown_with_the_age_of_what_is_known
     assert "not for 1 pass " in text
 
 
+def test_what_another_cluster_has_written_is_shown_in_printable_form(site: Site) -> None:
+    site.submit()
+    site.centre.run_pass()
+    record = replace(site.record(), reason="\x1b[2J", rev=99)
+    with Spool(site.home).change() as change:
+        change.put(Queue.SENT, record)
+    status, text = site.run(mgstat.main)
+    assert status == 3
+    assert "\x1b" not in text
+    assert "[2J" in text
+
+
+def test_a_pause_is_shown(site: Site) -> None:
+    cluster_file = site.home / "cluster.toml"
+    cluster_file.write_text(cluster_file.read_text().replace("[here]", '[here]\npause_sending_to = ["b"]'))
+    status, text = site.run(mgstat.main, "--queues")
+    assert status == 0
+    b, c = text.splitlines()[1:3]
+    assert b.endswith("sending there is paused (pause_sending_to)")
+    assert "paused" not in c
+
+
 def test_an_unconfirmed_hand_over_is_shown_as_requested(site: Site) -> None:
     site.centre.network = ["good", LOST]
     site.submit()

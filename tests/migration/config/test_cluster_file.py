@@ -123,6 +123,9 @@ A = {"name": "a", "ssh": "mg@a", "scheduler": "pbs", "landing": "/scratch"}
         ({"cluster": 3}, "cluster: 3: must be tables"),
         ({"here": {"users": {"b": {"alice": "root"}}}}, "here.users.b.alice: 'root': must be an account, never root"),
         ({"here": {"users": {"z": {}}}}, "here.users.z: 'z': must be the name of a [[cluster]]"),
+        ({"here": {"pause_taking_from": ["z"]}}, "here.pause_taking_from: 'z': must be any, or the name of another"),
+        ({"here": {"pause_sending_to": ["a"]}}, "here.pause_sending_to: 'a': must be any, or the name of another"),
+        ({"here": {"pause_sending_to": "any"}}, "here.pause_sending_to: 'any': must be a list of names of clusters"),
         ({"here": {"allowed_roots": ["home"]}}, "here.allowed_roots: ['home']"),
         ({"limits": {"max_uploads": 0}}, "limits.max_uploads: 0: must be a whole number from 1 to 1000"),
         ({"limits": {"max_uploads": True}}, "limits.max_uploads: True"),
@@ -139,3 +142,12 @@ def test_all_problems_are_named_at_once() -> None:
     with pytest.raises(ClusterFileError) as raised:
         parse_cluster_file({"this": "a", "cluster": [A], "x": 1, "y": 2, "limits": {"max_uploads": "3"}}, "FILE")
     assert len(raised.value.problems) == 3
+
+
+def test_pauses_are_of_one_cluster_or_of_all() -> None:
+    b = {"name": "b", "ssh": "mg@b"}
+    pauses = {"pause_sending_to": ["any"], "pause_taking_from": ["b"]}
+    file = parse_cluster_file({"this": "a", "cluster": [A, b, {**b, "name": "c"}], "here": pauses}, "FILE")
+    assert [file.here.sends_to(name) for name in "bc"] == [False, False]
+    assert [file.here.takes_from(name) for name in "bc"] == [False, True]
+    assert file.placing.order == ("b", "c"), "a request that every cluster refuses for good is not one that waits"

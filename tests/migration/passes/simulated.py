@@ -74,6 +74,7 @@ class Target:
     landing: str = "writable"
     busy: bool = False
     refuses: bool = False
+    paused: bool = False
 
     def reply(self, verb: str, body: Mapping[str, Any] | None) -> Reply:
         now = self.clock()
@@ -150,7 +151,7 @@ class Target:
     def _answer(self) -> Answer:
         used = sum(one.cores for one in self.records.values() if self.alive(one.gid))
         free = FreeNodes("pbs", self.cores, (Shape(1, max(0, self.cores - used), 10_000, 0),))
-        return make_answer(self.name, free, [], 100)
+        return make_answer(self.name, free, [], 100)._replace(paused=self.paused)
 
 
 class LocalQueue:

@@ -234,3 +234,31 @@ def test_no_more_is_taken_of_a_user_whose_many_ended_jobs_are_not_cleared_yet(ta
     assert refused.text == "2 ended jobs of this user are not cleared here yet"
     target.site.spool.job_folder("a.7").rmdir()
     assert isinstance(hand(target), Taken)
+
+
+def pause(target: FakeTarget, *clusters: str) -> None:
+    file = target.site.file
+    target.site = replace(target.site, file=replace(file, here=replace(file.here, pause_taking_from=clusters)))
+
+
+def test_while_taking_is_paused_no_new_job_is_taken_and_those_that_are_here_go_on(target: FakeTarget) -> None:
+    assert isinstance(hand(target), Taken)
+    pause(target, "a")
+    assert isinstance(hand(target), Taken), "the answer to a repeated offer is the same"
+    busy = hand(target, gid="a.2")
+    assert isinstance(busy, Busy)
+    assert busy.text == "takes no jobs of this cluster at the moment (its pause_taking_from)"
+    avail = send(target, "avail")
+    assert isinstance(avail, Answer)
+    assert (avail.paused, avail.avail, avail.slots) == (True, 0, 0)
+    states = send(target, "query", Query(("a.1",)).to_data())
+    assert isinstance(states, States)
+    assert [record.gid for record in states.records] == ["a.1"]
+    assert isinstance(send(target, "stop", About("a.1", 1).to_data()), State)
+
+
+def test_a_pause_is_of_the_cluster_that_it_names(target: FakeTarget) -> None:
+    pause(target, "c")
+    assert isinstance(hand(target), Taken)
+    pause(target, "any")
+    assert isinstance(hand(target, gid="a.2", cores=1), Busy)

@@ -73,3 +73,13 @@ def test_a_clock_and_a_version_that_differ(centre: Centre) -> None:
     found = check(centre)
     assert found["b", "clock"][0] is False
     assert found["b", "version"][0] is False
+
+
+def test_pauses_are_shown_and_are_no_mistakes(centre: Centre) -> None:
+    centre.file = replace(centre.file, here=replace(centre.file.here, pause_taking_from=("any",)))
+    target = centre.targets["b"]
+    target.paused = True
+    found = check(centre)
+    assert found["a", "pause_taking_from"] == (True, "any")
+    assert found["b", "answers"][0]
+    assert "takes no jobs of this cluster at the moment" in found["b", "answers"][1]

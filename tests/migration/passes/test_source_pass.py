@@ -10,7 +10,7 @@ import pytest
 
 from migration.passes.source_pass import BusyError, forget, pass_lock, plan
 from migration.protocol.messages import Failed, Reply, States, Taken
-from migration.schedulers.base import HELD, QUEUED, JobState
+from migration.schedulers.base import HELD, QUEUED, JobState, LocalJob, SubmitRefused
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
@@ -548,3 +548,43 @@ def test_a_cluster_that_answers_about_one_job_at_a_time_is_asked_so_often_and_la
     centre.run_pass()
     centre.run_pass()
     assert {one.state for _, one in centre.where().values()} == {"Uploading"}
+
+
+def pause(centre: Centre, *clusters: str) -> None:
+    centre.file = replace(centre.file, here=replace(centre.file.here, pause_sending_to=clusters))
+
+
+def test_while_sending_is_paused_requests_stay_and_jobs_that_are_away_come_back(centre: Centre) -> None:
+    centre.submit()
+    centre.run_pass()
+    pause(centre, "any")
+    centre.submit()
+    centre.run_pass()
+    paused = "sending there is paused (pause_sending_to)"
+    assert centre.record("a.2").reason == f"a: short by 4 cores (0 of 4); b: {paused}; c: {paused}"
+    b = centre.targets["b"]
+    for event in ("upload", "submit"):
+        b.advance("a.1", event)
+    b.advance("a.1", "ended", exit="0", then="End")
+    b.advance("a.1", "downloaded")
+    centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.2").state) == ("End", "Requested")
+    pause(centre, "b")
+    centre.run_pass()
+    assert centre.record("a.2").dst == "c"
+
+
+def test_a_pause_aborts_no_request_that_only_its_own_cluster_refuses(centre: Centre) -> None:
+    centre.queue.free_cores = 8
+    pause(centre, "any")
+
+    def refuse(job: LocalJob) -> str:
+        raise SubmitRefused("walltime", lasting=True)
+
+    centre.queue.submit = refuse  # type: ignore[method-assign]
+    centre.submit()
+    centre.run_pass()
+    assert (centre.record().state, centre.record().avoid) == ("Requested", ("a",))
+    pause(centre)
+    centre.run_pass()
+    assert centre.record().dst == "b"

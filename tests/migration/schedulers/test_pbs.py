@@ -82,13 +82,13 @@ def test_a_queue_that_is_shut_has_nothing(shut: str) -> None:
     assert scheduler({"v1": node()}, {"global": {**QUEUE["global"], shut: "False"}}).free().idle == 0
 
 
-def test_cores_kept_for_the_head_that_the_scheduler_expects() -> None:
+def test_cores_reserved_for_the_head_that_the_scheduler_expects() -> None:
     start = time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(time.time() + 500))
     jobs = {**JOBS, "1.mgf": {**JOBS["1.mgf"], "estimated": {"start_time": start}}}
     free = scheduler({"v1": node(cores=20)}, jobs=jobs).free()
     assert free.head_in_s is not None
     assert 480 <= free.head_in_s <= 500
-    assert free.kept == 4, "12 for the head, 8 of which end in 360 s"
+    assert free.reserved == 4, "12 for the head, 8 of which end in 360 s"
 
 
 def test_where_there_are_many_jobs_their_estimates_are_not_read() -> None:

@@ -67,11 +67,11 @@ def earmark(cores: int) -> Ledger:
     return Ledger(earmarks={"9.s": Earmark(allocation, ("8.s",), NOW_S)})
 
 
-def test_what_is_kept_for_a_job_that_preempted_counts_as_held_where_it_is_idle() -> None:
+def test_only_idle_cores_count_as_earmarked() -> None:
     last = LastPass(Settings(), earmark(6), frozenset())
-    assert last.count_held({"v1": 8}) == 6
-    assert last.count_held({"v1": 4, "v2": 8}) == 4
-    assert last.count_held({"v2": 8}) == 0
+    assert last.count_earmarked({"v1": 8}) == 6
+    assert last.count_earmarked({"v1": 4, "v2": 8}) == 4
+    assert last.count_earmarked({"v2": 8}) == 0
 
 
 def publish(home: Path, **changes: Any) -> None:
@@ -89,7 +89,7 @@ def test_the_last_pass_counts_while_it_is_recent(tmp_path: Path) -> None:
     publish(tmp_path)
     last = read_last_pass(str(tmp_path), time.time())
     assert last is not None
-    assert (set(last.driven), last.count_held({"v1": 8})) == ({"global"}, 3)
+    assert (set(last.driven), last.count_earmarked({"v1": 8})) == ({"global"}, 3)
     assert read_last_pass(str(tmp_path), time.time() + 3_600) is None
     publish(tmp_path, ledger={"v": "unknown"})
     assert read_last_pass(str(tmp_path), time.time()) is None
@@ -103,16 +103,16 @@ OUTPUTS = {
 }
 
 
-def test_held_and_the_promised_head_are_in_the_answer(tmp_path: Path) -> None:
+def test_earmarked_cores_and_the_promised_head_are_in_the_answer(tmp_path: Path) -> None:
     now_s = time.time()
     ledger = earmark(3)._replace(promises={"2.s": now_s + 1_000})
     publish(tmp_path, ledger=ledger.to_data())
     free = PbsScheduler(FakeRun(OUTPUTS), "global", pbs_home=str(tmp_path)).free()
-    assert (free.idle, free.held, free.kept) == (6, 3, 5)
+    assert (free.idle, free.earmarked, free.reserved) == (6, 3, 5)
     assert free.head_in_s is not None
     assert 900 < free.head_in_s <= 1_000
     without = PbsScheduler(FakeRun(OUTPUTS), "global").free()
-    assert (without.held, without.kept, without.head_in_s) == (0, 0, None)
+    assert (without.earmarked, without.reserved, without.head_in_s) == (0, 0, None)
 
 
 def test_pbs_cannot_say_where_pbsteer_does_not_start_the_jobs(tmp_path: Path) -> None:

@@ -56,14 +56,14 @@ def test_a_partition_that_does_not_exist_is_said() -> None:
         free_with(partition="").free()
 
 
-def test_cores_kept_for_the_head_that_slurm_expects() -> None:
+def test_cores_reserved_for_the_head_that_slurm_expects() -> None:
     queue = (
         f"PD|20|{local(500)}|10:00\nPD|2|{local(900)}|10:00\nPD|9|N/A|10:00\nR|6|x|7:58\nR|6|x|9:00\nR|1|x|UNLIMITED\n"
     )
     free = free_with(queue).free()
     assert free.head_in_s is not None
     assert 480 <= free.head_in_s <= 500
-    assert free.kept == 14
+    assert free.reserved == 14
 
 
 def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> None:

@@ -83,7 +83,7 @@ def test_the_policy_decides_whether_a_guest_would_start(driven: SiteUser) -> Non
     head = driven.do("qsub", "-q", "workq", *select, "--", "/bin/sleep", "9", letter="b", user="bob").strip()
     settle(PbsCluster(driven.centre.clusters["b"]))
     found = answer(driven)
-    assert (found["idle"], found["kept"], found["avail"], found["avail_before_head"]) == (2, 2, 0, 2), found
+    assert (found["idle"], found["reserved"], found["avail"], found["avail_before_head"]) == (2, 2, 0, 2), found
     assert found["head_in_s"] > 3_000
     late = driven.submit(driven.folder("late-guest", "exit 0"), "-t", "b", "-w", "3:00:00", cores=2)
     soon = driven.wait_for(driven.submit(driven.folder("soon-guest", "exit 3"), "-t", "b", cores=2))

@@ -165,3 +165,45 @@ def test_the_administrators_look_at_the_pair(user: SiteUser) -> None:
     user.send()
     plan = json.loads(user.do(pbsteer, "migrate", "plan", "--json", user="mg"))
     assert any("short by" in one["why"] for one in plan), plan
+
+
+def pause(user: SiteUser, letter: str, line: str) -> AbstractContextManager[None]:
+    """A pause in a cluster file, for a while."""
+    return user.cluster_file(letter, f'/^.here.$/a {line} = ["any"]')
+
+
+@pytest.mark.slow
+def test_a_target_that_is_paused_ends_its_guests_and_takes_no_more(user: SiteUser) -> None:
+    guest = user.submit(user.folder("guest", "while [ ! -e go ]; do sleep 0.2; done; exit 5"), "-t", "b")
+    dstdir = user.wait_for(guest, "Submitted")["dstdir"]
+    with pause(user, "b", "pause_taking_from"):
+        (late,) = user.jobs(_sent(user, user.submit(user.folder("late", "true"), "-t", "b")))
+        assert (late["state"], late["dst"]) == ("Requested", ""), late
+        assert late["reason"] == "b: takes no jobs of this cluster at the moment (its pause_taking_from)"
+        assert "pause_taking_from" in user.do(user.programs.path("mgstat"), "--queues")
+        user.there('touch "$1/go"', dstdir, user="alice")
+        assert user.wait_for(guest, "End", "Aborted")["exit"] == "5"
+        assert user.there(f"cat {HOME}/shown/received.q | wc -l").strip() == "0"
+        assert "takes no jobs of other clusters" in user.there('"$1"', user.programs.path("findavl"))
+    assert user.wait_for(late["gid"], "End", "Aborted")["dst"] == "b"
+
+
+@pytest.mark.slow
+def test_a_cluster_that_leaves_has_nothing_under_way_in_the_end(slurm_centre: Centre, programs: Programs) -> None:
+    user = SiteUser(slurm_centre, programs)
+    filler = user.start_local("a", user.cores("a"))
+    try:
+        away = user.submit(user.folder("away", "sleep 3; exit 3"), "-t", "b")
+        user.wait_for(away, "Submitted")
+        with user.cluster_file("a", '/^.here.$/a pause_sending_to = ["any"]\n$a[limits]\\nfallback_s = 0'):
+            (waits,) = user.jobs(_sent(user, user.submit(user.folder("waits here", "exit 4"))))
+            assert (waits["state"], bool(waits["fallback"])) == ("Requested", True), waits
+            assert "b: sending there is paused (pause_sending_to)" in waits["reason"]
+            assert user.wait_for(away, "End", "Aborted")["exit"] == "3"
+            user.delete_local("a", filler)
+            job = user.wait_for(waits["gid"], "End", "Aborted")
+            assert (job["exit"], job["dst"]) == ("4", "a"), job
+            left = f"cd {HOME}/shown; cat request.q sent.q received.q 2>/dev/null | wc -l"
+            assert user.sh(left).strip() == "0"
+    finally:
+        user.delete_local("a", filler)

@@ -11,14 +11,14 @@ from policy.migration.available_to_other_clusters import (
     Shape,
     Shortfall,
     find_shortfall,
-    kept_for_head,
     make_answer,
+    reserved_for_head,
     take,
     take_shapes,
 )
 from policy.migration.job_demand import Demand
 
-FREE = FreeNodes("pbs", 64, (Shape(3, 8, 100, 0), Shape(1, 4, 50, 2)), held=2, kept=6, head_in_s=600)
+FREE = FreeNodes("pbs", 64, (Shape(3, 8, 100, 0), Shape(1, 4, 50, 2)), earmarked=2, reserved=6, head_in_s=600)
 
 
 def test_the_arithmetic_of_the_specification() -> None:
@@ -32,13 +32,13 @@ def test_what_is_promised_never_makes_the_sums_negative() -> None:
     assert (answer.avail, answer.avail_before_head, answer.slots) == (0, 0, 0)
 
 
-def test_a_job_that_ends_before_the_head_may_use_the_cores_kept_for_it() -> None:
+def test_a_job_that_ends_before_the_head_may_use_the_cores_reserved_for_it() -> None:
     answer = make_answer("b", FREE, [], 8)
     assert find_shortfall(answer, Demand(26, walltime_s=600)) is None
     assert find_shortfall(answer, Demand(26, walltime_s=601)) == ("short", 26, 20)
 
 
-def test_a_short_job_uses_kept_cores_first_and_a_long_one_does_not() -> None:
+def test_a_short_job_uses_reserved_cores_first_and_a_long_one_does_not() -> None:
     answer = make_answer("b", FREE, [], 8)
     short, long = take(answer, Demand(6, walltime_s=600)), take(answer, Demand(6, walltime_s=601))
     assert (short.avail, short.avail_before_head) == (20, 20)
@@ -70,10 +70,10 @@ def test_free_placement_fills_the_smallest_hosts_first() -> None:
     assert take_shapes(FREE.shapes, Demand(6)) == (Shape(1, 6, 100, 0), Shape(2, 8, 100, 0))
 
 
-def test_the_cores_kept_for_a_head() -> None:
-    assert kept_for_head(30, 40, 100, [(16, 50), (16, 500)]) == 24
-    assert kept_for_head(10, 40, 100, []) == 10
-    assert kept_for_head(10, 40, 100, [(64, 100)]) == 0
+def test_the_cores_reserved_for_a_head() -> None:
+    assert reserved_for_head(30, 40, 100, [(16, 50), (16, 500)]) == 24
+    assert reserved_for_head(10, 40, 100, []) == 10
+    assert reserved_for_head(10, 40, 100, [(64, 100)]) == 0
 
 
 SHAPES = st.lists(st.builds(Shape, st.integers(0, 4), st.integers(0, 8), st.integers(0, 4), st.integers(0, 2)))
@@ -87,9 +87,9 @@ DEMANDS = st.builds(
 
 @given(SHAPES, st.integers(0, 9), st.integers(0, 9), st.integers(0, 900), st.lists(DEMANDS, max_size=12))
 def test_an_answer_is_never_over_committed(
-    shapes: list[Shape], held: int, kept: int, head_in_s: int, demands: list[Demand]
+    shapes: list[Shape], earmarked: int, reserved: int, head_in_s: int, demands: list[Demand]
 ) -> None:
-    free = FreeNodes("pbs", 99, tuple(shapes), held, kept, head_in_s)
+    free = FreeNodes("pbs", 99, tuple(shapes), earmarked, reserved, head_in_s)
     answer = make_answer("b", free, [], 5)
     first, placed = answer, []
     for demand in demands:
@@ -97,7 +97,7 @@ def test_an_answer_is_never_over_committed(
             answer = take(answer, demand)
             placed.append(demand)
     cores = sum(demand.cores for demand in placed)
-    assert cores <= first.avail_before_head <= max(0, free.idle - held)
+    assert cores <= first.avail_before_head <= max(0, free.idle - earmarked)
     assert sum(demand.cores for demand in placed if demand.walltime_s > head_in_s) <= first.avail
     assert sum(shape.nodes * shape.cores for shape in answer.shapes) == free.idle - cores
     assert all(part >= 0 for shape in answer.shapes for part in shape)

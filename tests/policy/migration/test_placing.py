@@ -235,8 +235,8 @@ ANSWERS = st.fixed_dictionaries(
     {},
     optional={
         name: st.builds(
-            lambda shapes, held, kept, slots, name=name: make_answer(
-                name, FreeNodes("pbs", 99, tuple(shapes), held, kept, 100), [], slots
+            lambda shapes, earmarked, reserved, slots, name=name: make_answer(
+                name, FreeNodes("pbs", 99, tuple(shapes), earmarked, reserved, 100), [], slots
             ),
             st.lists(st.builds(Shape, st.integers(0, 4), st.integers(0, 8), st.just(0), st.just(0)), max_size=3),
             st.integers(0, 5), st.integers(0, 5), st.integers(0, 4),

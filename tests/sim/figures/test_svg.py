@@ -34,6 +34,14 @@ def test_shapes_come_in_the_order_they_were_put_down() -> None:
     assert root[4].get("text-anchor") == "end"
 
 
+def test_an_arrow_s_head_is_at_its_end_in_any_direction() -> None:
+    drawing = Drawing(100, 50, "arrows")
+    drawing.arrow((10, 20), (10, 5), "#000000")
+    lines = ET.fromstring(drawing.show()).findall(f"{NAMESPACE}line")  # noqa: S314 - our own text
+    assert [(line.get("x2"), line.get("y2")) for line in lines] == [("10", "5")] * 3
+    assert sorted((line.get("x1"), line.get("y1")) for line in lines) == [("10", "20"), ("14", "11"), ("6", "11")]
+
+
 @pytest.mark.parametrize("word", ["href", "url(", "@import"])
 def test_nothing_is_fetched(word: str) -> None:
     drawing = Drawing(10, 10, "alone")

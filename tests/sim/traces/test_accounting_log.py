@@ -14,7 +14,7 @@ from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
 from sim.traces.accounting_job_history import DELETED, MOVED, RUNNING, WAITING
 from sim.traces.accounting_log import PastJob, read_accounting, read_log
-from sim.traces.accounting_records import AccountingError
+from sim.traces.accounting_log_files_and_lines import AccountingError
 from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster, describe_skipped
 from tests.sim.accounting_builders import (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.model.vnode_bitsets import indices_of
-from policy.state.free_consumables import Consumables
+from policy.state.free_amounts_except_cores import Consumables
 from tests.policy.clusters import vnode
 
 CHANGES = st.lists(st.tuples(st.integers(0, 7), st.integers(-12, 12), st.integers(0, 20)), max_size=12)

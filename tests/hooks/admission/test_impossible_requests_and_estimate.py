@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.admission.job_submission import Kept, find_impossible, find_nonsense, read_kept, shrink_estimate
+from hooks.admission.impossible_requests_and_estimate import (
+    Kept,
+    find_impossible,
+    find_nonsense,
+    read_kept,
+    shrink_estimate,
+)
 from hooks.pbs.custom_resources import PLENTY
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from policy.backfill.runtime_estimates import Estimates
