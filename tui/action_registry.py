@@ -19,11 +19,10 @@ MIGRATION = "migration"
 
 @dataclass(frozen=True)
 class Situation:
-    """What decides whether an action is available: the view, the lock, the cursor, and whether there is an undo.
+    """What decides whether an action is available: the view, the cursor, and whether there is an undo.
     ``migrates``: the site has other clusters."""
 
     view: str
-    unlocked: bool
     simulated: bool
     has_cluster: bool = True
     has_cursor: bool = False
@@ -104,9 +103,7 @@ def _in_quotas(situation: Situation) -> str:
 
 
 def _undoable(situation: Situation) -> str:
-    if not situation.can_undo:
-        return "nothing was changed from this console yet"
-    return "" if situation.unlocked else "read-only: u unlocks for five minutes"
+    return "" if situation.can_undo else "nothing was changed from this console yet"
 
 
 def _needs_cluster(situation: Situation) -> str:
@@ -115,7 +112,7 @@ def _needs_cluster(situation: Situation) -> str:
 
 def _completes(verb: Verb) -> str:
     """Kinds of words by position, in the form of :attr:`Action.completes`."""
-    names, value = f"{verb.kind}...", verb.name if verb.value else ""
+    names, value = f"{verb.kind}...", verb.name if verb.value and verb.value != verb.text else ""
     if verb.value_last:
         return f"{verb.kind}|{value}..."
     return f"{value}|{names} {names}" if verb.given else f"{value} {names}".strip()
@@ -243,9 +240,10 @@ ACTIONS: tuple[Action, ...] = (
         _needs_cluster,
     ),
     Action("resume-pbsteer", (), "change", "let pbsteer start and preempt again", unavailable=_needs_cluster),
-    Action("undo", ("z",), "change", "undo the last change made here", unavailable=_undoable),
+    Action("undo", ("z",), "change", "undo the last change made here, with a preview", unavailable=_undoable),
     Action("act", ("a",), "act", "menu of operations on the marked rows, or on this one", unavailable=_on_row),
     *(Action(verb.name, (), "act", verb.help, verb.usage, _completes(verb), _needs_cluster) for verb in VERBS),
+    Action("ssh", ("S",), "act", "log in to the host of this vnode, or of this job", unavailable=_on_row),
     Action(
         "mgstop",
         (),

@@ -6,6 +6,8 @@ differences are listed job by job, with the number of runs that become open to p
 
 from __future__ import annotations
 
+from collections.abc import Container
+from math import isfinite
 from typing import Any, NamedTuple
 
 from policy.cycle.engine import decide
@@ -14,7 +16,7 @@ from policy.eligibility.quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
 from policy.model.cluster import Job
 from policy.model.ledger_between_passes import Ledger
-from policy.model.pbs_units import show_job
+from policy.model.pbs_units import show_duration, show_job
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
@@ -24,8 +26,8 @@ from policy.state.cluster_snapshot import Changes, Snapshot
 
 class Effect(NamedTuple):
     """One effect of the change. ``kind``: starts, stays-queued, preempted, spared, gets-cores, loses-cores, reserved,
-    unreserved, safe or open. ``job``: the job's id, or the user's name for the last two. ``would``: the sentence to use
-    if the plan is not carried out, as in a queue that is only observed."""
+    unreserved, delayed, sooner, safe or open. ``job``: the job's id, or the user's name for the last two. ``would``:
+    the sentence to use if the plan is not carried out, as in a queue that is only observed."""
 
     kind: str
     job: str
@@ -57,8 +59,11 @@ def compare(now: Snapshot, changed: Snapshot, ledger: Ledger, settings: Settings
     open_after = _open_to_preemption(changed, ledger, settings)
     before = decide(now, ledger, settings)
     open_before = _open_to_preemption(now, ledger, settings)
-    effects = _compare(_outcomes(before), _outcomes(after), Longest(changed.cluster(), after, settings), now.time_s)
-    return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after)))
+    index = changed.cluster()
+    outcomes = _still_there(_outcomes(before), index)
+    effects = _compare(outcomes, _outcomes(after), Longest(index, after, settings), now.time_s)
+    effects += _moved(before, after, index)
+    return Preview(before, after, tuple(effects), tuple(_later(open_before, open_after, index.runs)))
 
 
 class _Outcome(NamedTuple):
@@ -78,6 +83,16 @@ def _outcomes(plan: Plan) -> dict[str, _Outcome]:
     return outcomes
 
 
+def _still_there(before: dict[str, _Outcome], changed: ClusterIndex) -> dict[str, _Outcome]:
+    """The outcomes without the change, of what it leaves: a run that it ends is not spared, a job that it takes away
+    does not stay queued."""
+    return {
+        job_id: outcome
+        for job_id, outcome in before.items()
+        if (job_id in changed.runs if outcome.kind == "preempt" else outcome.job.id in changed.jobs)
+    }
+
+
 _NEW = {
     "start": ("starts", "starts", "would start"),
     "preempt": ("preempted", "is preempted", "would be preempted"),
@@ -94,7 +109,7 @@ _OLD = {
 
 def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], longest: Longest, now_s: float) -> list[Effect]:
     effects: list[Effect] = []
-    for job_id in sorted({*before, *after}, key=lambda job_id: (_weight(before, after, job_id), job_id)):
+    for job_id in sorted({*before, *after}, key=lambda job_id: _importance(before, after, job_id)):
         old, new = before.get(job_id), after.get(job_id)
         if (old and old.kind) == (new and new.kind):
             continue
@@ -116,9 +131,35 @@ def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], longest: L
     return effects
 
 
-def _weight(before: dict[str, _Outcome], after: dict[str, _Outcome], job_id: str) -> int:
-    kinds = {side[job_id].kind for side in (before, after) if job_id in side}
-    return next((rank for rank, kind in enumerate(("preempt", "hold", "start", "head")) if kind in kinds), 9)
+_A_MINUTE_S = 60
+
+
+def _moved(before: Plan, after: Plan, changed: ClusterIndex) -> list[Effect]:
+    """The reservations that are there without and with the change, at another time."""
+    at_s = {estimate.id: estimate.at_s for estimate in before.estimates}
+    effects: list[Effect] = []
+    for estimate in after.estimates:
+        job, was_s = changed.jobs.get(estimate.id), at_s.get(estimate.id)
+        if job is None or was_s is None or was_s == estimate.at_s or abs(was_s - estimate.at_s) < _A_MINUTE_S:
+            continue
+        is_late = estimate.at_s > was_s
+        old, new = (
+            show_duration(time_s - after.time_s) if isfinite(time_s) else "" for time_s in (was_s, estimate.at_s)
+        )
+        when = f"its reserved start is in {new}" if new else "no time can be told for its start"
+        was = f"not in {old}" if old else "not at an unknown time"
+        kind, how = ("delayed", "waits longer") if is_late else ("sooner", "waits shorter")
+        who = f"{show_job(job.id)} {job.user} {job.cores}c"
+        effects.append(Effect(kind, job.id, f"{who} {how}: {when}, {was}", f"{who} would: {when}, {was}"))
+    return effects
+
+
+def _importance(before: dict[str, _Outcome], after: dict[str, _Outcome], job_id: str) -> tuple[int, int, str]:
+    """The order of effects: preemptions first, then by cores."""
+    outcomes = [side[job_id] for side in (before, after) if job_id in side]
+    kinds = {outcome.kind for outcome in outcomes}
+    rank = next((rank for rank, kind in enumerate(("preempt", "hold", "start", "head")) if kind in kinds), 9)
+    return rank, -outcomes[0].job.cores, job_id
 
 
 def _open_to_preemption(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> dict[str, set[str]]:
@@ -148,10 +189,11 @@ def _highest_priorities(cluster: ClusterIndex) -> dict[str, int]:
     return {name: highest.get(regions[name], BASE) for name in managed}
 
 
-def _later(before: dict[str, set[str]], after: dict[str, set[str]]) -> list[Effect]:
+def _later(before: dict[str, set[str]], after: dict[str, set[str]], runs: Container[str]) -> list[Effect]:
+    """By user, how many of the ``runs`` that are left become safe or open."""
     effects: list[Effect] = []
     for user in sorted({*before, *after}):
-        safe = len(before.get(user, set()) - after.get(user, set()))
+        safe = sum(run in runs for run in before.get(user, set()) - after.get(user, set()))
         now_open = len(after.get(user, set()) - before.get(user, set()))
         if safe:
             effects.append(_may("safe", user, safe, "no longer be preempted"))

@@ -25,7 +25,7 @@ async def look(steered: Steered, command: str) -> None:
 async def looking(backend: ScriptedBackend, audit: Path, command: str, **options: Any) -> AsyncIterator[Steered]:
     """An unlocked console that shows what the command would do."""
     async with open_console(backend, audit, (140, 40), **options) as steered:
-        await steered.press("u")
+        await steered.press("u", *(["y"] if steered.main.runner.is_production else []))
         await look(steered, command)
         yield steered
 
@@ -35,6 +35,14 @@ async def confirm(steered: Steered, typed: str = "") -> None:
     await steered.press("a")
     if typed:
         await steered.type(typed)
+
+
+async def undo(steered: Steered, typed: str = "") -> None:
+    """Undo the last change as any change is made: seen with its preview, then confirmed."""
+    await steered.press("z")
+    assert isinstance(steered.console.screen, OperationDialog), steered.text
+    await steered.until(lambda: "working out" not in steered.text, "the preview")
+    await confirm(steered, typed)
 
 
 def stages(audit: Path) -> list[str]:

@@ -195,9 +195,15 @@ class ScriptedBackend:
             self.set_job(arguments[0], job_state="Q", stime="", exec_vnode="")
         elif program == "qmove":
             self.set_job(arguments[1], queue=arguments[0])
+        elif program == "qrun":
+            self.set_job(arguments[2], job_state="R", stime=str(int(NOON_S)), exec_vnode=arguments[1])
+        elif program == "qsig":
+            self.set_job(arguments[2], job_state={"suspend": "S", "resume": "R"}[arguments[1]])
         else:
             assert program == "qalter", argv
-            self.set_job(arguments[2], Priority=arguments[1])
+            option, value, job = arguments
+            name = {"-p": "Priority", "-l": "Resource_List.walltime", "-W": "comment"}[option]
+            self.set_job(job, **{name: value if option == "-p" else value.partition("=")[2]})
 
     def _take_line(self, line: str) -> None:
         node = _NODE_SET.fullmatch(line)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tui.action_registry import ACTIONS, VIEWS, CommandError, Situation, complete, help_text, parse_command
 from tui.operations.timed_unlock import UNLOCK_S, Unlock
 
-CALM = Situation("jobs", unlocked=False, simulated=False)
+CALM = Situation("jobs", simulated=False)
 
 
 def why_not(name: str, situation: Situation) -> str:
@@ -84,10 +84,9 @@ def test_time_can_be_steered_on_a_simulated_cluster_alone() -> None:
         assert not why_not(name, replace(CALM, simulated=True))
 
 
-def test_undo_needs_a_change_and_the_unlock() -> None:
+def test_undo_needs_a_change() -> None:
     assert "nothing was changed" in why_not("undo", CALM)
-    assert "read-only" in why_not("undo", replace(CALM, can_undo=True))
-    assert not why_not("undo", replace(CALM, can_undo=True, unlocked=True))
+    assert not why_not("undo", replace(CALM, can_undo=True))
 
 
 def test_the_unlock_ends_by_itself() -> None:

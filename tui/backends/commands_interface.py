@@ -14,6 +14,8 @@ from typing import NamedTuple, Protocol
 from hooks.pbs.raw_server_status import Attributes
 from policy.model.limit_attributes import EntityKey
 
+_UNDO = "undo: "
+
 
 class ChangeError(ValueError):
     """A change that cannot be made; the message names the value and what is allowed."""
@@ -58,6 +60,14 @@ class Change:
         """The command as a shell line."""
         return shlex.join(self.argv)
 
+    @property
+    def done(self) -> str:
+        """What is said once it is made: ``hold 13: done``; of an undo to which value it went back."""
+        if not self.title.startswith(_UNDO):
+            return f"{self.title}: done"
+        undone = f"undone: {self.title[len(_UNDO) :]}"
+        return f"{undone}: back at {self.after}" if "→" in undone else undone
+
     def titled(self, title: str) -> Change:
         """The change with a title."""
         return replace(self, title=title)
@@ -66,7 +76,7 @@ class Change:
         """The change that undoes this one; None if there is none."""
         if not self.back or self.after is None:
             return None
-        title = self.title.removeprefix("undo: ") if self.title.startswith("undo: ") else f"undo: {self.title}"
+        title = self.title.removeprefix(_UNDO) if self.title.startswith(_UNDO) else f"{_UNDO}{self.title}"
         return replace(self, argv=self.back, before=self.after, after=self.before, back=self.argv, title=title)
 
 
@@ -104,6 +114,24 @@ class Commands(Protocol):
 
     def set_job_priority(self, job: str, texts: Attributes, priority: int) -> Change:
         """Give a job another priority."""
+
+    def set_walltime(self, job: str, texts: Attributes, seconds: int) -> Change:
+        """Give a waiting or running job another walltime."""
+
+    def set_comment(self, job: str, texts: Attributes, comment: str) -> Change:
+        """Give a job another comment, which its owner reads. The text was checked by :meth:`can_comment`."""
+
+    def can_comment(self, text: str) -> bool:
+        """Whether a job's comment can have this text."""
+
+    def run(self, job: str, texts: Attributes, exec_vnode: str) -> Change:
+        """Start a waiting job exactly there."""
+
+    def suspend(self, job: str, texts: Attributes) -> Change:
+        """Stop a running job's processes; it keeps its memory, and releases what the manager releases."""
+
+    def resume(self, job: str, texts: Attributes) -> Change:
+        """Let a suspended job go on, at once or as soon as the scheduler has room for it."""
 
     def set_offline(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
         """Let no new job start on a vnode; with a comment, if one is given."""

@@ -96,11 +96,11 @@ def _send(backend: Changed, change: Change) -> tuple[bool, str, str, bool]:
     said = reply.text.strip() or "no reason given"
     if not reply.ok and change.after is not None and reached:
         # A server that dies while it replies may have made the change all the same.
-        return True, found, f"{change.title}: done, read back, though {change.doer} said: {said}", False
+        return True, found, f"{change.done}, verified, though {change.doer} said: {said}", False
     if not reply.ok:
         return False, found, f"{change.doer} refused: {said}", False
     if reached:
-        return True, found, f"{change.title}: done, read back", False
+        return True, found, f"{change.done}, verified", False
     if change.lasting:
         return True, found, f"{change.title}: {change.doer} took it and is at it, now {found}", False
     return False, found, f"{change.title}: {change.doer} took the command, but shows {found}", False

@@ -7,16 +7,15 @@ does not know what a job has saved. Reservations on one of the vnodes are listed
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from policy.model.pbs_units import show_job
-from tui.model.typed_attributes import DRAINED_BY, RUNNING_STATES, amount, is_array, moment, seconds, user_of, vnodes_of
+from tui.model.typed_attributes import DRAINED_BY, RUNNING_STATES, is_array, moment, seconds, user_of, vnodes_of
+from tui.operations.job_cost import cost_of_run
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span
-
-_MOST = 8
 
 
 class Stay(NamedTuple):
@@ -47,19 +46,32 @@ class DrainPlan(NamedTuple):
     bookings: tuple[Booking, ...]
 
 
+OFFLINE_BY = "offline by"
+"""The beginning of the comment of a vnode that was taken out of use with a reason."""
+
 BEFORE = "; before: "
 """Separates a drain's comment from the vnode's earlier comment, which clearing the vnode restores."""
 
 
-def drain_comment(user: str, before: str) -> str:
-    """The comment for a vnode that this user drains, with the earlier one."""
-    who = f"{DRAINED_BY} {re.sub(r'[^A-Za-z0-9_.@-]', '_', user)[:40]}"
-    return f"{who}{BEFORE}{before}" if before else who
+def drain_comment(user: str, before: str, reason: str = "") -> str:
+    """The comment for a vnode that this user drains, with the reason and the earlier comment."""
+    return _comment(DRAINED_BY, user, before, reason)
+
+
+def offline_comment(user: str, before: str, reason: str) -> str:
+    """The comment for a vnode that this user takes out of use for a reason, with the earlier comment."""
+    return _comment(OFFLINE_BY, user, before, reason)
+
+
+def _comment(done_by: str, user: str, before: str, reason: str) -> str:
+    who = f"{done_by} {re.sub(r'[^A-Za-z0-9_.@-]', '_', user)[:40]}"
+    why = f": {reason}" if reason else ""
+    return f"{who}{why}{BEFORE}{before}" if before else f"{who}{why}"
 
 
 def comment_before(comment: str) -> str | None:
-    """The comment that the vnode had before a drain; None if no drain wrote this one."""
-    return comment.partition(BEFORE)[2] if comment.startswith(DRAINED_BY) else None
+    """The comment that the vnode had before pbsteer's own; None if this one is not pbsteer's."""
+    return comment.partition(BEFORE)[2] if comment.startswith((DRAINED_BY, OFFLINE_BY)) else None
 
 
 def plan_drain(cluster: ClusterView, vnodes: Collection[str]) -> DrainPlan:
@@ -72,17 +84,17 @@ def plan_drain(cluster: ClusterView, vnodes: Collection[str]) -> DrainPlan:
             continue
         if chosen.isdisjoint(vnodes_of(placed)):
             continue
-        began_s = moment(texts, "stime")
+        cost = cost_of_run(cluster, texts)
+        began_s = cost.since_s
         estimate_s = seconds(texts, "Resource_List.soft_walltime") or seconds(texts, "Resource_List.walltime")
-        cores = amount(texts, f"Resource_List.{cluster.counted}")
         stays.append(
             Stay(
                 job,
                 user_of(texts),
-                cores,
+                cost.cores,
                 began_s + estimate_s if began_s is not None and estimate_s is not None else None,
                 texts.get("job_state") == "R" and texts.get("Rerunable", "True") == "True",
-                max(0.0, cluster.now_s - began_s) * cores if began_s is not None else 0.0,
+                cost.core_s,
             )
         )
     stays.sort(key=lambda stay: (stay.until_s is None, stay.until_s or 0.0))
@@ -94,8 +106,8 @@ def plan_drain(cluster: ClusterView, vnodes: Collection[str]) -> DrainPlan:
     return DrainPlan(tuple(vnodes), tuple(stays), tuple(bookings))
 
 
-def drain_lines(plan: DrainPlan, now_s: float) -> list[Line]:
-    """The plan as lines, to decide between waiting and requeueing."""
+def drain_lines(plan: DrainPlan, now_s: float, listed: Collection[str] = ()) -> list[Line]:
+    """The plan as lines, to decide between waiting and requeueing, without the jobs that are ``listed`` elsewhere."""
     lines: list[Line] = []
     if not plan.stays:
         lines.append((("no job runs there: drained at once", "good"),))
@@ -106,9 +118,18 @@ def drain_lines(plan: DrainPlan, now_s: float) -> list[Line]:
         hours = sum(stay.ran_core_s for stay in again) / 3600
         lines.append(((f"wait: {_jobs(len(plan.stays))} there, {end}", "bold"),))
         lines.append(((f"requeue: {_jobs(len(again))} now, up to {hours:,.1f} core-hours are run again", "bold"),))
-        lines += [_stay_line(stay, now_s) for stay in plan.stays[-_MOST:]]
-        if len(plan.stays) > _MOST:
-            lines.append(((f"  and {len(plan.stays) - _MOST:,} more that end earlier", "dim"),))
+        lines += stay_lines([stay for stay in plan.stays if stay.job not in listed], now_s)
+    return [*lines, *booking_lines(plan, now_s)]
+
+
+def stay_lines(stays: Sequence[Stay], now_s: float) -> list[Line]:
+    """The runs on the vnodes, those that end last first."""
+    return [_stay_line(stay, now_s) for stay in reversed(stays)]
+
+
+def booking_lines(plan: DrainPlan, now_s: float) -> list[Line]:
+    """The reservations on the vnodes."""
+    lines: list[Line] = []
     for booking in plan.bookings:
         times = " to ".join("?" if at_s is None else day_and_time(at_s, now_s) for at_s in booking[2:])
         lines.append(((f"reservation {safe(booking.name)} has {safe(' '.join(booking.vnodes[:3]))}, {times}", "warn"),))

@@ -41,12 +41,8 @@ def stop_jobs(cluster: ClusterView, migration: Migration, gids: Sequence[str], r
     changes, left_out = changes_to("mgstop", MIGRATING_JOB, gids, change)
     records = [migration.records[one.target.name] for one in changes]
     title = f"stop {records[0].gid if len(records) == 1 else f'{len(records):,} migrating jobs'}"
-    notes = tuple(_note(record, results) for record in records[:_MOST])
+    notes = tuple(_note(record, results) for record in records)
     return Operation(title, changes, _edit(cluster, records), ends_work=True, left_out=left_out, notes=notes)
-
-
-_MOST = 3
-"""So many jobs are described one by one."""
 
 
 def _stoppable(migration: Migration, gid: str, user: str) -> Record:

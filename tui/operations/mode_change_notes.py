@@ -59,7 +59,7 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     if unread_files:
         lines.append(((safe(f"not looked at: {unread_files}"), "dim"),))
     free = [queue for queue in queues if queue not in obstacles]
-    return [*lines, *(_first_pass(cluster, free) if mode == "drive" else ())]
+    return [*lines, *(_first_pass(cluster, free) if mode == "drive" else _left_undone(cluster, queues, mode))]
 
 
 def _read_files(server_status: ServerStatus) -> tuple[SchedFiles, str]:
@@ -80,6 +80,25 @@ def _switched(cluster: ClusterView) -> Switched:
         if name is not None and not is_scheduling(cluster.server_status, name):
             served.setdefault(name, set()).add(mode)
     return Switched(frozenset(name for name, modes in served.items() if modes == {"drive"}))
+
+
+def _left_undone(cluster: ClusterView, queues: Sequence[str], mode: str) -> list[Line]:
+    """What of the console's own plan for queues that leave a mode is no longer carried out."""
+    driven = [queue for queue in queues if cluster.modes.get(queue) == "drive"]
+    preempted_in = [queue for queue in queues if cluster.modes.get(queue) in ("drive", "advise")]
+    return not_carried_out(cluster, driven, preempted_in if mode == "observe" else ())
+
+
+def not_carried_out(cluster: ClusterView, starts_in: Sequence[str], preempts_in: Sequence[str]) -> list[Line]:
+    """How many starts and preemptions of the next pass will not be made in these queues; none if there is no plan."""
+    if cluster.decision is None or not (starts_in or preempts_in):
+        return []
+    plan = cluster.decision.plan
+    starts = sum(start.job.queue in starts_in for start in plan.starts)
+    preempts = sum(preempt.run.job.queue in preempts_in for preempt in plan.preempts)
+    parts = [show_count(starts, "start")] if starts_in else []
+    parts += [show_count(preempts, "preemption")] if preempts_in else []
+    return [((f"{' and '.join(parts)} of the next pass will not be made by pbsteer", "warn"),)]
 
 
 def _first_pass(cluster: ClusterView, queues: Sequence[str]) -> list[Line]:

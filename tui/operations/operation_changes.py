@@ -16,13 +16,17 @@ from tui.operations.status_edits_for_preview import Edit
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line
 
+UNAFFECTED = "no job is affected, in the next pass or later"
+SAME_PLAN = "what is decided stays the same; what is done of it changes as said above"
+
 
 @dataclass(frozen=True)
 class Operation:
     """``title`` is its short name for people; ``changes`` are made in order; ``edit`` turns the server status into the
     one after the operation. ``ends_work`` is True if it ends work that cannot be brought back. ``left_out`` has a
     reason for each target left out; ``notes`` are lines to read before deciding. ``unmet`` says what it does not
-    achieve even if all changes are made."""
+    achieve even if all changes are made. ``unaffected`` is the sentence for an operation after which the same is
+    decided. ``undoes``: the operation that this one undoes."""
 
     title: str
     changes: tuple[Change, ...]
@@ -31,6 +35,8 @@ class Operation:
     left_out: tuple[str, ...] = ()
     notes: tuple[Line, ...] = ()
     unmet: tuple[str, ...] = ()
+    unaffected: str = UNAFFECTED
+    undoes: Operation | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

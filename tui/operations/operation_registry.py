@@ -16,6 +16,7 @@ from tui.backends.commands_interface import ChangeError, Commands, demand_suppor
 from tui.operations.job_ops import delete, hold, move, release, requeue, set_job_priority
 from tui.operations.operation_changes import Operation
 from tui.operations.queue_ops import set_mode, switch_queues
+from tui.operations.run_ops import resume_jobs, run_now, set_comment, set_walltime, suspend
 from tui.operations.vnode_ops import DRAIN_WAYS, clear, drain, offline
 from tui.state.cluster_view import ClusterView
 
@@ -32,7 +33,8 @@ class Order(NamedTuple):
 class Verb:
     """``kind`` is job, vnode or queue. ``value`` names the value in usage lines, ``choices`` lists the allowed values
     where that is possible, ``given`` is the default. ``value_last``: the value follows the names. ``label`` is the name
-    of the value's input field."""
+    of the value's input field, ``key`` the letter in the menu. ``text`` names a text of any number of words that comes
+    last, as in ``reason:fan 2 replaced``: it is the value, or follows it. ``optional``: it works without a value."""
 
     name: str
     kind: str
@@ -43,16 +45,32 @@ class Verb:
     given: str = ""
     value_last: bool = False
     label: str = ""
+    key: str = ""
+    text: str = ""
+    optional: bool = False
 
     @property
     def usage(self) -> str:
         """The arguments in a usage line: ``QUEUE JOB...``."""
         names = f"{self.kind.upper()}..."
-        value = f"[{self.value}]" if self.given else self.value
-        return " ".join(part for part in ((names, value) if self.value_last else (value, names)) if part)
+        value = f"[{self.value}]" if self.given else "" if self.value == self.text else self.value
+        text = f"{self.text}:TEXT" if self.text else ""
+        text = f"[{text}]" if text and (self.optional or self.given) else text
+        parts = (names, value) if self.value_last else (value, names, text)
+        return " ".join(part for part in parts if part)
 
     def read(self, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         """The value, empty if there is none among the words, and the names."""
+        if self.text:
+            at = next((at for at, word in enumerate(words) if word.startswith(f"{self.text}:")), len(words))
+            said = " ".join(words[at:]).partition(":")[2].strip()
+            if self.value == self.text:
+                return said, tuple(words[:at])
+            value, names = self._read(words[:at])
+            return f"{value} {said}".strip(), names
+        return self._read(words)
+
+    def _read(self, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         if not self.value:
             return "", tuple(words)
         if self.given:
@@ -81,10 +99,35 @@ VERBS: tuple[Verb, ...] = (
         "job",
         "hold waiting jobs, so that their owners cannot release them",
         lambda w, c, o: hold(w, c, o.names),
+        key="h",
     ),
-    Verb("release", "job", "take all holds off jobs", lambda w, c, o: release(w, c, o.names)),
-    Verb("delete", "job", "delete jobs; nothing brings them back", lambda w, c, o: delete(w, c, o.names)),
-    Verb("requeue", "job", "end runs and queue their jobs again", lambda w, c, o: requeue(w, c, o.names)),
+    Verb("release", "job", "take all holds off jobs", lambda w, c, o: release(w, c, o.names), key="r"),
+    Verb(
+        "walltime",
+        "job",
+        "give jobs another walltime, as 12:00:00, 2h or +2h, and see whom that delays",
+        lambda w, c, o: set_walltime(w, c, o.names, o.value),
+        "TIME",
+        label="walltime",
+        key="w",
+    ),
+    Verb("delete", "job", "delete jobs; nothing brings them back", lambda w, c, o: delete(w, c, o.names), key="d"),
+    Verb("requeue", "job", "end runs and queue their jobs again", lambda w, c, o: requeue(w, c, o.names), key="q"),
+    Verb(
+        "run",
+        "job",
+        "start a waiting job now where there is room, before all others",
+        lambda w, c, o: run_now(w, c, o.names),
+        key="n",
+    ),
+    Verb(
+        "suspend",
+        "job",
+        "suspend running jobs: they keep their memory, their cores become free",
+        lambda w, c, o: suspend(w, c, o.names),
+        key="s",
+    ),
+    Verb("resume", "job", "let suspended jobs go on", lambda w, c, o: resume_jobs(w, c, o.names), key="u"),
     Verb(
         "move",
         "job",
@@ -93,6 +136,7 @@ VERBS: tuple[Verb, ...] = (
         "QUEUE",
         lambda cluster: sorted(cluster.server_status.queues),
         label="to queue",
+        key="m",
     ),
     Verb(
         "priority",
@@ -101,9 +145,30 @@ VERBS: tuple[Verb, ...] = (
         lambda w, c, o: set_job_priority(w, c, o.names, o.value),
         "N",
         label="priority",
+        key="p",
     ),
-    Verb("offline", "vnode", "take vnodes out of use; their jobs go on", lambda w, c, o: offline(w, c, o.names)),
-    Verb("clear", "vnode", "put vnodes back into use", lambda w, c, o: clear(w, c, o.names)),
+    Verb(
+        "comment",
+        "job",
+        "write a comment on jobs, which their owners see",
+        lambda w, c, o: set_comment(w, c, o.names, o.value),
+        "text",
+        label="comment",
+        key="c",
+        text="text",
+    ),
+    Verb(
+        "offline",
+        "vnode",
+        "take vnodes out of use, with a reason; their jobs go on",
+        lambda w, c, o: offline(w, c, o.names, o.value, o.user),
+        "reason",
+        label="reason",
+        key="o",
+        text="reason",
+        optional=True,
+    ),
+    Verb("clear", "vnode", "put vnodes back into use", lambda w, c, o: clear(w, c, o.names), key="c"),
     Verb(
         "drain",
         "vnode",
@@ -113,14 +178,18 @@ VERBS: tuple[Verb, ...] = (
         lambda _: DRAIN_WAYS,
         DRAIN_WAYS[0],
         label="their jobs",
+        key="d",
+        text="reason",
     ),
     *(
-        Verb(name, "queue", help_, partial(lambda w, c, o, verb: switch_queues(w, c, o.names, verb), verb=name))
-        for name, help_ in (
-            ("start", "let the jobs of queues start"),
-            ("stop", "let no more jobs of queues start; those that run go on"),
-            ("enable", "let queues take new jobs"),
-            ("disable", "let queues take no new jobs"),
+        Verb(
+            name, "queue", help_, partial(lambda w, c, o, verb: switch_queues(w, c, o.names, verb), verb=name), key=key
+        )
+        for name, key, help_ in (
+            ("start", "s", "let the jobs of queues start"),
+            ("stop", "t", "let no more jobs of queues start; those that run go on"),
+            ("enable", "e", "let queues take new jobs"),
+            ("disable", "d", "let queues take no new jobs"),
         )
     ),
     Verb(
@@ -132,6 +201,7 @@ VERBS: tuple[Verb, ...] = (
         lambda _: MODES,
         value_last=True,
         label="mode",
+        key="m",
     ),
 )
 BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}

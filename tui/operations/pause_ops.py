@@ -9,7 +9,8 @@ from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
 from hooks.pbs.raw_server_status import NAME, ServerStatus
 from tui.backends.commands_interface import ChangeError, Commands, Target, demand_supported
 from tui.backends.readback import NONE
-from tui.operations.operation_changes import Operation
+from tui.operations.mode_change_notes import not_carried_out
+from tui.operations.operation_changes import SAME_PLAN, Operation
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
 
@@ -57,8 +58,15 @@ def _operation(cluster: ClusterView, commands: Commands, title: str, after: str)
         if after
         else "the next pass starts and preempts again, as the modes say"
     )
-    notes: tuple[Line, ...] = (((safe(means), "warn"),),)
-    return Operation(title, (change,), partial(_edited, after=after), notes=notes)
+    notes: list[Line] = [((safe(means), "warn"),)]
+    if after:
+        driven, preempted_in = (
+            [queue for queue, mode in sorted(cluster.modes.items()) if mode in modes]
+            for modes in (("drive",), ("drive", "advise"))
+        )
+        notes += not_carried_out(cluster, driven, preempted_in)
+    edit = partial(_edited, after=after)
+    return Operation(title, (change,), edit, notes=tuple(notes), unaffected=SAME_PLAN)
 
 
 def _server(cluster: ClusterView) -> Target:

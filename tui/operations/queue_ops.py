@@ -10,8 +10,9 @@ from hooks.pbs.raw_server_status import ServerStatus
 from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.mode_change_notes import find_unmet, mode_lines
-from tui.operations.operation_changes import Operation, changes_to, told_of
+from tui.operations.operation_changes import SAME_PLAN, Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_queue
+from tui.operations.stopped_queue_notes import stopped_lines
 from tui.state.cluster_view import ClusterView
 
 SWITCHES = {
@@ -27,7 +28,9 @@ def switch_queues(cluster: ClusterView, commands: Commands, queues: Sequence[str
     attribute, value = SWITCHES[verb]
     changes, left_out = _set(cluster, commands, queues, verb, attribute, value, "False")
     title = f"{verb} {'queue ' if len(changes) == 1 else ''}{told_of(changes, 'queue')}"
-    return Operation(title, changes, _edit(changes, attribute, value), left_out=left_out)
+    edit = _edit(changes, attribute, value)
+    notes = tuple(stopped_lines(cluster, edit(cluster.server_status)))
+    return Operation(title, changes, edit, left_out=left_out, notes=notes)
 
 
 def set_mode(cluster: ClusterView, commands: Commands, queues: Sequence[str], mode: str) -> Operation:
@@ -40,7 +43,9 @@ def set_mode(cluster: ClusterView, commands: Commands, queues: Sequence[str], mo
     after = edit(cluster.server_status)
     notes, unmet = mode_lines(cluster, after, names, mode), find_unmet(cluster, after, names, mode)
     title = changes[0].title if len(changes) == 1 else f"mode {mode} for {told_of(changes, 'queue')}"
-    return Operation(title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet))
+    return Operation(
+        title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet), unaffected=SAME_PLAN
+    )
 
 
 def _set(

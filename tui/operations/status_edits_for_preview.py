@@ -55,6 +55,11 @@ def requeued(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
     return replace(server_status, jobs=jobs)
 
 
+def suspended(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
+    """The server status with these running jobs suspended: they keep their vnodes' names, not their cores."""
+    return edit_jobs(take_off_vnodes(server_status, ids), ids, {"job_state": "S"})
+
+
 def take_off_vnodes(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
     """The server status with these jobs' amounts subtracted from their vnodes; an unreadable allocation is skipped."""
     vnodes = dict(server_status.vnodes)

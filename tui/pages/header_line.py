@@ -16,7 +16,8 @@ from tui.text.times_and_durations import clock_time, short_span
 @dataclass(frozen=True)
 class Header:
     """The header's contents. ``away`` says why the last poll failed (empty: it did not); ``age_s`` is the server
-    status's; ``simulation`` is the state of the simulated clock, empty for a real server."""
+    status's; ``simulation`` is the state of the simulated clock, empty for a real server. ``production``: the server is
+    listed as a production server."""
 
     server: str
     cluster: ClusterView | None
@@ -25,6 +26,7 @@ class Header:
     now_s: float
     away: str = ""
     simulation: str = ""
+    production: bool = False
 
 
 def header_line(header: Header, cells: int) -> Line:
@@ -35,6 +37,7 @@ def header_line(header: Header, cells: int) -> Line:
     if cluster and cluster.server_status.server.get(PAUSED_ATTRIBUTE):
         mode = f"{mode}, PAUSED"
     lock: Span = (f"UNLOCKED {header.unlocked_s:.0f} s", "warn") if header.unlocked_s > 0 else ("READ-ONLY", "bold")
+    badge: Line = (("PRODUCTION", "bad cursor"),) if header.production else ()
     simulated: Line = ((f"SIMULATED {header.simulation}", "mark"),) if header.simulation else ()
     clock: Line = ((clock_time(header.now_s, seconds=True), ""),)
     name: Line = ((safe(header.server), "title"),)
@@ -48,7 +51,7 @@ def header_line(header: Header, cells: int) -> Line:
             ) if part],
             " · ",
         )  # fmt: skip
-        middle = joined([part for part in (simulated, (lock,)) if part], "  ")
+        middle = joined([part for part in (badge, simulated, (lock,)) if part], "  ")
         right = joined([part for part in (_poll(header, level), clock if level < 4 else ()) if part], "   ")
         taken = _cells((*left, *middle, *right))
         if taken + 6 <= cells:

@@ -31,7 +31,12 @@ class Console(App[None]):
     """The console on one backend."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = "Screen { background: $background; color: $foreground; } ModalScreen { background: $background 60%; }"
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    ModalScreen { background: $background 60%; }
+    App:ansi ModalScreen { background: transparent; }
+    """
+    """Without colours nothing can be dimmed: what a dialog leaves free stays as it is."""
 
     def __init__(
         self,

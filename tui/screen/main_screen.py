@@ -6,12 +6,13 @@ only this class touches widgets.
 
 from __future__ import annotations
 
+import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
@@ -27,6 +28,7 @@ from tui.operations.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line
 from tui.screen.actions.dispatch_action import Dispatcher
 from tui.screen.dialogs.operations_menu import ActMenu
+from tui.screen.dialogs.unlock import UnlockDialog
 from tui.screen.terminal.themes import Look
 from tui.screen.views.all_views import make_views
 from tui.screen.views.base_table_view import TableView
@@ -313,6 +315,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             now_s,
             self._seen.away,
             simulation,
+            production=self.runner.is_production,
         )
         self._header.show([header_line(header, self.size.width)])
 
@@ -363,12 +366,23 @@ class MainScreen(Screen[None], inherit_bindings=False):
             raise CommandError("no answer from the server yet")
         return self.cluster
 
-    def turn_lock(self) -> bool:
-        """Unlock for a while, or lock again; returns whether it is unlocked now."""
-        unlocked = self.is_unlocked()
-        self._unlock = self._unlock.closed() if unlocked else self._unlock.opened(self._elapsed())
+    def ask_to_unlock(self, then: Callable[[], object]) -> None:
+        """Unlock for a while, on a production server after a yes, then call ``then``."""
+
+        def unlock() -> None:
+            self._unlock = self._unlock.opened(self._elapsed())
+            self.tick()
+            then()
+
+        if not self.runner.is_production:
+            unlock()
+            return
+        self.app.push_screen(UnlockDialog(self.runner.server), lambda yes: unlock() if yes else None)
+
+    def lock_again(self) -> None:
+        """Lock again."""
+        self._unlock = self._unlock.closed()
         self.tick()
-        return not unlocked
 
     def choose_column(self, *, choosing: bool) -> None:
         """Number the columns and take the next key as the column to sort by, or stop doing so."""
@@ -385,6 +399,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def choose(self, menu: ActMenu) -> None:
         """Open a menu; the chosen item is then opened."""
         self.app.push_screen(menu, lambda item: None if item is None else self._dispatcher.attempt(item.open))
+
+    def run_outside(self, argv: Sequence[str]) -> None:
+        """Leave the terminal to a program until it ends."""
+        try:
+            with self.app.suspend():
+                status = subprocess.run(list(argv), check=False).returncode
+        except SuspendNotSupported:
+            self.say(f"{argv[0]}: this terminal cannot be left to another program", "bad")
+        except OSError as error:
+            self.say(f"{argv[0]}: {error.strerror}", "bad")
+        else:
+            self.say(f"{' '.join(argv)}: ended with {status}" if status else f"{' '.join(argv)}: ended")
 
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
         """Open the prompt in place of the keys."""

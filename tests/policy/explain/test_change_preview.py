@@ -105,3 +105,33 @@ def test_a_priority_that_changes(before: str, after: str, effects: set[tuple[str
 def test_priorities_open_nobody_where_rule_b_is_off() -> None:
     off = Settings(priority=PrioritySettings(preempt=False))
     assert told(of_priorities("[u:alice=5]", "[u:alice=5],[u:bob=6]", off)) == set()
+
+
+def test_what_the_change_takes_away_is_neither_spared_nor_safe() -> None:
+    runs = [run("1", "alice", "v1=4", 0, 500), run("2", "alice", "v1=4", 5, 500)]
+    snapshot = cluster([vnode("v1", 8)], [job("3", "bob", "4")], runs, queues=[queue("[u:alice=4],[u:bob=4]")])
+    previewed = preview(snapshot, Changes(99, gone=["2"]), Ledger(), Settings())
+    assert told(previewed) == {("starts", "3"), ("safe", "alice")}
+    assert previewed.later[0].sentence == "1 running job of alice's can no longer be preempted"
+
+
+def test_effects_of_a_kind_begin_with_the_most_cores() -> None:
+    waiting = [job("3", "bob", "2"), job("20", "bob", "4"), job("100", "bob", "1")]
+    snapshot = cluster([vnode("v1", 8)], waiting, queues=[queue("", started=False)])
+    previewed = preview(snapshot, Changes(99, queues=[queue("")]), Ledger(), Settings())
+    assert [effect.job for effect in previewed.effects] == ["20", "3", "100"]
+
+
+def test_a_longer_run_delays_the_reservation_behind_it() -> None:
+    snapshot = cluster([vnode("v1", 8)], [job("3", "bob", "8")], [run("1", "alice", "v1=8", 0, 500)])
+    previewed = preview(snapshot, Changes(99, running=[run("1", "alice", "v1=8", 0, 5000)]), Ledger(), Settings())
+    (effect,) = previewed.effects
+    assert (effect.kind, effect.job) == ("delayed", "3")
+    assert effect.sentence == "3 bob 8c waits longer: its reserved start is in 1 h 23, not in 8 min"
+    back = preview(
+        snapshot.apply(Changes(99, running=[run("1", "alice", "v1=8", 0, 5000)])),
+        Changes(99, running=[run("1", "alice", "v1=8", 0, 500)]),
+        Ledger(),
+        Settings(),
+    )
+    assert told(back) == {("sooner", "3")}

@@ -224,5 +224,5 @@ def test_what_was_done_although_the_server_ended_while_it_answered_is_done(audit
     backend.run = run  # type: ignore[method-assign]
     outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert outcome.ok
-    assert "done, read back, though PBS said: End of File" in outcome.text
+    assert "done, verified, though PBS said: End of File" in outcome.text
     assert stages(audit) == ["sending", "done"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.console_under_test import open_console
-from tests.tui.operate_on_screen import look
+from tests.tui.operate_on_screen import look, undo
 from tests.tui.scripted_server import ScriptedBackend, a_server_status, changed
 from tui.screen.dialogs.operations_menu import ActMenu
 
@@ -18,7 +18,7 @@ async def test_the_menu_lists_what_can_be_done_and_why_not(backend: ScriptedBack
         assert isinstance(steered.console.screen, ActMenu)
         for text in ("11 is running", "11 is not held", "delete jobs", "requeue", "move", "priority"):
             assert text in steered.text
-        await steered.press("j", "j", "j", "enter")
+        await steered.press("j", "j", "j", "j", "enter")
         await steered.until_shown("qrerun 11.hpc1")
         assert backend.lines == []
         await steered.press("escape", "a", "escape")
@@ -47,7 +47,7 @@ async def test_the_menu_of_marked_rows_is_for_all_of_them(backend: ScriptedBacke
     async with open_console(backend, audit, (130, 40)) as steered:
         await steered.press("u", "3", "space", "space", "a")
         assert "2 vnodes" in steered.text
-        await steered.press("enter")
+        await steered.press("enter", "enter")
         await steered.until_shown("offline 2 vnodes", "set node v1 state += offline", "set node v2 state += offline")
 
 
@@ -92,7 +92,7 @@ async def test_a_drain_shows_who_is_there_and_offers_to_requeue_them(backend: Sc
         await steered.until_shown("drain 2 vnodes, requeue 2 jobs: 4 of 4 done")
         assert backend.server_status.vnodes["v1"]["comment"] == "pbsteer drain by root"
         await steered.until_shown("o draining")
-        await steered.press("z")
+        await undo(steered, "2")
         await steered.until_shown("undo: drain 2 vnodes, requeue 2 jobs: 2 of 2 done")
         assert backend.server_status.vnodes["v1"]["state"] == "free"
 
@@ -132,3 +132,49 @@ async def test_a_picture_of_nothing_offers_nothing(audit: Path) -> None:
         for view in "345":
             await steered.press(view, "a")
             assert not isinstance(steered.console.screen, ActMenu)
+
+
+async def test_a_letter_of_the_menu_opens_its_operation(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (130, 40)) as steered:
+        await steered.press("u", "5", "j", "j", "a")
+        await steered.until_shown("13 bob · 8 cores · render", "h hold")
+        await steered.press("h")
+        await steered.until_shown("qhold -h o 13.hpc1")
+        await steered.press("escape", "a", "w")
+        await steered.type("3h")
+        await steered.until_shown("qalter -l walltime=03:00:00 13.hpc1")
+
+
+async def test_the_menu_asks_why_a_vnode_goes_offline_and_its_jobs_are_seen(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    async with open_console(backend, audit, (130, 40)) as steered:
+        await steered.press("u", "3", "a", "o")
+        assert "reason, or nothing" in steered.text
+        await steered.type("fan 2")
+        await steered.until_shown("offline by root: fan 2", "1 job runs there and goes on", "11 alice 8c")
+        await steered.press("a")
+        await steered.until_shown("offline v1: done")
+        await look(steered, "clear v1")
+        assert "state -= offline, comment = " in steered.text
+
+
+async def test_ssh_goes_to_the_host_of_a_vnode_or_of_a_job_and_never_takes_an_option_for_one(
+    backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.set_vnode("v1", **{"resources_available.host": "n1.hpc"})
+    backend.set_vnode("v2", **{"resources_available.host": "-oProxyCommand=x"})
+    run: list[tuple[str, ...]] = []
+    async with open_console(backend, audit, (130, 40)) as steered:
+        monkeypatch.setattr(steered.main, "run_outside", lambda argv: run.append(tuple(argv)))
+        await steered.press("3", "S", "5", "S", "j", "S")
+        assert run == [("ssh", "--", "n1.hpc")] * 2
+        assert "ssh: '-oProxyCommand=x' is no name of a host" in steered.text
+        await steered.press("j", "S")
+        assert "ssh: 13 does not run" in steered.text
+
+
+async def test_a_terminal_that_cannot_be_left_is_said(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (130, 40)) as steered:
+        await steered.press("3", "S")
+        assert "ssh: this terminal cannot be left to another program" in steered.text

@@ -8,7 +8,7 @@ import pytest
 
 from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
 from tests.tui.console_under_test import open_console
-from tests.tui.operate_on_screen import confirm, looking, stages
+from tests.tui.operate_on_screen import confirm, looking, stages, undo
 from tests.tui.scripted_server import ScriptedBackend, changed
 from tui.config.production_servers import Site
 
@@ -29,12 +29,12 @@ async def test_a_pause_is_looked_at_confirmed_and_undone(backend: ScriptedBacken
         assert "nothing is started or preempted by pbsteer, in any mode" in steered.text
         assert backend.lines == []
         await confirm(steered)
-        await steered.until_shown("pause pbsteer: done, read back · z undoes it")
+        await steered.until_shown("pause pbsteer: done, verified · z undoes it")
         assert backend.lines == [PAUSE]
         assert backend.server_status.server[PAUSED_ATTRIBUTE] == "water in row 4"
         assert stages(audit) == ["sending", "done"]
-        await steered.press("z")
-        await steered.until_shown("undo: pause pbsteer")
+        await undo(steered)
+        await steered.until_shown("undone: pause pbsteer")
         assert PAUSED_ATTRIBUTE not in backend.server_status.server
 
 
@@ -45,7 +45,7 @@ async def test_a_pause_is_ended(backend: ScriptedBackend, audit: Path) -> None:
     async with looking(backend, audit, "resume-pbsteer") as steered:
         assert RESUME in steered.text
         await confirm(steered)
-        await steered.until_shown("resume pbsteer: done, read back")
+        await steered.until_shown("resume pbsteer: done, verified")
         assert PAUSED_ATTRIBUTE not in backend.server_status.server
 
 
@@ -72,5 +72,5 @@ async def test_a_production_server_asks_for_its_name(backend: ScriptedBackend, a
         await confirm(steered)
         assert backend.lines == []
         await steered.type("hpc1")
-        await steered.until_shown("pause pbsteer: done, read back")
+        await steered.until_shown("pause pbsteer: done, verified")
         assert backend.lines == [PAUSE]

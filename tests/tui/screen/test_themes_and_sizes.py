@@ -134,6 +134,17 @@ async def test_without_colour_the_line_that_is_typed_still_has_a_cursor(
         assert any(segment.style and segment.style.reverse for segment in strip)
 
 
+async def test_without_colour_a_dialog_leaves_the_header_in_sight(
+    backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with open_console(backend, audit, (120, 30)) as steered:
+        await steered.press("u", "6", "e")
+        await steered.type("16")
+        assert "hpc1" in steered.screen_lines[0]
+        assert "UNLOCKED" in steered.screen_lines[0]
+
+
 async def test_a_server_that_is_away_is_greyed_without_colour_too(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 30)) as steered:
         await steered.command("theme none")

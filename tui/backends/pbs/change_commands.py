@@ -16,10 +16,12 @@ from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.readback import IN_USE, Entry, JobState, Offline, OfflineWhy, Plain, show_limit
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry
 
-PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter")
+PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig")
 """The programs that make changes."""
 
 _HOLD_LETTERS = "uosp"
+_WALLTIME = "Resource_List.walltime"
+_SPLIT = frozenset(",'\"\\")
 _HOLDS = Plain("Hold_Types", "n")
 _NAME = re.compile(r"[\w.@+-]+")
 _VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
@@ -76,6 +78,41 @@ class PbsCommands:
         argv, back = (("qalter", "-p", number, job) for number in (after, before))
         return Change(_job(job), argv, readback, before, after, back)
 
+    def set_walltime(self, job: str, texts: Attributes, seconds: int) -> Change:
+        """The job's ``Resource_List.walltime``; a manager may raise that of a running job."""
+        readback, hours = Plain(_WALLTIME), _hours(seconds)
+        before = readback.of(texts)
+        back = ("qalter", "-l", f"walltime={before}", job) if before != readback.missing else ()
+        return Change(_job(job), ("qalter", "-l", f"walltime={hours}", job), readback, before, hours, back)
+
+    def set_comment(self, job: str, texts: Attributes, comment: str) -> Change:
+        """The job's attribute ``comment``, which ``qstat -s`` shows."""
+        readback = Plain("comment")
+        before = readback.of(texts)
+        old = texts.get("comment", "")
+        back = ("qalter", "-W", f"comment={old}", job) if self.can_comment(old) else ()
+        return Change(_job(job), ("qalter", "-W", f"comment={comment}", job), readback, before, comment, back)
+
+    def can_comment(self, text: str) -> bool:
+        """Whether ``qalter -W`` takes the text as one value: it splits at commas and knows quotes."""
+        return bool(text) and text == text.strip() and text.isascii() and text.isprintable() and not set(text) & _SPLIT
+
+    def run(self, job: str, texts: Attributes, exec_vnode: str) -> Change:
+        """Without PBS's scheduler, which ``qrun`` would ask if no vnodes were named."""
+        readback = JobState()
+        return Change(_job(job), ("qrun", "-H", exec_vnode, job), readback, readback.of(texts), None, lasting=True)
+
+    def suspend(self, job: str, texts: Attributes) -> Change:
+        """PBS replies before the job's hosts have stopped it."""
+        readback = JobState()
+        argv, back = (("qsig", "-s", signal, job) for signal in ("suspend", "resume"))
+        return Change(_job(job), argv, readback, readback.of(texts), "suspended", back, lasting=True)
+
+    def resume(self, job: str, texts: Attributes) -> Change:
+        """PBS leaves it to its scheduler when the job goes on."""
+        readback = JobState()
+        return Change(_job(job), ("qsig", "-s", "resume", job), readback, readback.of(texts), None, lasting=True)
+
     def set_offline(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
         """The state ``offline`` beside the vnode's other states."""
         return _set_node(vnode, texts, "+=", "-=", comment)
@@ -113,6 +150,11 @@ class PbsCommands:
 
 def _job(job: str) -> Target:
     return Target("job", job)
+
+
+def _hours(seconds: int) -> str:
+    """A duration as PBS shows it: ``02:00:00``."""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _set_node(vnode: str, texts: Attributes, sign: str, back_sign: str, comment: str | None) -> Change:

@@ -41,7 +41,7 @@ def _command(verb: Verb) -> click.Command:
     def command(*, words: tuple[str, ...], **options: Any) -> None:
         def prepare(cluster: ClusterView, commands: Commands, user: str) -> Operation:
             value, typed = verb.read(words)
-            if not typed or (verb.value and not value):
+            if not typed or (verb.value and not value and not verb.optional):
                 raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")
             verb.demand_value(cluster, value)
             return verb.operation(cluster, commands, Order(full_names(cluster, verb.kind, typed), value, user))

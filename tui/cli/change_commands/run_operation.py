@@ -21,7 +21,7 @@ from tui.cli.change_commands.confirm_operation import confirm_options, demand_co
 from tui.cli.shared_options import look, open_backend, source_options
 from tui.operations.alert_site_of_unknown_outcome import teller_of
 from tui.operations.compare_and_set import Outcome, make_all
-from tui.operations.confirmation_lines import operation_lines
+from tui.operations.confirmation_lines import further_lines, operation_lines
 from tui.operations.effect_preview_lines import effect_lines
 from tui.operations.operation_changes import Operation, foresee
 from tui.state.cluster_view import ClusterView
@@ -102,11 +102,11 @@ def _show(cluster: ClusterView, operation: Operation, *, as_json: bool) -> dict[
     try:
         foreseen = foresee(cluster, operation)
         shown["preview"] = foreseen.as_json()
-        effects = effect_lines(foreseen, cluster)
+        effects = effect_lines(foreseen, cluster, operation.unaffected)
     except ChangeError as error:
         effects = [((f"no preview: {error}", "warn"),)]
     if not as_json:
-        for line in (*operation_lines(operation), *effects):
+        for line in (*operation_lines(operation, cluster), *effects, *further_lines(operation, cluster)):
             click.echo(safe(plain(line)))
     return shown
 

@@ -67,7 +67,6 @@ class Dispatcher:
         screen_api = self._screen
         return Situation(
             screen_api.view.view_name,
-            screen_api.is_unlocked(),
             screen_api.simulation is not None,
             screen_api.cluster is not None,
             screen_api.view.cursor_name is not None,

@@ -27,11 +27,14 @@ class QuotaActions:
 
     def unlock(self) -> None:
         """Unlock for a while, or lock again."""
-        if self._screen.turn_lock():
-            self._screen.say(f"unlocked for five minutes: changes now reach {self._screen.backend.name}", "warn")
-        else:
+        if self._screen.is_unlocked():
+            self._screen.lock_again()
             self._screen.say("read-only again")
-        self._screen.tick()
+        else:
+            name = self._screen.runner.server
+            self._screen.ask_to_unlock(
+                lambda: self._screen.say(f"unlocked for five minutes: changes now reach {name}", "warn")
+            )
 
     def edit(self) -> None:
         """Change the quota under the cursor."""
@@ -81,10 +84,12 @@ class QuotaActions:
         open_dialog(self._screen.app, question, self._screen.runner)
 
     def undo(self) -> None:
-        """Undo the last change."""
-        message = self._screen.runner.undo()
-        if message:
-            self._screen.say(message, "warn")
+        """Show what undoing the last change would do, to be confirmed like any other change."""
+        title, make = self._screen.runner.last_done()
+        if make is None:
+            self._screen.say(title, "warn")
+        else:
+            self._open(Question(f"undo: {title}", make))
 
     def _read(self, usage: str, argument: str) -> tuple[str, EntityKey, str]:
         """Queue, entity and number of a command line; the number is empty where none was typed."""

@@ -6,7 +6,7 @@ backend.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui.backends.backend_protocol import Backend, SteeredBackend
@@ -86,11 +86,17 @@ class ScreenApi(Protocol):
     def choose(self, menu: ActMenu) -> None:
         """Open a menu; the chosen item is then opened."""
 
+    def run_outside(self, argv: Sequence[str]) -> None:
+        """Leave the terminal to a program until it ends."""
+
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
         """Open the prompt; ``text`` is already in it."""
 
     def is_unlocked(self) -> bool:
         """Whether changes are allowed now."""
 
-    def turn_lock(self) -> bool:
-        """Unlock for a while, or lock again; returns whether it is unlocked now."""
+    def ask_to_unlock(self, then: Callable[[], object]) -> None:
+        """Unlock for a while, on a production server after a yes, then call ``then``."""
+
+    def lock_again(self) -> None:
+        """Lock again."""

@@ -16,7 +16,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui.backends.commands_interface import ChangeError
-from tui.operations.confirmation_lines import operation_lines
 from tui.operations.operation_changes import Operation
 from tui.operations.typed_confirmation import is_confirmed
 from tui.screen.widgets.line_view import Paper
@@ -35,7 +34,8 @@ class Question:
     """What a dialog is about: ``make`` makes the operation from the typed text.
 
     ``wanted`` describes the value to type, empty where none is needed; ``choices`` are the possible values where they
-    can be listed; ``given`` is a value that is prepared at once; ``label`` stands beside the field.
+    can be listed; ``given`` is a value that is prepared at once; ``label`` stands beside the field. ``asks``: the value
+    is asked for before anything is shown; without it an empty one is prepared, too, where none is given.
     """
 
     head: str
@@ -44,6 +44,7 @@ class Question:
     choices: tuple[str, ...] = ()
     given: str = ""
     label: str = ""
+    asks: bool = True
 
 
 class OperationDialog(ModalScreen[None]):
@@ -68,6 +69,8 @@ class OperationDialog(ModalScreen[None]):
         Binding("u", "unlock", show=False),
         Binding("up", "go(-1)", show=False),
         Binding("down", "go(1)", show=False),
+        Binding("k", "go(-1)", show=False),
+        Binding("j", "go(1)", show=False),
         Binding("pageup", "go(-8)", show=False),
         Binding("pagedown", "go(8)", show=False),
     ]
@@ -98,9 +101,9 @@ class OperationDialog(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Prepare the given value, or open the field."""
-        self.head.show([((safe(self._question.head), "title"),)])
+        self._show_head()
         self._say([])
-        if self._question.given or not self._question.wanted:
+        if self._question.given or not self._question.wanted or not self._question.asks:
             self._look(self._question.given)
         else:
             self.action_edit()
@@ -117,6 +120,13 @@ class OperationDialog(ModalScreen[None]):
         else:
             self._look(event.value)
 
+    def _show_head(self) -> None:
+        """What it is about, on which server, and whether it can be undone."""
+        ends_work = self.operation is not None and self.operation.ends_work
+        badge = (("  ", ""), ("PRODUCTION", "bad cursor")) if self._runner.is_production else ()
+        where = f" on {safe(self._runner.server)}{', cannot be undone' if ends_work else ''}"
+        self.head.show([((safe(self._question.head), "bad" if ends_work else "title"), (where, "dim"), *badge)])
+
     # The value and its effects.
 
     def _look(self, text: str) -> None:
@@ -129,14 +139,15 @@ class OperationDialog(ModalScreen[None]):
             self.action_edit()
             return
         self._be_ready()
-        self._say([*operation_lines(self.operation), (("working out what it would do", "dim"),)])
+        self._show_head()
+        self._say([*self._runner.lines(self.operation), (("working out what it would do", "dim"),)])
         self._runner.foresee(self.operation, self)
 
     def on_foreseen(self, message: Foreseen) -> None:
         """Show the effects of an operation; ignored if another value was typed since."""
         message.stop()
         if message.operation is self.operation:
-            self._say([*operation_lines(message.operation), *message.lines])
+            self._say([*self._runner.lines(message.operation), *message.lines])
 
     def _say(self, lines: list[Line]) -> None:
         self._shown = lines
@@ -149,15 +160,22 @@ class OperationDialog(ModalScreen[None]):
                 wrapped += [((indent + part, role),) for part in wrap(text.lstrip(), cells - len(indent))]
             else:
                 wrapped.append(line)
-        self.told.styles.height = max(1, min(len(wrapped), max(1, self.app.size.height - _OTHER_LINES)))
+        self.told.styles.height = max(1, min(len(wrapped), self._room))
         self.told.show(wrapped)
         self.tell_keys()
+
+    @property
+    def _room(self) -> int:
+        """The lines about the operation that there is room for."""
+        return max(1, self.app.size.height - _OTHER_LINES)
 
     # The keys.
 
     def tell_keys(self) -> None:
         """Show the keys that work in the present state."""
-        leave: Line = (("esc", "key"), (" leave", ""))
+        leave: Line = (("esc", "key"), (" cancel", ""))
+        if self.told.line_count() > self._room:
+            leave = (("↑ ↓" if self._state == "confirming" else "j k", "key"), (" scroll   ", ""), *leave)
         if self._state == "confirming":
             self.foot.show(
                 [((f"type {safe(self._asked)} and ", "warn"), ("enter", "key"), (" to do it   ", ""), *leave)]
@@ -194,12 +212,11 @@ class OperationDialog(ModalScreen[None]):
             return
         self._state = "confirming"
         # No placeholder in the field: it would look as if it had been typed already.
-        self._open_field("", "", "confirm")
+        self._open_field("", "", f"type {self._asked}:" if width(self._asked) < self.app.size.width // 2 else "confirm")
 
     def action_unlock(self) -> None:
         """Unlock for a while."""
-        self._runner.unlock()
-        self.tell_keys()
+        self._runner.unlock(self.tell_keys)
 
     def _confirm(self, text: str) -> None:
         if self._runner.why_not():
@@ -212,9 +229,9 @@ class OperationDialog(ModalScreen[None]):
             self.foot.show(
                 [
                     (
-                        (f"typed {safe(text[:30])!r}, asked for is {safe(self._asked)!r}   ", "bad"),
+                        (f"that is not {safe(self._asked)}   ", "bad"),
                         ("esc", "key"),
-                        (" leave", ""),
+                        (" cancel", ""),
                     )
                 ]
             )

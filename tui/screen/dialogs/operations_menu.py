@@ -1,6 +1,7 @@
 """The menu of operations for the marked rows or the row under the cursor; choosing one opens its dialog.
 
-The menu itself changes nothing. An operation that is not possible now shows the reason.
+Each has a letter beside it, which opens it at once. The menu itself changes nothing. An operation that is not possible
+now shows the reason.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Key
 
 from tui.screen.dialogs.list_dialog import ListDialog
 from tui.text.screen_line import Line, safe, wrap
@@ -22,22 +24,24 @@ _WIDEST, _FRAME_CELLS, _FRAME_LINES = 100, 4, 2
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the menu: its name, its help, why it is not possible (empty where it is), and what opens it."""
+    """One line of the menu: its name, its help, why it is not possible (empty where it is), what opens it, and its
+    letter (empty: none)."""
 
     name: str
     help: str
     why_not: str
     open: Callable[[], None]
+    key: str = ""
 
 
 class ActMenu(ListDialog["Item | None"]):
-    """A title and the items. Up and down choose, enter opens, escape leaves."""
+    """A title and the items. Up and down choose, enter or an item's letter opens, escape leaves."""
 
     DEFAULT_CSS = """
     ActMenu > Vertical { width: 100; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,a", "dismiss", show=False),
+        Binding("escape,a", "dismiss", show=False),
         Binding("enter", "choose", show=False),
     ]
 
@@ -72,14 +76,31 @@ class ActMenu(ListDialog["Item | None"]):
             pointer = "▸" if index == self.at else " "
             role = " cursor" if index == self.at else ""
             here = len(lines) if index == self.at else here
-            name = f"{pointer} {item.name}"
+            letter = f"{item.key or ' '} " if self._has_letters else ""
+            name = f"{pointer} {letter}{item.name}"
             for told in wrap(safe(item.why_not or item.help), cells):
                 lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (told, ("dim" if item.why_not else "") + role)))
                 name = ""
-        lines.append((("enter", "key"), (" preview   ", ""), ("esc", "key"), (" leave", "")))
+        keys: Line = (("enter", "key"), (" or the letter   " if self._has_letters else " apply   ", ""))
+        lines.append((*keys, ("esc", "key"), (" cancel", "")))
         self.paper.styles.height = max(1, min(len(lines), self.app.size.height - _FRAME_LINES))
         self.paper.show(lines)
         self.paper.show_index(here)
+
+    @property
+    def _has_letters(self) -> bool:
+        return any(item.key for item in self._items)
+
+    def on_key(self, event: Key) -> None:
+        """A letter opens its item; without letters ``q`` leaves."""
+        if event.key == "q" and not self._has_letters:
+            event.stop()
+            self.dismiss()
+        found = next((item for item in self._items if item.key and item.key == event.character), None)
+        if found is not None:
+            event.stop()
+            event.prevent_default()
+            self.dismiss(found)
 
     def action_choose(self) -> None:
         """Accept the item under the cursor."""

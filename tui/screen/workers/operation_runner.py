@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tui.audit.audit_file import AuditLog
 from tui.audit.unconfirmed_changes import tell_unconfirmed
 from tui.backends.backend_protocol import Backend, addressed
-from tui.backends.commands_interface import Change, ChangeError, Commands
+from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
 from tui.config.production_servers import Site
 from tui.operations.compare_and_set import make_all
+from tui.operations.confirmation_lines import further_lines, operation_lines
 from tui.operations.effect_preview_lines import effect_lines
 from tui.operations.operation_changes import Operation, foresee
 from tui.operations.typed_confirmation import asked_for
+from tui.operations.undo import Kept, keep_before, undo_of
 from tui.screen.workers.worker_messages import Foreseen, Made, Making
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line
@@ -47,8 +49,12 @@ class Host(Protocol):
     def is_unlocked(self) -> bool:
         """Whether changes are allowed now."""
 
-    def turn_lock(self) -> bool:
-        """Unlock for a while, or lock again; returns whether it is unlocked now."""
+    @property
+    def cluster(self) -> ClusterView | None:
+        """The latest cluster view; None before the first poll has succeeded."""
+
+    def ask_to_unlock(self, then: Callable[[], object]) -> None:
+        """Unlock for a while, on a production server after a yes, then call ``then``."""
 
     def post_message(self, message: Any) -> bool:
         """Receive a message from a worker thread."""
@@ -57,16 +63,30 @@ class Host(Protocol):
         """Run something in a thread."""
 
 
+class Done(NamedTuple):
+    """An operation that was made: its successful changes, and what they changed as it was before."""
+
+    operation: Operation
+    changes: tuple[Change, ...]
+    before: Kept
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether any part of it can be undone."""
+        return any(change.undo() for change in self.changes)
+
+
 class OperationRunner:
-    """The operations of one screen. ``done`` has for each operation its successful changes, the last operation last;
-    ``busy`` is the operation under way. ``clock`` is the wall clock.
+    """The operations of one screen. ``done`` has those that were made, the last one last; ``busy`` is the operation
+    under way. ``clock`` is the wall clock.
     """
 
     def __init__(self, host: Host, audit: AuditLog, site: Site, clock: Callable[[], float]) -> None:
         self._host, self._audit, self._site, self._clock = host, audit, site, clock
         self._halted = threading.Event()
-        self.done: list[tuple[Operation, tuple[Change, ...]]] = []
+        self.done: list[Done] = []
         self.busy: Operation | None = None
+        self._before: Kept = {}
 
     @property
     def user(self) -> str:
@@ -78,20 +98,30 @@ class OperationRunner:
         """Whether there is an operation to undo."""
         return bool(self.done)
 
-    @property
-    def undoes_last(self) -> bool:
-        """Whether the last operation, or a part of it, can be undone."""
-        return bool(self.done) and any(change.undo() for change in self.done[-1][1])
-
     def unconfirmed(self) -> str:
         """What an earlier console sent without a confirmation, reported once."""
         return tell_unconfirmed(self._audit, self._clock)
+
+    @property
+    def server(self) -> str:
+        """The name of the server that changes reach."""
+        cluster = self._host.cluster
+        return (cluster.server_name if cluster is not None else "") or self._host.backend.name
+
+    @property
+    def is_production(self) -> bool:
+        """Whether the server is listed as a production server."""
+        return self._site.is_production(self.server)
 
     # For the dialog, in this order.
 
     def prepare(self, make: Make, text: str) -> Operation:
         """The operation for a typed text. Raises :class:`ChangeError`."""
         return make(self._host.known_cluster(), self._host.backend.commands, text)
+
+    def lines(self, operation: Operation) -> list[Line]:
+        """What is lost, the targets, the commands and the notes."""
+        return operation_lines(operation, self._host.known_cluster())
 
     def foresee(self, operation: Operation, dialog: MessagePump) -> None:
         """Compute the effects of the operation; the dialog gets :class:`Foreseen`."""
@@ -100,12 +130,12 @@ class OperationRunner:
         def work() -> None:
             lines: list[Line]
             try:
-                lines = effect_lines(foresee(cluster, operation), cluster)
+                lines = effect_lines(foresee(cluster, operation), cluster, operation.unaffected)
             except ChangeError as error:
                 lines = [((f"no preview: {error}", "warn"),)]
             except Exception as error:  # noqa: BLE001 - a preview that fails is a line on the screen, not the console's end
                 lines = [((f"no preview: {type(error).__name__}: {error}", "bad"),)]
-            dialog.post_message(Foreseen(operation, lines))
+            dialog.post_message(Foreseen(operation, [*lines, *further_lines(operation, cluster)]))
 
         self._host.run_worker(work, thread=True, name="preview")
 
@@ -115,39 +145,36 @@ class OperationRunner:
             return f"still running: {self.busy.title} (:halt stops it)"
         return "" if self._host.is_unlocked() else "read-only: u unlocks"
 
-    def unlock(self) -> None:
-        """Unlock for a while, if it is locked."""
+    def unlock(self, then: Callable[[], object]) -> None:
+        """Unlock for a while, if it is locked, then call ``then``; on a production server only after a yes."""
         if not self._host.is_unlocked():
-            self._host.turn_lock()
+            self._host.ask_to_unlock(then)
 
     def confirmation(self, operation: Operation) -> str:
         """What the user has to type to confirm the operation; empty for nothing."""
-        server = self._host.known_cluster().server_name or self._host.backend.name
-        return asked_for(operation, server, self._site)
+        return asked_for(operation, self.server, self._site)
 
     def run(self, operation: Operation) -> None:
         """Do a confirmed operation; the screen gets :class:`Making` and, at the end, :class:`Made`."""
         if self.busy is None:
-            self._run(operation, undone=False)
+            self._run(operation)
 
     # For the screen.
 
-    def undo(self) -> str:
-        """Undo the last operation, each change only if its value was not changed since; returns why not, where it
-        cannot be.
+    def last_done(self) -> tuple[str, Make | None]:
+        """The last operation's title, and what makes the operation that undoes it, each change only if its value was
+        not changed since; or why it cannot be undone, and None.
 
         An operation that cannot be undone at all is dropped, so that the next undo reaches the one before it.
         """
         if self.busy is not None:
-            return self.why_not()
-        operation, changes = self.done[-1]
-        back = tuple(undo for undo in (change.undo() for change in reversed(changes)) if undo is not None)
-        if not back:
+            return self.why_not(), None
+        done = self.done[-1]
+        if not done.can_be_undone:
             self.done.pop()
-            before = f"; z again undoes {self.done[-1][0].title}" if self.done else ""
-            return f"{operation.title} cannot be undone{before}"
-        self._run(Operation(f"undo: {operation.title}", back, operation.edit), undone=True)
-        return ""
+            before = f"; z again undoes {self.done[-1].operation.title}" if self.done else ""
+            return f"{done.operation.title} cannot be undone{before}", None
+        return done.operation.title, lambda cluster, _, __: undo_of(cluster, *done)
 
     def halt(self) -> str:
         """Stop the operation under way after the command that is being sent."""
@@ -164,16 +191,15 @@ class OperationRunner:
         self.busy = None
         operation, outcomes = message.operation, message.outcomes
         went_well = tuple(outcome.change for outcome in outcomes if outcome.ok)
-        if message.undone:
-            first, changes = self.done.pop()
+        undone = operation.undoes
+        if undone is not None:
             left = {outcome.change.target for outcome in outcomes if outcome.lost}
-            still = tuple(change for change in changes if change.target in left and change.undo() is not None)
-            if still:
-                self.done.append((first, still))
+            self.done = [self._left_of(done, left) if done.operation is undone else done for done in self.done]
+            self.done = [done for done in self.done if done.changes]
         elif went_well:
-            self.done = [*self.done[-_REMEMBERED + 1 :], (operation, went_well)]
-        undo = " · z undoes it" if went_well and not message.undone and self.undoes_last else ""
-        if operation.unmet and went_well and not message.undone:
+            self.done = [*self.done[-_REMEMBERED + 1 :], Done(operation, went_well, self._before)]
+        undo = " · z undoes it" if went_well and undone is None and self.done[-1].can_be_undone else ""
+        if operation.unmet and went_well and undone is None:
             undo = f", but {operation.unmet[0]}{undo}"
         if len(outcomes) == 1:
             return outcomes[0].text + undo
@@ -181,8 +207,15 @@ class OperationRunner:
         why = f" · {len(failed):,} failed, the first: {failed[0]}" if failed else ""
         return f"{operation.title}: {len(went_well):,} of {len(outcomes):,} done{undo}{why}"
 
-    def _run(self, operation: Operation, *, undone: bool) -> None:
+    @staticmethod
+    def _left_of(done: Done, targets: Collection[Target]) -> Done:
+        """The part of an interrupted undo that has no confirmed outcome."""
+        changes = (change for change in done.changes if change.target in targets and change.undo() is not None)
+        return done._replace(changes=tuple(changes))
+
+    def _run(self, operation: Operation) -> None:
         self.busy = operation
+        self._before = keep_before(operation, self._host.known_cluster().server_status)
         self._halted.clear()
         told_s = time.monotonic()
 
@@ -198,6 +231,6 @@ class OperationRunner:
             migrates = operation.changes[0].target.kind == MIGRATING_JOB
             audit = addressed(self._audit, backend)
             outcomes = make_all(self._host.spool if migrates else backend, operation.changes, audit, self._clock, go_on)
-            self._host.post_message(Made(operation, outcomes, undone=undone))
+            self._host.post_message(Made(operation, outcomes))
 
         self._host.run_worker(work, thread=True, name="operation")

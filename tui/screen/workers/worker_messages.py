@@ -92,11 +92,11 @@ class Foreseen(Message):
 
 
 class Made(Message):
-    """An operation has ended, done in whole or in part; ``undone``: it was the undo of an earlier one."""
+    """An operation has ended, done in whole or in part."""
 
-    def __init__(self, operation: Operation, outcomes: Sequence[Outcome], *, undone: bool) -> None:
+    def __init__(self, operation: Operation, outcomes: Sequence[Outcome]) -> None:
         super().__init__()
-        self.operation, self.outcomes, self.undone = operation, outcomes, undone
+        self.operation, self.outcomes = operation, outcomes
 
 
 class Making(Message):

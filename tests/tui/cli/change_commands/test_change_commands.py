@@ -25,7 +25,7 @@ def test_quota_set_shows_its_line_and_asks_first(backend: ScriptedBackend) -> No
     assert backend.lines == []
     done = run("quota", "set", "workq", "carol", "16", "--yes")
     assert done.exit_code == 0, done.output
-    assert "carol none → 16 in workq: done, read back" in done.output
+    assert "carol none → 16 in workq: done, verified" in done.output
     assert backend.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:carol=16]'"]
 
 
@@ -72,7 +72,7 @@ def test_do_shows_the_command_asks_and_does_it(
     assert (declined.exit_code, backend.lines) == (1, [])
     done = run("do", *arguments, typed="y\n")
     assert (done.exit_code, backend.lines) == (0, [line]), done.output
-    assert "done, read back" in done.output
+    assert "done, verified" in done.output
 
 
 def test_do_asks_for_the_name_or_the_number_as_the_screen_does(backend: ScriptedBackend) -> None:
@@ -113,7 +113,7 @@ def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(
     preview = run("do", "mode", "workq", "drive", "--preview", "--json")
     assert (preview.exit_code, len(json.loads(preview.output)["unmet"])) == (0, 1)
     done = run("do", "mode", "workq", "drive", "--yes")
-    assert "→ drive: done, read back" in done.output
+    assert "→ drive: done, verified" in done.output
     assert "but queue workq is not driven: " in done.output
     assert done.exit_code == 1
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.tui.console_under_test import open_console
-from tests.tui.operate_on_screen import confirm, look, looking, stages
+from tests.tui.operate_on_screen import confirm, look, looking, stages, undo
 from tests.tui.scripted_server import ScriptedBackend, a_job, changed, many_jobs
 from tui.audit.audit_file import Actor, AuditLog
 from tui.config.production_servers import Site
@@ -15,28 +16,44 @@ from tui.operations.timed_unlock import UNLOCK_S
 from tui.screen.dialogs.operation_dialog import OperationDialog
 
 VERBS = {
-    "hold 13": ("", "qhold -h o 13.hpc1", "hold 13: done, read back · z undoes it"),
-    "release 15": ("", "qrls -h u 15.hpc1", "release 15: done, read back · z undoes it"),
-    "delete 13": ("13", "qdel 13.hpc1", "delete 13: done, read back"),
-    "requeue 11": ("11", "qrerun 11.hpc1", "requeue 11: done, read back"),
-    "move gpu 13": ("", "qmove gpu 13.hpc1", "move 13 to gpu: done, read back · z undoes it"),
-    "priority 7 13": ("", "qalter -p 7 13.hpc1", "priority of 13 0 → 7: done, read back · z undoes it"),
-    "offline v2": ("", "qmgr -c 'set node v2 state += offline'", "offline v2: done, read back · z undoes it"),
-    "clear v3": ("", "qmgr -c 'set node v3 state -= offline'", "clear v3: done, read back · z undoes it"),
+    "hold 13": ("", "qhold -h o 13.hpc1", "hold 13: done, verified · z undoes it"),
+    "release 15": ("", "qrls -h u 15.hpc1", "release 15: done, verified · z undoes it"),
+    "delete 13": ("13", "qdel 13.hpc1", "delete 13: done, verified"),
+    "requeue 11": ("11", "qrerun 11.hpc1", "requeue 11: done, verified"),
+    "move gpu 13": ("", "qmove gpu 13.hpc1", "move 13 to gpu: done, verified · z undoes it"),
+    "priority 7 13": ("", "qalter -p 7 13.hpc1", "priority of 13 0 → 7: done, verified · z undoes it"),
+    "offline v2": ("", "qmgr -c 'set node v2 state += offline'", "offline v2: done, verified · z undoes it"),
+    "offline v2 reason:fan 2, spare comes": (
+        "",
+        "qmgr -c 'set node v2 state += offline, comment = \"offline by root: fan 2, spare comes\"'",
+        "offline v2: done, verified · z undoes it",
+    ),
+    "walltime +2h 11": (
+        "",
+        "qalter -l walltime=04:00:00 11.hpc1",
+        "walltime of 11 02:00:00 → 04:00:00: done, verified · z undoes it",
+    ),
+    "suspend 11": ("", "qsig -s suspend 11.hpc1", "suspend 11: done, verified · z undoes it"),
+    "comment 13 text:ask the owner": (
+        "",
+        "qalter -W 'comment=ask the owner' 13.hpc1",
+        "comment on 13: done, verified",
+    ),
+    "clear v3": ("", "qmgr -c 'set node v3 state -= offline'", "clear v3: done, verified · z undoes it"),
     "drain v2": (
         "",
         "qmgr -c 'set node v2 state += offline, comment = \"pbsteer drain by root\"'",
-        "drain v2: done, read back · z undoes it",
+        "drain v2: done, verified · z undoes it",
     ),
-    "stop workq": ("", "qmgr -c 'set queue workq started = False'", "stop queue workq: done, read back · z undoes it"),
-    "disable gpu": ("", "qmgr -c 'set queue gpu enabled = False'", "disable queue gpu: done, read back · z undoes it"),
+    "stop workq": ("", "qmgr -c 'set queue workq started = False'", "stop queue workq: done, verified · z undoes it"),
+    "disable gpu": ("", "qmgr -c 'set queue gpu enabled = False'", "disable queue gpu: done, verified · z undoes it"),
     "mode workq advise": (
         "",
         "qmgr -c 'set queue workq resources_available.pbsteer_mode = advise'",
-        "queue workq: drive → advise: done, read back · z undoes it",
+        "queue workq: drive → advise: done, verified · z undoes it",
     ),
 }
-UNDONE = [line for line in VERBS if not line.startswith(("delete", "requeue"))]
+UNDONE = [line for line in VERBS if not line.startswith(("delete", "requeue", "comment"))]
 
 
 @pytest.mark.parametrize("line", VERBS)
@@ -63,9 +80,17 @@ async def test_one_key_takes_a_verb_back(backend: ScriptedBackend, audit: Path, 
     async with looking(backend, audit, line) as steered:
         await steered.press("a")
         await steered.until_shown("z undoes it")
+        sent = len(backend.lines)
         await steered.press("z")
-        await steered.until_shown("undo: ")
-        kinds = {"jobs": ("Hold_Types", "queue", "Priority"), "vnodes": ("state",), "queues": ("started", "enabled")}
+        assert len(backend.lines) == sent, "nothing is sent by one key"
+        await steered.press("escape")
+        await undo(steered)
+        await steered.until_shown("undone: ")
+        kinds = {
+            "jobs": ("Hold_Types", "queue", "Priority", "Resource_List.walltime", "job_state"),
+            "vnodes": ("state",),
+            "queues": ("started", "enabled"),
+        }
         for kind, names in kinds.items():
             for name, texts in getattr(before, kind).items():
                 now = getattr(backend.server_status, kind)[name]
@@ -112,9 +137,9 @@ async def test_what_is_typed_wrongly_does_nothing(backend: ScriptedBackend, audi
     async with looking(backend, audit, "delete 13") as steered:
         await steered.press("a")
         assert "type 13 and enter to do it" in steered.text
-        assert "confirm" in steered.text, "what the field is for"
+        assert "type 13:" in steered.text, "what the field is for"
         await steered.type(typed)
-        assert "asked for is '13'" in steered.text
+        assert "that is not 13" in steered.text
         assert backend.lines == []
         await steered.press("escape")
         assert not isinstance(steered.console.screen, OperationDialog)
@@ -126,11 +151,11 @@ async def test_several_targets_are_confirmed_by_their_number(backend: ScriptedBa
         await look(steered, "hold")
         assert "hold 2 jobs" in steered.text
         await confirm(steered, "1")
-        assert "asked for is '2'" in steered.text
+        assert "that is not 2" in steered.text
         await steered.type("2")
         await steered.until_shown("hold 2 jobs: 2 of 2 done · z undoes it")
         assert backend.lines == ["qhold -h o 13.hpc1", "qhold -h o 14.hpc1"]
-        await steered.press("z")
+        await undo(steered, "2")
         await steered.until_shown("undo: hold 2 jobs: 2 of 2 done")
         assert backend.lines[2:] == ["qrls -h o 14.hpc1", "qrls -h o 13.hpc1"]
 
@@ -138,7 +163,14 @@ async def test_several_targets_are_confirmed_by_their_number(backend: ScriptedBa
 @pytest.mark.parametrize("server", ["hpc1", "HPC1", "*"])
 async def test_a_production_server_is_typed_as_well(backend: ScriptedBackend, audit: Path, server: str) -> None:
     site = Site(frozenset({server.lower()}))
-    async with looking(backend, audit, "hold 13 14", site=site) as steered:
+    async with open_console(backend, audit, (140, 40), site=site) as steered:
+        assert "PRODUCTION" in steered.screen_lines[0]
+        await steered.press("u")
+        assert "READ-ONLY" in steered.screen_lines[0], "one key does not unlock it"
+        assert "hpc1 is a production server: unlock it" in steered.text
+        await steered.press("escape", "u", "y")
+        assert "UNLOCKED" in steered.screen_lines[0]
+        await look(steered, "hold 13 14")
         await confirm(steered, "2")
         assert backend.lines == []
         await steered.type("2 hpc1")
@@ -146,6 +178,31 @@ async def test_a_production_server_is_typed_as_well(backend: ScriptedBackend, au
         await look(steered, "quota workq alice 16")
         await confirm(steered, "hpc1")
         await steered.until_shown("alice 4 → 16 in workq: done")
+        await undo(steered, "hpc1")
+        await steered.until_shown("undone: alice 4 → 16 in workq: back at 4")
+
+
+async def test_a_dialog_on_a_production_server_unlocks_after_a_yes(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (140, 40), site=Site(frozenset({"hpc1"}))) as steered:
+        await look(steered, "hold 13")
+        await steered.press("u", "n")
+        assert "read-only: u unlocks" in steered.text
+        await steered.press("u", "y")
+        assert "a apply" in steered.text
+
+
+async def test_a_confirmation_names_all_targets_and_what_is_lost(backend: ScriptedBackend, audit: Path) -> None:
+    jobs = {f"{number}.hpc1": a_job("zoe", 1, name=f"sweep{number}") for number in range(100, 140)}
+    backend.server_status = changed(backend.server_status, jobs={**backend.server_status.jobs, **jobs})
+    async with looking(backend, audit, "delete 11 12 " + " ".join(map(str, range(100, 140)))) as steered:
+        assert "42 jobs · 2 users · 12 cores in use now · up to 6.0 core-hours are lost" in steered.text
+        assert re.search(r"11 +alice +sim +8c +ran 30 min +4\.0 core-h", steered.text)
+        assert "and 34 more: below" in steered.text
+        assert "sweep139" not in steered.text
+        await steered.press("a", *["pagedown"] * 8)
+        assert "sweep139" in steered.text, "they are read while the number is typed"
+        await steered.type("42")
+        await steered.until_shown("delete 42 jobs: 42 of 42 done")
 
 
 async def test_targets_are_those_that_were_chosen_whatever_the_screen_does_meanwhile(
@@ -187,8 +244,8 @@ async def test_of_a_deed_that_went_well_in_part_that_part_is_undone(backend: Scr
         backend.set_job("14.hpc1", Hold_Types="s")
         await confirm(steered, "2")
         await steered.until_shown("hold 2 jobs: 1 of 2 done", "z undoes it")
-        await steered.press("z")
-        await steered.until_shown("undo: hold 13: done")
+        await undo(steered)
+        await steered.until_shown("undone: hold 13, verified")
         assert backend.lines == ["qhold -h o 13.hpc1", "qrls -h o 13.hpc1"]
         await steered.press("z")
         await steered.until_shown("nothing was changed from this console yet")
@@ -207,11 +264,11 @@ async def test_a_server_that_goes_away_ends_the_deed_and_undo_goes_on_there(
                 backend._demand_up()
 
         backend.before_read = go_away_before_the_second
-        await steered.press("z")
+        await undo(steered, "2")
         await steered.until(lambda: backend.failure and steered.main.runner.busy is None, "the end of the undo")
         assert backend.lines[2:] == ["qrls -h o 14.hpc1"]
         backend.failure, backend.before_read = "", lambda: None
-        await steered.press("z")
+        await undo(steered)
         await steered.until(lambda: backend.server_status.jobs["13.hpc1"]["Hold_Types"] == "n", "the rest of the undo")
         assert backend.lines[2:] == ["qrls -h o 14.hpc1", "qrls -h o 13.hpc1"]
 
@@ -228,8 +285,8 @@ async def test_what_cannot_be_undone_is_said_and_the_deed_before_it_is_next(
         await steered.press("z")
         await steered.until_shown("delete 13 cannot be undone; z again undoes hold 14")
         assert backend.lines == ["qhold -h o 14.hpc1", "qdel 13.hpc1"]
-        await steered.press("z")
-        await steered.until_shown("undo: hold 14: done")
+        await undo(steered)
+        await steered.until_shown("undone: hold 14, verified")
 
 
 async def test_undo_needs_the_unlock_and_leaves_alone_what_others_changed(
@@ -238,11 +295,11 @@ async def test_undo_needs_the_unlock_and_leaves_alone_what_others_changed(
     async with looking(backend, audit, "priority 7 13") as steered:
         await steered.press("a")
         await steered.until_shown("z undoes it")
-        await steered.press("u", "z")
+        await steered.press("u", "z", "a")
         assert "read-only" in steered.text
-        await steered.press("u")
+        await steered.press("escape", "u")
         backend.set_job("13.hpc1", Priority="9")
-        await steered.press("z")
+        await undo(steered)
         await steered.until_shown("it was changed meanwhile")
         assert backend.server_status.jobs["13.hpc1"]["Priority"] == "9"
 
@@ -277,3 +334,53 @@ async def test_the_next_console_tells_of_a_change_that_was_never_confirmed_once(
     assert stages(audit) == ["sending", "unconfirmed"]
     async with open_console(backend, audit, (160, 30)) as steered:
         assert "never confirmed" not in steered.text
+
+
+async def test_a_job_is_run_now_where_there_is_room_and_who_waits_longer_is_seen(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    backend.set_vnode("v3", state="free")
+    backend.server_status = changed(
+        backend.server_status, jobs={**backend.server_status.jobs, "20.hpc1": a_job("zoe", 8)}
+    )
+    async with looking(backend, audit, "run 20") as steered:
+        assert "it starts whatever its place in line, its quota and the reservations of others" in steered.text
+        assert "qrun -H '(v3:ncpus=8)' 20.hpc1" in steered.text
+        assert "12 alice 4c is preempted for 13" in steered.text
+        assert "16[0] dave 1c no longer starts" in steered.text
+        await confirm(steered)
+        await steered.until_shown("run 20: done, verified")
+        assert backend.server_status.jobs["20.hpc1"]["job_state"] == "R"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("run 13", "run: 13 finds no room: first in line: needs 8 cores, 4 are idle"),
+        ("run 11", "run: 11 is not queued"),
+        ("run 13 14", "run: one job at a time, this has 2"),
+        ("run 16[]", "only single jobs are started"),
+        ("resume 11", "resume: 11 is not suspended"),
+        ("suspend 13", "suspend: 13 is not running"),
+        ("suspend 16[]", "16[] is an array; name its subjobs"),
+        ("walltime soon 11", "walltime 'soon' is no length of time"),
+        ("walltime -3h 11", "allowed is up to ten years"),
+        ("comment 13 text:a, b", "no commas, quotes, backslashes"),
+    ],
+)
+async def test_what_makes_no_sense_for_a_run_is_said(
+    backend: ScriptedBackend, audit: Path, line: str, says: str
+) -> None:
+    async with open_console(backend, audit, (140, 40)) as steered:
+        await steered.press("u")
+        await steered.command(line)
+        await steered.until_shown(says)
+        assert backend.lines == []
+
+
+async def test_a_suspended_job_is_resumed(backend: ScriptedBackend, audit: Path) -> None:
+    backend.set_job("11.hpc1", job_state="S")
+    async with looking(backend, audit, "resume 11") as steered:
+        await confirm(steered)
+        await steered.until_shown("resume 11: done, verified")
+        assert backend.lines == ["qsig -s resume 11.hpc1"]

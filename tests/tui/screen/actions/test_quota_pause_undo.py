@@ -46,7 +46,7 @@ async def test_a_quota_is_changed_after_its_line_and_its_effects_were_seen(
         assert "in the next pass" in steered.text
         assert backend.lines == []
         await steered.press("a")
-        await steered.until_shown("alice 4 → 16 in workq: done, read back · z undoes it")
+        await steered.until_shown("alice 4 → 16 in workq: done, verified · z undoes it")
         assert backend.lines == ["qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=16]'"]
         stages = [json.loads(line)["stage"] for line in audit.read_text().splitlines()]
         assert stages == ["sending", "done"]
@@ -93,7 +93,11 @@ async def test_undo_takes_the_last_change_back_once(backend: ScriptedBackend, au
         await steered.press("a")
         await steered.until_shown("z undoes it")
         await steered.press("z")
-        await steered.until_shown("undo: alice 4 → 16 in workq: done")
+        await steered.until_shown("in the next pass")
+        assert "[u:alice=4]" in steered.text
+        assert len(backend.lines) == 1, "z alone changes nothing"
+        await steered.press("a")
+        await steered.until_shown("undone: alice 4 → 16 in workq: back at 4, verified")
         assert "z undoes it" not in steered.text
         assert backend.server_status.queues["workq"]["max_run_res_soft.ncpus"].count("alice=4") == 1
 

@@ -1,0 +1,51 @@
+"""The question before a production server is unlocked: ``y`` unlocks, escape leaves."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from tui.screen.widgets.line_view import Paper
+from tui.text.screen_line import Line, safe, wrap
+
+_WIDEST, _FRAME_CELLS, _FRAME_LINES = 72, 6, 2
+
+
+class UnlockDialog(ModalScreen[bool]):
+    """Names the server. The result is whether to unlock."""
+
+    DEFAULT_CSS = """
+    UnlockDialog { align: center middle; }
+    UnlockDialog > Paper { width: 72; max-width: 100%; height: auto; max-height: 100%; padding: 0 1;
+                           border: round $error; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", show=False),
+        Binding("escape,q,n", "dismiss(False)", show=False),
+    ]
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self._server = server
+        self.paper = Paper()
+        self.paper.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        """The question and the keys."""
+        yield self.paper
+
+    def on_mount(self) -> None:
+        """Fill the lines."""
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """The lines depend on the width."""
+        cells = max(1, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
+        text = f"{safe(self._server)} is a production server: unlock it for five minutes?"
+        asked: list[Line] = [((part, "bad"),) for part in wrap(text, cells)]
+        keys: Line = (("y", "key"), (" unlock   ", ""), ("esc", "key"), (" cancel", ""))
+        self.paper.styles.height = len(asked) + 1 + _FRAME_LINES
+        self.paper.show([*asked, keys])
