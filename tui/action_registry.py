@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS, Verb
@@ -144,6 +145,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("previous-view", ("shift+tab",), "go", "previous view"),
     Action("into", ("enter",), "go", "open what the cursor is on", unavailable=_on_row),
     Action("job", (), "go", "show one job: why it waits", "JOB", "job", _needs_cluster),
+    Action("output", ("o",), "go", "the output of a job; once more: the whole file in a pager", unavailable=_on_row),
     Action(
         "to-jobs",
         ("J",),
@@ -164,8 +166,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("later", ("right_square_bracket",), "go", "go forward again"),
     Action("up", ("up", "k"), "move", "up"),
     Action("down", ("down", "j"), "move", "down"),
-    Action("left", ("left", "h"), "move", "left: columns of a table; in quotas the queue, in plan the pass before"),
-    Action("right", ("right", "l"), "move", "right: columns of a table; in quotas the queue, in plan the pass after"),
+    Action(
+        "left",
+        ("left", "h"),
+        "move",
+        "left: a table's columns; in quotas the queue, in plan the pass before, in job the page",
+    ),
+    Action(
+        "right",
+        ("right", "l"),
+        "move",
+        "right: a table's columns; in quotas the queue, in plan the pass after, in job the page",
+    ),
     Action("first", ("g", "home"), "move", "first line"),
     Action("last", ("G", "end"), "move", "last line"),
     Action("page-up", ("pageup",), "move", "a page up"),
@@ -180,6 +192,15 @@ ACTIONS: tuple[Action, ...] = (
         "FILTER|NAME",
         "saved|field...",
         _in_table,
+    ),
+    Action(
+        "find",
+        ("ctrl+f",),
+        "find",
+        "search jobs, users, vnodes and queues, and go there",
+        "[TEXT]",
+        "user|queue",
+        _needs_cluster,
     ),
     Action("save", (), "find", "save this table's filter under a name", "NAME", "saved", _in_table),
     Action("saved", ("f",), "find", "the saved filters of this table", unavailable=_in_table),
@@ -346,6 +367,41 @@ def complete(
     head = " ".join([name, *before])
     found = (word for kind in kinds[at].replace("...", "").split("|") for word in words.get(kind, ()))
     return [f"{head} {word}" for word in found if word.startswith(last)]
+
+
+class Match(NamedTuple):
+    """An action that a typed word may mean, and how well the word fits: smaller is better."""
+
+    action: Action
+    rank: tuple[int, int, int]
+
+
+def find_actions(word: str, *, simulated: bool = True, migrates: bool = False) -> list[Action]:
+    """The actions that a typed word may mean, the best first: names that begin with it, that have it, that have its
+    letters in this order, and last those whose help has it."""
+    found = [
+        Match(action, rank)
+        for action in ACTIONS
+        if _is_there(action, simulated, migrates)
+        for rank in [_rank(word.lower(), action)]
+        if rank is not None
+    ]
+    return [match.action for match in sorted(found, key=lambda match: match.rank)]
+
+
+def _rank(word: str, action: Action) -> tuple[int, int, int] | None:
+    name = action.name.removeprefix("view-")
+    if name.startswith(word):
+        return 0, len(name) if word else 0, 0
+    if word in name:
+        return 1, name.index(word), len(name)
+    at = -1
+    start = name.find(word[0])
+    for letter in word:
+        at = name.find(letter, at + 1)
+        if at < 0:
+            return (3, action.help.lower().index(word), 0) if word in action.help.lower() else None
+    return 2, at - start, len(name)
 
 
 def _is_there(action: Action, simulated: bool, migrates: bool) -> bool:

@@ -17,7 +17,8 @@ from tui.model.typed_attributes import RUNNING_STATES, Attributes, is_array
 
 TAIL_BYTES = 16 << 10
 TAIL_LINES = 40
-_SUFFIXES = {"Output_Path": ".OU", "Error_Path": ".ER"}
+OUTPUT, ERRORS = "Output_Path", "Error_Path"
+_SUFFIXES = {OUTPUT: ".OU", ERRORS: ".ER"}
 
 
 class Tail(NamedTuple):
@@ -28,11 +29,12 @@ class Tail(NamedTuple):
     problem: str = ""
 
 
-def tail_of(job_id: str, attributes: Attributes, spool: Path | None) -> Tail:
-    """The end of a job's standard output. ``spool`` is None for a simulated cluster, whose jobs write nothing."""
+def tail_of(job_id: str, attributes: Attributes, spool: Path | None, stream: str = OUTPUT) -> Tail:
+    """The end of a job's standard output, or of its errors. ``spool`` is None for a simulated cluster, whose jobs write
+    nothing."""
     if spool is None:
         return Tail("", problem="jobs of a simulated cluster write nothing")
-    path = attributes.get("Output_Path", "").partition(":")[2]
+    path = attributes.get(stream, "").partition(":")[2]
     if not path:
         return Tail("", problem="the server does not say where its output is (to this user)")
     if is_array(job_id):
@@ -40,7 +42,7 @@ def tail_of(job_id: str, attributes: Attributes, spool: Path | None) -> Tail:
     state = attributes.get("job_state", "")
     if state not in RUNNING_STATES and state not in ("F", "X"):
         return Tail(path, problem="it does not run now")
-    spooled = spool / (job_id + _SUFFIXES["Output_Path"])
+    spooled = spool / (job_id + _SUFFIXES[stream])
     candidates = [Path(path)] if state in ("F", "X") else [spooled, Path(path)]
     user = attributes.get("euser", "") or attributes.get("Job_Owner", "").partition("@")[0]
     problems = []

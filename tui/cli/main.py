@@ -144,7 +144,11 @@ def _version() -> str:
     help="Its colours; :theme changes and keeps them, NO_COLOR=1 leaves out all.",
 )
 @click.option("--light", is_flag=True, help="The same as --theme light.")
-@click.option("--mouse", is_flag=True, help="Take the mouse; off, the terminal's own selection works.")
+@click.option(
+    "--mouse",
+    is_flag=True,
+    help="Take the mouse; off, the terminal's own selection works.",
+)
 @click.option("--interval", type=click.FloatRange(0.2, 3600), help="Seconds between polls. [5, simulated 1]")
 @click.pass_context
 def main(

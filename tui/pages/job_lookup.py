@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.backends.backend_protocol import Backend, BackendError
-from tui.backends.job_output_tail import tail_of
+from tui.backends.job_output_tail import ERRORS, tail_of
 from tui.pages.job_history import story_of
 from tui.pages.job_page import JobDetail
 
@@ -17,4 +17,5 @@ def detail_of(backend: Backend, job_id: str) -> JobDetail:
         problem = str(error)
     story = story_of(backend.journal.about(job_id), job_id)
     tail = tail_of(job_id, attributes, backend.spool) if attributes is not None else None
-    return JobDetail(job_id, attributes, tuple(story), tail, problem or backend.journal.problem)
+    errors = tail_of(job_id, attributes, backend.spool, ERRORS) if attributes is not None else None
+    return JobDetail(job_id, attributes, tuple(story), tail, problem or backend.journal.problem, errors)

@@ -31,13 +31,15 @@ _UNNAMED = (
 
 
 class JobDetail(NamedTuple):
-    """What is looked up for one job only: all its attributes, its chapters in the journal, the end of its output."""
+    """What is looked up for one job only: all its attributes, its chapters in the journal, the ends of its output and
+    of its errors."""
 
     job_id: str
     attributes: Attributes | None
     story: Sequence[Chapter] = ()
     tail: Tail | None = None
     problem: str = ""
+    errors: Tail | None = None
 
 
 def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail | None = None) -> list[Line]:
@@ -96,14 +98,19 @@ def _looked_up(detail: JobDetail | None, now_s: float) -> list[Line]:
     """The history and the output, each under a title."""
     if detail is None:
         return [(("looking up its history and output", "dim"),)]
-    story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or _UNNAMED, "dim"),)]
-    lines: list[Line] = [(("history, by the journal", "title"),), *(_indented(line) for line in story), ()]
+    lines = [*history_lines(detail, now_s), ()]
     tail = detail.tail
     if tail is not None:
         lines.append((("output", "title"), (f" {safe(tail.path)}" if tail.path else "", "dim")))
         written: list[Line] = [((safe(text), ""),) for text in tail.lines]
         lines += [_indented(line) for line in written or [((safe(tail.problem or "empty so far"), "dim"),)]]
     return lines
+
+
+def history_lines(detail: JobDetail, now_s: float) -> list[Line]:
+    """What passes did with the job, under a title."""
+    story: list[Line] = story_lines(detail.story, now_s) or [((detail.problem or _UNNAMED, "dim"),)]
+    return [(("history, by the journal", "title"),), *(_indented(line) for line in story)]
 
 
 def _indented(line: Line) -> Line:

@@ -37,6 +37,7 @@ from tui.screen.views.overview_plan_and_job import JobView
 from tui.screen.views.visited_places import Place, Places
 from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
+from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups
 from tui.screen.workers.latest_cluster_view import Seen
 from tui.screen.workers.operation_runner import OperationRunner
@@ -68,6 +69,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     """The console on one backend. ``clock`` is the wall clock, ``elapsed`` a monotonic clock, both in seconds."""
 
     DEFAULT_CSS = """
+    MainScreen { layers: default above; }
     MainScreen > .line { height: 1; }
     MainScreen > ContentSwitcher { height: 1fr; }
     MainScreen > .keys.typing { display: none; }
@@ -125,6 +127,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             yield from self.views.values()
         yield self._message
         yield self._keys
+        yield self.prompt.above
         yield self.prompt
 
     def on_mount(self) -> None:
@@ -300,6 +303,16 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def say(self, text: str, role: str = "") -> None:
         """Show a sentence on the message line."""
         self._message.show([((f" {safe(text)}", role),)])
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """A row was clicked twice."""
+        message.stop()
+        self.action_do("into")
+
+    def on_table_sort_asked(self, message: Table.SortAsked) -> None:
+        """The header of a column was clicked."""
+        message.stop()
+        self.action_do("sort", message.column)
 
     def tick(self) -> None:
         """Update the header."""

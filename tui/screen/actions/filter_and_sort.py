@@ -44,17 +44,23 @@ class FindActions:
         if argument:
             view.filter_by(self._saved.get(argument, argument))
             return
+        before = view.filter_text
         typing = Typing(
-            lambda text: complete_filter(text, view.words, view.values_of), view.filter_by, partial(self._watch, view)
+            lambda text: complete_filter(text, view.words, view.values_of),
+            view.filter_by,
+            partial(self._watch, view),
+            leave=lambda: view.filter_by(before),
         )
         self._screen.open_prompt("/", view.filter_text, typing)
 
     def _watch(self, view: TableView[Any], text: str) -> Complaint | None:
-        """The error in a filter for this table; without one, start counting the rows that the filter would show."""
+        """The error in a filter for this table; without one, show the rows that pass, and start counting them."""
         try:
             wanted = view.parse(text)
         except FilterError as error:
             return Complaint(str(error), error.start, error.end)
+        if text.strip() != view.filter_text:
+            view.filter_by(text)
         if view.shown is not None and text.strip():
             keys = view.keys(view.shown.cluster)
             self._screen.lookups.count(lambda stop: wanted.count(keys, stop), text)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from policy.model.pbs_units import show_job
 from tui.action_registry import CommandError, views_of
+from tui.pages.job_tabs import OUTPUT
 from tui.screen.actions.screen_api import ScreenApi
+from tui.screen.dialogs.find import FindDialog
 from tui.screen.views.base_table_view import TableView
+from tui.screen.views.overview_plan_and_job import JobView
 from tui.screen.views.visited_places import Place
+from tui.tables.filter_line import quoted
+from tui.tables.find_anything import JOB, USER, VNODE, Everything, Found
+
+_PAGER = ("env", "LESSSECURE=1", "less", "-L", "+G", "--")
+"""A pager that runs no other program: users choose the names and texts of the files."""
 
 
 class NavigateActions:
@@ -56,6 +64,38 @@ class NavigateActions:
         if not found:
             raise CommandError(f"job {argument!r} is not on the server (in the jobs view F asks for those that ended)")
         self._show_job(found[0])
+
+    def output(self) -> None:
+        """Show the output of the job under the cursor; of the one whose output is shown, the whole file in a pager."""
+        view = self._screen.view
+        if view.kind != "job" or view.cursor_name is None:
+            raise CommandError("output: works on a job")
+        if not isinstance(view, JobView):
+            self._show_job(view.cursor_name)
+            shown = self._screen.views["job"]
+        elif view.tab == OUTPUT:
+            if not view.output_path:
+                raise CommandError("output: the file is not on this host, or not for this user")
+            self._screen.run_outside((*_PAGER, view.output_path))
+            return
+        else:
+            shown = view
+        if isinstance(shown, JobView):
+            shown.show_tab(OUTPUT)
+
+    def find(self, argument: str = "") -> None:
+        """Search jobs, users, vnodes and queues, and go to one of them."""
+        dialog = FindDialog(Everything(self._screen.known_cluster()), argument)
+        self._screen.app.push_screen(dialog, lambda found: None if found is None else self._go_to(found))
+
+    def _go_to(self, found: Found) -> None:
+        if found.kind == JOB:
+            self._show_job(found.name)
+        elif found.kind == USER:
+            self._screen.jump("jobs", f"user:={quoted(found.name)}")
+        else:
+            view = "vnodes" if found.kind == VNODE else "queues"
+            self._screen.visit(Place(view, cursor=found.name))
 
     def _show_job(self, job_id: str) -> None:
         self._screen.lookups.job(job_id)

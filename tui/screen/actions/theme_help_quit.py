@@ -6,15 +6,17 @@ from dataclasses import replace
 from itertools import islice
 
 from policy.model.pbs_units import show_job
-from tui.action_registry import SPEEDS, CommandError, complete, parse_command, views_of
+from tui.action_registry import SPEEDS, Action, CommandError, complete, find_actions, parse_command, views_of
 from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
-from tui.screen.widgets.prompt import Typing
+from tui.screen.widgets.prompt import Complaint, Typing
 from tui.tables.vnode_ranks import MODES
+from tui.text.screen_line import Line
 
 _SWITCH = ("on", "off")
+_MOST_COMMANDS = 12
 _MOST_JOBS = 100
 """Most job ids offered as completions of a line."""
 
@@ -47,7 +49,47 @@ class ConsoleActions:
 
     def command(self) -> None:
         """Open the prompt for a command."""
-        self._screen.open_prompt(":", "", Typing(self._complete, self._enter))
+        typing = Typing(self._complete_any, self._enter, check=self._check, describe=self._describe)
+        self._screen.open_prompt(":", "", typing)
+
+    def _check(self, text: str) -> Complaint | None:
+        """What is wrong with the command of a line; the line stays open then."""
+        try:
+            parse_command(text, migrates=self._screen.migration is not None)
+        except CommandError as error:
+            near = [action.name.removeprefix("view-") for action in self._found(text.partition(" ")[0])[:3]]
+            also = f"; tab takes {near[0]}" if near and " " not in text and "could be" not in str(error) else ""
+            return Complaint(f"{error}{also}", 0, len(text.partition(" ")[0]))
+        return None
+
+    def _found(self, word: str) -> list[Action]:
+        screen_api = self._screen
+        simulated, migrates = screen_api.simulation is not None, screen_api.migration is not None
+        return find_actions(word, simulated=simulated, migrates=migrates)
+
+    def _complete_any(self, text: str) -> list[str]:
+        """Completions that begin as typed; for a command's name without any, those that fit it otherwise."""
+        found = self._complete(text)
+        if " " in text:
+            return found
+        if found == [text]:
+            action = next((action for action in self._found(text) if action.name == text), None)
+            return [f"{text} "] if action is not None and action.argument else found
+        return found or [action.name.removeprefix("view-") for action in self._found(text)]
+
+    def _describe(self, text: str) -> list[Line]:
+        """The commands that the typed word may mean, with their keys and what they do."""
+        word, blank, _ = text.partition(" ")
+        if not word:
+            return []
+        found = self._found(word)
+        if blank:
+            found = [action for action in found if action.name == word]
+        lines: list[Line] = []
+        for action in found[:_MOST_COMMANDS]:
+            name = action.name.removeprefix("view-") + (f" {action.argument}" if action.argument else "")
+            lines.append(((f" {action.shown_keys:<8.8} ", "key"), (f"{name:<28} ", "bold"), (action.help, "dim")))
+        return lines
 
     def _enter(self, text: str) -> None:
         if text:
@@ -77,10 +119,10 @@ class ConsoleActions:
         return complete(text, words, simulated=self._screen.simulation is not None, migrates=migration is not None)
 
     def help(self) -> None:
-        """All actions with their keys."""
+        """All actions with their keys, those of the shown view in front; narrowed by what is typed."""
         screen_api = self._screen
         simulated, migrates = screen_api.simulation is not None, screen_api.migration is not None
-        screen_api.app.push_screen(HelpScreen(simulated=simulated, migrates=migrates))
+        screen_api.app.push_screen(HelpScreen(simulated=simulated, migrates=migrates, here=actions_of(screen_api.view.view_name)))
 
     def quit(self) -> None:
         """Leave."""

@@ -1,15 +1,18 @@
-"""The help: every action with its keys, generated from the registry of actions."""
+"""The help: every action with its keys, generated from the registry of actions, and narrowed by what is typed."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
-from tui.action_registry import help_text
-from tui.screen.views.base_view import MOVES, lines_of
+from tui.action_registry import Action, help_text
+from tui.screen.views.base_view import FAR, lines_of
 from tui.screen.widgets.line_view import Paper
 from tui.text.screen_line import Line, wrap
 
@@ -29,12 +32,21 @@ _KEYS, _COMMAND = 12, 26
 _LEAST = 20
 
 
-def help_lines(simulated: bool, cells: int, *, migrates: bool = False) -> list[Line]:
-    """The lines of the help, at most ``cells`` wide; a long explanation continues below itself."""
+def help_lines(
+    simulated: bool, cells: int, *, migrates: bool = False, here: Collection[str] = (), typed: str = ""
+) -> list[Line]:
+    """The lines of the help, at most ``cells`` wide; a long explanation continues below itself. The actions
+    named ``here`` come first; only those that have all ``typed`` words in key, name or explanation are there."""
     room = max(_LEAST, cells - _KEYS - _COMMAND)
     lines: list[Line] = []
-    for group, actions in help_text(simulated, migrates=migrates):
-        lines += [((_TITLES[group], "title"),)]
+    wanted = typed.lower().split()
+    groups = [(_TITLES[group], actions) for group, actions in help_text(simulated, migrates=migrates)]
+    in_view = [action for _, actions in groups for action in actions if action.name in here]
+    for title, every in [("In this view", in_view), *groups]:
+        actions = [action for action in every if all(word in _text_of(action) for word in wanted)]
+        if not actions:
+            continue
+        lines += [((title, "title"),)]
         for action in actions:
             command = f":{action.name}" + (f" {action.argument}" if action.argument else "")
             beside = len(command) < _COMMAND
@@ -43,43 +55,67 @@ def help_lines(simulated: bool, cells: int, *, migrates: bool = False) -> list[L
             lines += [(*head, (first, ""))] if beside else [head, ((" " * (_KEYS + _COMMAND), ""), (first, ""))]
             lines += [((" " * (_KEYS + _COMMAND), ""), (more, "")) for more in rest]
         lines.append(())
-    return lines
+    return lines or [(("no action has that", "dim"),)]
+
+
+def _text_of(action: Action) -> str:
+    return f"{action.shown_keys} {action.name} {action.argument} {action.help}".lower()
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help, above all views; escape, ``?``, ``q`` and enter close it."""
+    """The help, above all views; what is typed narrows it, escape and enter close it."""
 
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
-    HelpScreen > Paper { width: 110; max-width: 100%; height: 90%; padding: 0 1; border: round $primary;
-                         background: $surface; }
+    HelpScreen > Vertical { width: 110; max-width: 100%; height: 90%; padding: 0 1; border: round $primary;
+                            background: $surface; }
+    HelpScreen Input { height: 1; border: none; padding: 0; background: $boost; }
+    HelpScreen Paper { height: 1fr; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q,enter", "dismiss", show=False),
+        Binding("escape,enter", "dismiss", show=False, priority=True),
         *(
-            Binding(keys, f"move('{move}')", show=False)
-            for move, keys in zip(
-                MOVES,
-                ("up,k", "down,j", "left", "right", "g,home", "G,end", "pageup", "pagedown", "ctrl+u", "ctrl+d"),
+            Binding(key, f"move('{move}')", show=False, priority=True)
+            for key, move in (
+                ("up", "up"),
+                ("down", "down"),
+                ("pageup", "page-up"),
+                ("pagedown", "page-down"),
+                ("ctrl+u", "half-up"),
+                ("ctrl+d", "half-down"),
             )
         ),
     ]
 
-    def __init__(self, *, simulated: bool, migrates: bool = False) -> None:
+    def __init__(self, *, simulated: bool, migrates: bool = False, here: Collection[str] = ()) -> None:
         super().__init__()
+        self._here = here
+        self.field = Input(compact=True, placeholder="type to narrow")
         self.paper = Paper()
         self.paper.can_focus = False
         self._simulated, self._migrates = simulated, migrates
 
     def compose(self) -> ComposeResult:
-        """The lines."""
-        yield self.paper
+        """The field and the lines."""
+        with Vertical():
+            yield self.field
+            yield self.paper
+
+    def on_mount(self) -> None:
+        """Immediately: keys that were typed ahead belong to the field."""
+        self.set_focus(self.field)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what the typed words leave."""
+        event.stop()
+        self.paper.scroll_lines(-FAR)
+        self.on_resize()
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
-        self.paper.show(
-            help_lines(self._simulated, min(self.app.size.width, _WIDEST) - _FRAME, migrates=self._migrates)
-        )
+        cells = min(self.app.size.width, _WIDEST) - _FRAME
+        typed = self.field.value
+        self.paper.show(help_lines(self._simulated, cells, migrates=self._migrates, here=self._here, typed=typed))
 
     def action_move(self, move: str) -> None:
         """Scroll."""

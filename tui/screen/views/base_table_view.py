@@ -92,6 +92,7 @@ class TableView(View, Generic[Key]):
         keys = self.keys(cluster)
         columns = self.all_columns(cluster)
         self._total = len(keys)
+        self.table.forget_marks_but(keys)
         wanted, sort = self.parse(self.filter_text) if self.filter_text else None, self.layout_chosen.sort
         shown = chosen(columns, self.layout_chosen.columns)
         if len(keys) <= _AT_ONCE or not (wanted or sort.column):
@@ -173,10 +174,17 @@ class TableView(View, Generic[Key]):
             parts.append((f" of {self._total:,} · filter {safe(self.filter_text)}", "warn"))
         if self.table.marked:
             parts.append((f" · {len(self.table.marked):,} marked", "bold"))
+            hidden = self._hidden_marks()
+            if hidden:
+                parts.append((f", {hidden:,} of them hidden by the filter", "warn"))
         place = f"{self.table.index + 1:,} / {shown:,}" if shown else "none"
         skipped = f"← {self.table.skipped} columns   " if self.table.skipped else ""
         line: Line = tuple(parts)
         self.title(line, f"{skipped}{self._sorted_by()}{place}")
+
+    def _hidden_marks(self) -> int:
+        """How many marked rows the filter hides."""
+        return len(self.table.marked.difference(self.table.keys)) if self.filter_text else 0
 
     def _sorted_by(self) -> str:
         column, down = self.layout_chosen.sort
@@ -236,9 +244,14 @@ class TableView(View, Generic[Key]):
 
     @property
     def marked_names(self) -> tuple[str, ...]:
-        """The names of the marked rows, in their order on the screen."""
+        """The names of the marked rows, in their order on the screen, then those that the filter hides."""
         marked = self.table.marked
-        return tuple(self.name_of(key) for key in self.table.keys if key in marked) if marked else ()
+        if not marked:
+            return ()
+        shown = [key for key in self.table.keys if key in marked]
+        hidden = marked.difference(shown)
+        every = self.keys(self.shown.cluster) if hidden and self.shown is not None else ()
+        return tuple(self.name_of(key) for key in (*shown, *(key for key in every if key in hidden)))
 
     def name_of(self, key: Key) -> str:
         """The name of a row."""

@@ -9,7 +9,8 @@ from textual.app import ComposeResult
 
 from policy.model.pbs_units import show_job
 from tui.backends.pass_journal import Pass
-from tui.pages.job_page import JobDetail, job_lines
+from tui.pages.job_page import JobDetail
+from tui.pages.job_tabs import OUTPUT, WHY, show_tabs, tab_lines, tabs_of
 from tui.pages.overview_page import overview_lines
 from tui.pages.pass_page import pass_lines
 from tui.pages.plan_page import plan_lines
@@ -107,7 +108,8 @@ class PlanView(PageView):
 
 
 class JobView(PageView):
-    """The page of one job: where it runs, or why it waits."""
+    """The pages of one job: where it runs, or why it waits; its output, resources and history. Left and right go from
+    one to the next."""
 
     view_name = "job"
     kind = "job"
@@ -115,6 +117,7 @@ class JobView(PageView):
     def __init__(self) -> None:
         super().__init__()
         self.job_id = ""
+        self.tab = WHY
         self._detail: JobDetail | None = None
 
     @property
@@ -125,8 +128,37 @@ class JobView(PageView):
     def resume(self, place: Place) -> None:
         """Show another job."""
         if place.subject != self.job_id:
-            self.job_id, self._detail = place.subject, None
+            self.job_id, self._detail, self.tab = place.subject, None, WHY
             self.body.scroll_lines(-FAR)
+
+    def move(self, name: str) -> None:
+        """Left and right go to another page of the job."""
+        if name in ("left", "right"):
+            tabs = tabs_of(self.job_id)
+            self.show_tab(tabs[(tabs.index(self.tab) + (1 if name == "right" else -1)) % len(tabs)])
+        else:
+            super().move(name)
+
+    def show_tab(self, tab: str) -> None:
+        """Show another page, an output at its end."""
+        self.tab = tab
+        self.repaint()
+        self.body.scroll_lines(FAR if tab == OUTPUT else -FAR)
+
+    @property
+    def output_path(self) -> str:
+        """The file with the job's output, if it was found on this host; else empty."""
+        tail = self._detail.tail if self._detail is not None else None
+        return tail.path if tail is not None and not tail.problem else ""
+
+    def repaint(self) -> None:
+        """Make the lines again; an output that is shown at its end stays there."""
+        follows = self.tab == OUTPUT and self.body.is_at_end
+        super().repaint()
+        if self.shown is not None:
+            self.title(((f"{self.heading()}  ", "title"), *show_tabs(self.job_id, self.tab)))
+        if follows:
+            self.body.scroll_lines(FAR)
 
     def tell(self, detail: JobDetail) -> None:
         """Take the result of a lookup; ignored if it is of another job."""
@@ -139,8 +171,8 @@ class JobView(PageView):
         return f"job {safe(show_job(self.job_id))}"
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
-        """The job."""
-        return job_lines(shown.cluster, self.job_id, cells, self._detail)
+        """The page that is chosen."""
+        return tab_lines(self.tab, shown.cluster, self.job_id, cells, self._detail)
 
     @property
     def cursor_name(self) -> str | None:

@@ -18,8 +18,9 @@ from tui.text.screen_line import Line, fit_line
 
 if TYPE_CHECKING:
     from rich.style import Style
-    from textual.events import Resize
+    from textual.events import MouseScrollDown, MouseScrollUp, Resize
 
+_WHEEL = 3
 _NEAR = 16
 """Longest gap in cells between two changes that are written together: skipping it would cost more, with its colours."""
 
@@ -89,6 +90,11 @@ class LineView(ScrollView, can_focus=True):
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False, force=True, immediate=True)
 
     @property
+    def is_at_end(self) -> bool:
+        """Whether the last line is in sight."""
+        return self.scroll_offset.y + max(1, self.size.height - self.pinned) >= self.line_count()
+
+    @property
     def page(self) -> int:
         """How many lines a page has."""
         return max(1, self.size.height - self.pinned - 1)
@@ -100,6 +106,16 @@ class LineView(ScrollView, can_focus=True):
         self._painted[y] = line
         strip = Strip([Segment(text, self._style(role)) for text, role in line if text], cells)
         return strip.simplify()
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.scroll_lines(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.scroll_lines(-_WHEEL)
 
     def on_resize(self, _: Resize) -> None:
         """All lines depend on the width."""

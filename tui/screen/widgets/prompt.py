@@ -22,6 +22,8 @@ from tui.screen.widgets.line_view import Paper
 from tui.text.screen_line import Line, safe
 
 _MOST_SHOWN = 8
+_ROOMY = 12
+"""Lines that a screen needs for the list above the prompt."""
 
 
 class Complaint(NamedTuple):
@@ -35,12 +37,35 @@ class Complaint(NamedTuple):
 class Typing(NamedTuple):
     """What a prompt is for: ``complete`` gives the completions of a text, ``watch`` is called on each change and
     returns what is wrong with the text, ``enter`` takes the submitted line, ``before`` has the lines typed earlier.
+
+    ``check`` returns what is wrong with a line that is submitted, ``leave`` is called by escape, ``describe`` gives the
+    lines of the list above the prompt, the best in front.
     """
 
     complete: Callable[[str], list[str]]
     enter: Callable[[str], None]
     watch: Callable[[str], Complaint | None] = lambda _: None
     before: Sequence[str] = ()
+    check: Callable[[str], Complaint | None] = lambda _: None
+    leave: Callable[[], None] = lambda: None
+    describe: Callable[[str], list[Line]] = lambda _: []
+
+
+class PromptList(Paper):
+    """The list above a prompt, over the view."""
+
+    DEFAULT_CSS = """
+    PromptList { layer: above; dock: bottom; margin-bottom: 1; height: 1; background: $surface; display: none; }
+    """
+
+    def tell(self, lines: list[Line]) -> None:
+        """Show these lines, as many as a third of the screen has room for; none hides the list."""
+        room = self.app.size.height // 3 if self.app.size.height >= _ROOMY else 0
+        shown = lines[:room]
+        self.display = bool(shown)
+        if shown:
+            self.styles.height = len(shown)
+            self.show(shown)
 
 
 class _Wrong(Highlighter):
@@ -145,6 +170,7 @@ class Prompt(Horizontal):
         self.prefix = ":"
         self._prefix_line = Paper(classes="prefix")
         self._beside = Paper(classes="beside")
+        self.above = PromptList()
         self.typing = Typing(lambda _: [], lambda _: None)
         self._recalled = 0
         self._typed = ""
@@ -152,7 +178,7 @@ class Prompt(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Prefix, field, and what is beside it."""
-        self._prefix_line.can_focus = False
+        self._prefix_line.can_focus = self.above.can_focus = False
         self._beside.can_focus = False
         self.field.can_focus = False
         yield self._prefix_line
@@ -180,6 +206,7 @@ class Prompt(Horizontal):
     def close(self) -> None:
         """Close the prompt."""
         self.remove_class("open")
+        self.above.tell([])
         self.field.can_focus = False
         self.post_message(self.Closed())
 
@@ -192,7 +219,7 @@ class Prompt(Horizontal):
         """Enter: submit the line, if it can be parsed."""
         event.stop()
         text = event.value.strip()
-        complaint = self._watch(event.value) if text else None
+        complaint = (self._watch(event.value) or self.typing.check(text)) if text else None
         if complaint is not None:
             self.post_message(self.Wrong(complaint.text))
             return
@@ -212,6 +239,7 @@ class Prompt(Horizontal):
         complaint = self.typing.watch(text)
         self._wrong.start, self._wrong.end = (complaint.start, complaint.end) if complaint else (0, 0)
         self._beside.show([((safe(complaint.text), "bad"),) if complaint else self._candidates(text)])
+        self.above.tell(self.typing.describe(text))
         self.field.refresh()
         return complaint
 
@@ -219,14 +247,16 @@ class Prompt(Horizontal):
         """Escape: close."""
         event.stop()
         self.close()
+        self.typing.leave()
 
     def on_prompt_input_asked(self, event: PromptInput.Asked) -> None:
-        """Tab: insert what all completions share, or the only one."""
+        """Tab: insert what all completions share, else the first, which stands behind the cursor."""
         event.stop()
         found = self.typing.complete(self.field.value)
         if found:
             shared = found[0] if len(found) == 1 else _shared_beginning(found)
-            self._put(shared if len(shared) > len(self.field.value) else self.field.value)
+            typed = self.field.value
+            self._put(shared if shared.startswith(typed) and len(shared) > len(typed) else found[0])
 
     def on_prompt_input_recalled(self, event: PromptInput.Recalled) -> None:
         """Up and down: recall earlier lines that begin with the typed text."""

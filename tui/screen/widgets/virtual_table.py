@@ -1,7 +1,8 @@
 """A virtual table: any number of keys; columns are computed only for the rows on the screen.
 
 The cursor and the marks belong to keys, not to row numbers, so a refresh, a sort or a filter never changes the targets
-of an action. A key that is gone loses its mark; the cursor then stays at its row number.
+of an action. A key that is gone loses its mark, one that a filter hides keeps it; the cursor of a key that is gone
+stays at its row number.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.message import Message
 
 from tui.screen.widgets.line_view import LineView
-from tui.tables.column_layout import Placed, Widths, header, row
+from tui.tables.column_layout import GAP, Placed, Widths, header, row
 from tui.tables.columns import Column, Sort
 from tui.text.screen_line import Line, safe
 from tui.text.text_bars import BAR_GLYPHS
@@ -22,6 +24,7 @@ from tui.text.text_bars import BAR_GLYPHS
 Key = TypeVar("Key", bound=Hashable)
 _MARK_CELLS = 2
 _MOST_ROWS = 1000
+_WHEEL = 3
 COLUMN_KEYS = "1234567890abcdefghijklmnopqrtuvwxyz"
 """The keys that choose a column to sort by; not ``s``, which removes the sort."""
 
@@ -33,6 +36,16 @@ class Table(LineView, Generic[Key]):
 
     class Moved(Message):
         """The cursor is on another key."""
+
+    class Opened(Message):
+        """A row was clicked twice."""
+
+    class SortAsked(Message):
+        """The header of a column was clicked; ``column`` is its name."""
+
+        def __init__(self, column: str) -> None:
+            super().__init__()
+            self.column = column
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(name=name, id=id, classes=classes)
@@ -69,8 +82,6 @@ class Table(LineView, Generic[Key]):
         self._widths.look_again()
         self._rows.clear()
         self._find_cursor()
-        if self.marked:
-            self.marked &= set(keys)
         self.update()
         self.show_index(self._index)
 
@@ -98,6 +109,11 @@ class Table(LineView, Generic[Key]):
         if self._cursor is not None:
             self.marked ^= {self._cursor}
             self.move(1)
+
+    def forget_marks_but(self, keys: Sequence[Key]) -> None:
+        """Drop the marks of keys that are gone; those that a filter hides stay."""
+        if self.marked:
+            self.marked &= set(keys)
 
     def shift(self, steps: int) -> None:
         """Scroll the columns after the first by ``steps``."""
@@ -128,6 +144,39 @@ class Table(LineView, Generic[Key]):
         """Fit the columns and repaint everything."""
         self._place_again(self.size.width - _MARK_CELLS)
         super().update_all()
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """The wheel moves the cursor."""
+        event.stop()
+        self.move(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """The wheel moves the cursor."""
+        event.stop()
+        self.move(-_WHEEL)
+
+    def on_click(self, event: Click) -> None:
+        """A click on the header sorts by a column, on a row moves the cursor there; a double click opens the row."""
+        event.stop()
+        if event.y < self.pinned:
+            column = self._column_at(event.x)
+            if column:
+                self.post_message(self.SortAsked(column))
+            return
+        index = event.y - self.pinned + self.scroll_offset.y
+        if index < len(self.keys):
+            self.move_to(index)
+            if event.chain > 1:
+                self.post_message(self.Opened())
+
+    def _column_at(self, x: int) -> str:
+        """The name of the column in this cell of the header; empty if there is none."""
+        at = _MARK_CELLS
+        for placed in self._place(self.size.width - _MARK_CELLS):
+            if at <= x < at + placed.cells:
+                return placed.column.name
+            at += placed.cells + len(GAP)
+        return ""
 
     def line_count(self) -> int:
         """How many rows there are; 1 for the text of an empty table."""
