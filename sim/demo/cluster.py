@@ -62,6 +62,12 @@ BEGIN_S = 1_772_442_000.0
 events.
 """
 
+_EARLIER_S = 5 * 3600.0
+"""So much earlier a calm demo begins, to be at nine o'clock when it is warmed up."""
+
+_CALM_PASSES = 3
+"""The passes made before a calm demo is first seen: they fill the cores that the warm-up left idle."""
+
 _SCHED_INTERVAL_S = 60.0
 _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
     "queue": stat_queues,
@@ -73,6 +79,8 @@ _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
 
 class DemoCluster:
     """One demo cluster. `settings` are the hooks'; `jobs`, where given, is how many jobs wait at the start.
+
+    A `calm` one begins on a Monday at nine in the morning, after its first passes, with hardly anybody far over a quota.
 
     It begins some hours into its work, with running and waiting jobs, before the first pass. With a `trace` it is the
     cluster on which that was recorded, empty, and the jobs arrive as they did. Call `close` when done with it.
@@ -86,6 +94,8 @@ class DemoCluster:
         settings: Settings | None = None,
         speed: float = DEFAULT_SPEED,
         trace: Workload | None = None,
+        *,
+        calm: bool = False,
     ) -> None:
         if vnodes < 16:
             raise ValueError(f"vnodes {vnodes}: must be 16 or more")
@@ -98,9 +108,12 @@ class DemoCluster:
         self._scratch = Scratch("pbsteer-demo-")
         home = self._scratch.path
         self.set_speed(speed)
-        clock = Clock(BEGIN_S)
+        clock = Clock(BEGIN_S - _EARLIER_S if calm else BEGIN_S)
         self._clock = clock
-        self.server = _server_with_people(clock, vnodes, seed, jobs) if trace is None else _server_with(clock, trace)
+        if trace is None:
+            self.server = _server_with_people(clock, vnodes, seed, jobs, calm)
+        else:
+            self.server = _server_with(clock, trace)
         self.state_folder = state_folder(str(home))
         self._state = State(self.state_folder)
         config = home / "pbsteer.json"
@@ -109,6 +122,8 @@ class DemoCluster:
         clock.after(self.settings.schedule.interval_s, self._pass)
         clock.after(_SCHED_INTERVAL_S, self._schedule)
         Sensors(self.server, self.settings.ranking).start()
+        if calm:
+            clock.run_until(clock.now_s + _CALM_PASSES * self.settings.schedule.interval_s)
 
     # ---- time
 
@@ -258,12 +273,12 @@ class DemoCluster:
         return before[1]
 
 
-def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None) -> SimServer:
+def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None, calm: bool) -> SimServer:
     """The demo's own site, some hours into its work; with `jobs` waiting jobs where given."""
     server = furnish(clock, vnodes)
     load = Load(seed, cores_of(server, "workq"), cores_of(server, "gpu"))
     crowd = Crowd(server, load)
-    warm_up(server, crowd)
+    warm_up(server, crowd, calm=calm)
     break_vnodes(server)
     waiting, number = sum(job.state in "QB" for job in server.jobs.values()), 0
     while jobs is not None and waiting < jobs:

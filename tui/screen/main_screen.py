@@ -137,10 +137,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
             if isinstance(known, TableView):
                 known.layout_chosen = layout
         self._warning = self.runner.unconfirmed() or self.keeping.problem
-        self.say(self._warning or f"asking {self.backend.name or 'the server'}", "bad" if self._warning else "")
+        waits_for = "building the simulated cluster" if self.simulation is not None else "asking the server"
+        self.say(self._warning or waits_for, "bad" if self._warning else "")
         self.tick()
         self.set_interval(1.0, self.tick)
-        self.poller.start()
+        # The first frame comes before the first poll, which may have a cluster to build.
+        self.call_after_refresh(self.poller.start)
 
     def on_unmount(self) -> None:
         """Stop polling, and the operation under way after the command that is being sent."""
