@@ -275,6 +275,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme", (), "console", f"colours: {', '.join(THEME_NAMES)}", "NAME", "theme"),
     Action("ascii", (), "console", "draw with ASCII characters alone, or with all", "on|off", "switch"),
     Action("command", ("colon",), "console", "command line; tab completes"),
+    Action("messages", (), "console", "what the line at the bottom has said, the newest first"),
     Action("help", ("question_mark",), "console", "this help"),
     Action("quit", ("q",), "console", "leave"),
 )

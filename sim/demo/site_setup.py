@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hooks.pbs.custom_resources import PRIORITY, RESOURCES
+from hooks.record.day_of_activity import Day, Events
 from policy.model.limit_attributes import GENERIC, parse_limits
 from sim.demo.generated_submissions import (
     CORES_PER_VNODE,
@@ -44,6 +45,8 @@ _WARM_UP_S = 5 * 3600.0
 _WARM_UP_VNODES = 256
 """A cluster with more vnodes is warmed up for less time, in proportion to its higher rate of jobs."""
 
+CALM_WARM_UP_S = 24 * 3600.0
+_CALM_INTERVAL_S = 600.0
 _CALM_ROOMS = (1.0, 1.3)
 """In a calm warm-up jobs within their users' quotas start first, then jobs that are a little over."""
 
@@ -190,10 +193,11 @@ def _cores(job: SimJob) -> int:
     return int(job.texts["Resource_List.ncpus"])
 
 
-def warm_up(server: SimServer, crowd: Crowd, *, calm: bool = False) -> None:
+def warm_up(server: SimServer, crowd: Crowd, *, calm: bool = False) -> Day:
     """Let the cluster work for some hours under PBS's own schedulers; afterwards the default scheduler is disabled.
 
-    They know no quotas, so the first passes preempt many jobs, unless it is to be `calm`: then users stay near theirs.
+    They know no quotas, so the first passes preempt many jobs, unless it is to be `calm`: then it is a whole day, in
+    which users stay near theirs, and the activity of that day is returned.
     """
     clock = server.clock
     schedulers = [Scheduler(server, name) for name in server.scheds]
@@ -203,15 +207,31 @@ def warm_up(server: SimServer, crowd: Crowd, *, calm: bool = False) -> None:
         crowd.arrive(queue)
     warm_s = _WARM_UP_S * min(1.0, _WARM_UP_VNODES / len(server.vnodes))
     shares = [Shares(server, room) for room in _CALM_ROOMS] if calm else []
+    warm_s, interval_s = (CALM_WARM_UP_S, _CALM_INTERVAL_S) if calm else (warm_s, _SCHED_INTERVAL_S)
+    day = Day()
     while clock.now_s < begun_s + warm_s:
-        for scheduler in schedulers:
-            for each in shares:
-                each.count()
-                scheduler.cycle(each.hold)
-            if not calm:
+        started = 0
+        for each in shares:
+            each.count()
+            started += sum(scheduler.cycle(each.hold) for scheduler in schedulers)
+        if not calm:
+            for scheduler in schedulers:
                 scheduler.cycle()
-        clock.run_until(clock.now_s + _SCHED_INTERVAL_S)
+        clock.run_until(clock.now_s + interval_s)
+        if calm:
+            day = _seen(server, day, started)
     run_line(server, "set sched default scheduling = false")
+    return day
+
+
+def _seen(server: SimServer, day: Day, started: int) -> Day:
+    """The day with one more sample of the server."""
+    used = sum(vnode.assigned.get("ncpus", 0) for vnode in server.vnodes.values())
+    total = sum(int(vnode.texts["resources_available.ncpus"]) for vnode in server.vnodes.values())
+    jobs = server.jobs.values()
+    running = sum(len([each for each in job.subjobs.values() if each.state == "R"]) or job.state == "R" for job in jobs)
+    events = Events(started, max(0, day.running + started - running))
+    return day.sampled(server.clock.now_s, used, total, events, running)
 
 
 def break_vnodes(server: SimServer) -> None:

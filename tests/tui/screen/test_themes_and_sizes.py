@@ -195,7 +195,7 @@ async def test_no_essential_column_is_cut_off_at_80x24(backend: ScriptedBackend,
     write_changes(audit, "done")
     async with open_console(backend, audit, (80, 24)) as steered:
         await steered.command(view)
-        header = steered.screen_lines[2]
+        header = steered.table[0]
         for title in ESSENTIAL[view]:
             assert title in header, title
         assert "…" not in header
@@ -214,11 +214,11 @@ async def test_a_wide_terminal_shows_more_columns_and_longer_cells(backend: Scri
     async with open_console(backend, audit, (300, 100)) as steered:
         await steered.press("5")
         for title in ("group", "project", "waited", "submitted"):
-            assert title in steered.screen_lines[2]
+            assert title in steered.table[0]
         assert name in steered.text
         await steered.pilot.resize_terminal(100, 24)
         await steered.pilot.pause()
-        assert "submitted" not in steered.screen_lines[2]
+        assert "submitted" not in steered.table[0]
 
 
 @pytest.mark.slow
@@ -244,7 +244,7 @@ async def test_what_the_preferences_say_of_a_theme_that_is_not_there_is_passed_o
     async with open_console(backend, audit, (120, 30), files=KeptFiles(KeptFile(path))) as steered:
         assert steered.console.theme == "pbsteer-dark"
         await steered.press("5")
-        assert "nothing" in steered.screen_lines[2] or "user" in steered.screen_lines[2]
+        assert "nothing" in steered.table[0] or "user" in steered.screen_lines[2]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -11,6 +11,7 @@ from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
+from tui.screen.dialogs.messages import MessagesScreen
 from tui.screen.widgets.prompt import Typing
 from tui.tables.vnode_ranks import MODES
 
@@ -81,6 +82,10 @@ class ConsoleActions:
         screen_api = self._screen
         simulated, migrates = screen_api.simulation is not None, screen_api.migration is not None
         screen_api.app.push_screen(HelpScreen(simulated=simulated, migrates=migrates))
+
+    def messages(self) -> None:
+        """What the line at the bottom said."""
+        self._screen.app.push_screen(MessagesScreen(self._screen.footer.kept))
 
     def quit(self) -> None:
         """Leave."""

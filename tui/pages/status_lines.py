@@ -24,7 +24,7 @@ _LABEL = 11
 _LEAST_CHANGES, _LEAST_NEEDS = 3, 4
 
 
-def overview_lines(
+def status_lines(
     cluster: ClusterView, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
 ) -> list[Line]:
     """The whole view for a width in cells; ``records`` are the changes in the audit. If ``height`` lines are too few,
