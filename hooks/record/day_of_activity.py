@@ -6,7 +6,7 @@ whole, has at most a day's slots, and is never read to decide anything. What can
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 SLOT_S = 600
@@ -104,14 +104,19 @@ class Day(NamedTuple):
             return Day()
         found = data.get("slots")
         slots = {
-            int(each[0]): Slot(int(each[0]), *map(float, each[1:4]), *map(int, each[4:8]), float(each[8]))
+            int(each[0]): _slot(each)
             for each in (found if isinstance(found, list) else [])
             if isinstance(each, list) and len(each) == len(Slot._fields) and all(map(_is_number, each))
         }
         newest = int(data["last_s"] // SLOT_S)
         kept = tuple(slots[number] for number in sorted(slots) if newest - SLOTS < number <= newest)
-        running = data.get("running")
+        running = data.get("running", 0)
         return Day(kept, float(data["last_s"]), int(running) if _is_number(running) else 0)
+
+
+def _slot(values: Sequence[float]) -> Slot:
+    number, seconds, used, total, started, ended, preempted, failed, waited_s = values
+    return Slot(int(number), seconds, used, total, int(started), int(ended), int(preempted), int(failed), waited_s)
 
 
 def _is_number(value: object) -> bool:

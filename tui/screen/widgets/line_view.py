@@ -43,7 +43,7 @@ class LineView(ScrollView, can_focus=True):
     LineView > .role-bar { color: $secondary; }
     LineView > .role-cursor { text-style: reverse; }
     LineView > .role-tab { color: $primary; text-style: bold reverse; }
-    LineView > .role-here { background: $boost; text-style: bold; }
+    LineView > .role-here { background: $here; text-style: $here-style; }
     """
     pinned = 0
     """How many lines at the top do not scroll."""

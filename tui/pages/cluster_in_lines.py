@@ -1,4 +1,4 @@
-"""The overview: cores, jobs, queues, the present plan, the top users, recent changes and what needs attention."""
+"""The cluster in lines, for ``pbsteer status``: cores, jobs, queues, the plan, the top users, changes, attention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL = 11
 _LEAST_CHANGES, _LEAST_NEEDS = 3, 4
 
 
-def status_lines(
+def cluster_lines(
     cluster: ClusterView, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
 ) -> list[Line]:
     """The whole view for a width in cells; ``records`` are the changes in the audit. If ``height`` lines are too few,
