@@ -120,7 +120,7 @@ class Alerts:
         try:
             self._state.publish(ALERTS, data, shared=False)
         except OSError as error:
-            self.notes.append(f"what was told cannot be written down, so the command for alerts is not run: {error}")
+            self.notes.append(f"the record of alerts cannot be written, so the command for alerts is not run: {error}")
             return False
         return True
 

@@ -27,7 +27,7 @@ _LATEST_S = 30.0
 the job may have started elsewhere. The victim's time to save is not extended by it."""
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
-_LATE = "{} was not asked to go, as those before it took too long"
+_LATE = "{} got no request, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, a job in a state that cannot be requeued (not running, or exiting), and a
 finished job (pbs_error.h)."""

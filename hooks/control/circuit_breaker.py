@@ -128,7 +128,7 @@ def begin_pass(
     if before.is_resting(now_s, changed_s):
         return None
     if before.unfinished and not before.rest_began_s:
-        alerts.report(FAILING, f"the last pass did not come to its end, {before.unfinished} in a row", now_s)
+        alerts.report(FAILING, f"the last pass did not finish, {before.unfinished} in a row", now_s)
     if not before.spent:
         breaker = before.begun()
         breaker.write(state)

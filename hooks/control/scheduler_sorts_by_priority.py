@@ -43,24 +43,26 @@ def _find_disorder(
     formula = (own or server_status.server.get("job_sort_formula", "")).strip()
     if formula:
         return (
-            "" if formula == "job_priority" else f"scheduler {scheduler} goes by job_sort_formula ({formula[:_SHOWN]})"
+            ""
+            if formula == "job_priority"
+            else f"scheduler {scheduler} sorts jobs by job_sort_formula ({formula[:_SHOWN]})"
         )
     if text is None:
-        return f"the sched_config of scheduler {scheduler}, which says what it goes by, cannot be read on this host"
+        return f"the sched_config of scheduler {scheduler}, which says how it sorts jobs, cannot be read on this host"
     if unread_edit:
         return unread_edit
     config = read_sched_config(text)
     if is_on(config, "fair_share"):
-        return f"scheduler {scheduler} goes by fair_share"
+        return f"scheduler {scheduler} sorts jobs by fair_share"
     keys = config.get("job_sort_key", [""])
     if " ".join(keys[0].split()).lower() != "job_priority high":
         return (
-            f"scheduler {scheduler} does not go by priorities: its sched_config needs 'job_sort_key: \"job_priority"
+            f"scheduler {scheduler} does not sort jobs by priority: its sched_config needs 'job_sort_key: \"job_priority"
             " HIGH\" ALL' before any other job_sort_key, and it a HUP"
         )
     if not alone and any(is_on(config, option) for option in ("by_queue", "round_robin")):
         return (
-            f"scheduler {scheduler} takes its queues one by one, and goes by priorities only within each: its"
+            f"scheduler {scheduler} takes its queues one by one, and sorts jobs by priority only within each: its"
             " sched_config needs 'by_queue: False ALL' and 'round_robin: False ALL', and it a HUP"
         )
     return ""

@@ -151,7 +151,7 @@ def assign_schedulers(
         if name in before.names and not paused and turn.is_due(own, server_status.time_s):
             turns[name] = LastCycle(server_status.time_s, frozenset(work.key for work in own if work.ready))
             given.add(name)
-            passing.append(f"scheduler {name} has a turn: {to_do}")
+            passing.append(f"scheduler {name} gets a cycle: {to_do}")
             continue
         if name in before.names or before.lost:
             kept.add(name)

@@ -191,8 +191,8 @@ def _tell_leftovers(evidence: Evidence) -> str:
     if not left:
         return ""
     return (
-        f"no hook is in the server, but of pbsteer there still is: {', '.join(left)}. An apply or a removal has not"
-        " come to its end: pbsteer hooks apply or remove goes on with it"
+        f"no hook is in the server, but of pbsteer there still is: {', '.join(left)}. An apply or a removal did"
+        " not finish: pbsteer hooks apply or remove continues it"
     )
 
 

@@ -41,8 +41,8 @@ def tell_unread(scheduler: str, files: SchedFiles) -> str:
     if not edited:
         return ""
     return (
-        f"the sched_config of scheduler {scheduler} was edited at {edited} and not read since, so what it goes by"
-        " cannot be told: send it a HUP"
+        f"the sched_config of scheduler {scheduler} was edited at {edited} and not read since, so the options that"
+        " it uses are unknown: send it a HUP"
     )
 
 

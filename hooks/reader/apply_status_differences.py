@@ -80,7 +80,7 @@ class Assembly:
 
     def _complete(self, rest: Mapping[str, Any]) -> ServerStatus:
         if self.is_empty and not self._whole:
-            raise ValueError("differences to a picture that was never told")
+            raise ValueError("differences without a whole answer before them")
         told = {}
         for kind in _KINDS:
             # A new mapping each time, since the previous status may still be in use.

@@ -73,7 +73,7 @@ class State:
     def find_group_problem(self) -> str:
         """A sentence if the group that may read does not exist on this host; else empty."""
         if self._group and self._group_id() is None:
-            return f"no group {self._group!r} on this host: nobody but root may read the journal"
+            return f"no group {self._group!r} on this host: only root may read the journal"
         return ""
 
     def release_lock(self) -> None:

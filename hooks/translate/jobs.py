@@ -307,7 +307,7 @@ def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> st
         if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
             return f"it waits for other jobs ({texts['depend'][:200]})"
         holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
-        return f"it is held by {' and '.join(holders) or 'somebody'}: releasing it lets it run"
+        return f"it is held by {' and '.join(holders) or 'an unknown hold type'}: releasing it lets it run"
     if waits_to_resume(texts):
         return "it was suspended, and goes on when PBS's scheduler finds its vnodes idle"
     if state == "W":

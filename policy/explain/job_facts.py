@@ -160,7 +160,7 @@ class Facts:
         for beneficiary, earmark in sorted(ledger.earmarks.items()):
             if job.id in earmark.victims:
                 rule = _RULES.get(earmark.rule, earmark.rule)
-                lines.append(Line("history", f"its cores are kept for {show_job(beneficiary)}, {rule}"))
+                lines.append(Line("history", f"its cores are earmarked for {show_job(beneficiary)}, {rule}"))
         lines.append(Line("work", self._work(job)))
         return lines
 
@@ -185,7 +185,7 @@ class Facts:
             elif entry.end_s > self._now_s:
                 text = f"expected to end {_in(entry.end_s, self._now_s)}; may be cut at the time promised to a head"
             else:
-                text = "has outlived the estimate it was tested with; may be cut at the time promised to a head"
+                text = "has run longer than the estimate it was tested with; may be cut at the time promised to a head"
             lines.append(Line("backfilled", text))
         standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
         if standing is not None:

@@ -144,7 +144,11 @@ class Placer:
         if settled or allocation is None or not self._is_scattered(job, allocation, allowed):
             return allocation
         return self._stripe(
-            job, Layout("stripe"), "packing was its turn, but finds no room on the fewest", allowed, wish
+            job,
+            Layout("stripe"),
+            "it was to be packed this time, but there is no room on the fewest nodes",
+            allowed,
+            wish,
         )
 
     def _is_scattered(self, job: Job, allocation: Allocation, allowed: int) -> bool:

@@ -256,7 +256,7 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "pinned": lambda f: (
         f"goes back to where it was checkpointed, {f['vnodes']}, and waits until there is room for it there"
         + (", which there would not be now even if all were idle" if "gone" in f else "")
-        + ": PBS itself keeps it to these vnodes"
+        + ": PBS itself binds it to these vnodes"
     ),
     "hard-limit": lambda f: (
         f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {f['used']} are in use, and it needs"
@@ -287,7 +287,7 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"
         + ("" if f["at_s_in"] == "now" else f"; it had been promised a start {f['at_s_in']}")
     ),
-    "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
+    "behind-head": lambda f: f"waits behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{show_kept(f)}{_ahead(f)};"
         " a start time is set for the first in line only"

@@ -212,7 +212,7 @@ def replay_each(
     jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
     """
     if contention and cluster.reservations:
-        raise CommandError("--contention: not with --reservations: jobs outlive their estimates, and run into them")
+        raise CommandError("--contention: not with --reservations: jobs exceed their estimates, and run into them")
     say_left_out(workload)
     for policy in policies:
         with progress(policy.name, len(workload.jobs)) as show:

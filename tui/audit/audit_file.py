@@ -125,7 +125,7 @@ class AuditLog:
         )
         if stage == UNCONFIRMED and self.tell is not None:
             told = f"sent to {entry.server} and never confirmed: {command}, by {entry.user} from {entry.origin}"
-            self.tell(f"{told}: look whether it was done")
+            self.tell(f"{told}: check whether it was done")
         line = json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -30,12 +30,16 @@ def test_a_scheduler_that_sorts_by_priority_first_goes_by_it() -> None:
 @pytest.mark.parametrize(
     ("text", "parts", "words"),
     [
-        ("by_queue: True ALL\n", {}, "does not go by priorities"),
-        ('job_sort_key: "ncpus LOW" ALL\n' + BY_PRIORITY, {}, "does not go by priorities"),
-        ('job_sort_key: "job_priority LOW" ALL\n', {}, "does not go by priorities"),
-        (BY_PRIORITY + "fair_share: true ALL\n", {}, "goes by fair_share"),
+        ("by_queue: True ALL\n", {}, "does not sort jobs by priority"),
+        ('job_sort_key: "ncpus LOW" ALL\n' + BY_PRIORITY, {}, "does not sort jobs by priority"),
+        ('job_sort_key: "job_priority LOW" ALL\n', {}, "does not sort jobs by priority"),
+        (BY_PRIORITY + "fair_share: true ALL\n", {}, "sorts jobs by fair_share"),
         (BY_PRIORITY + "by_queue: True prime\n", {"queues": TWO}, "takes its queues one by one"),
-        (BY_PRIORITY, {"server": {"name": "s", "job_sort_formula": "ncpus"}}, r"goes by job_sort_formula \(ncpus\)"),
+        (
+            BY_PRIORITY,
+            {"server": {"name": "s", "job_sort_formula": "ncpus"}},
+            r"sorts jobs by job_sort_formula \(ncpus\)",
+        ),
         (None, {}, "cannot be read on this host"),
         (BY_PRIORITY, {"scheds": {"default": {**ON, "scheduling": "False"}}}, "does not run, or is switched off"),
         (BY_PRIORITY, {"scheds": {"default": {**ON, "state": "down"}}}, "does not run, or is switched off"),
