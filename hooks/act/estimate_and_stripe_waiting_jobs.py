@@ -2,7 +2,7 @@
 
 In ``advise`` a waiting job gets the shrunk estimate and the striped chunks that queuejob would have given it; in
 ``observe`` a striped job gets its own chunks back. (In ``drive`` the start does that.) An estimate stays, since it
-cannot be told from a manager's. Values that are there already are not written.
+looks the same as one that a manager has set. Values that are there already are not written.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Cuts a job's select for a stripe, and keeps the select it had.
 
 Where PBS's scheduler places the job, the stripe has to be in its select: one chunk for each node. The job's own select
-is kept in a resource of the job, so that it can be striped anew or not at all at any time: after a move, an alteration,
-at the next start.
+is stored in a resource of the job, so that the stripe can be cut anew or undone at any time: after a move, after an
+alteration, at the next start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The last check before a start of what the job requires of each vnode, by the readings of that moment.
+"""Checks at a start what the job requires of each vnode, by the readings of that moment.
 
 It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking`; docs/policies.md, P4), for the job's
 vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check enforces

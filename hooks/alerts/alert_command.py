@@ -2,7 +2,7 @@
 
 It runs as root, so only root may be able to change it: the file and every folder on the way to it, links followed, must
 belong to root and be writable by root alone. It gets the text on its standard input, no descriptor of the server, and
-an environment of its own. A process that outlives the pass watches it and records how it ended.
+an environment of its own. A process that may run longer than the pass watches it and records how it ended.
 """
 
 from __future__ import annotations

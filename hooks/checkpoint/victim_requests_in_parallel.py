@@ -2,8 +2,8 @@
 
 The server answers a requeue only when the job has ended: after two seconds normally, after most of a minute if its MoM
 is lost. It answers a signal or a checkpoint when the MoM has answered. The pass cannot block on that, so child
-processes do; a child may outlive the pass. So each victim is read again just before its request, as its run may be over
-by then.
+processes do; a child may still run when the pass has ended. So each victim is read again just before its request, as
+its run may be over by then.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def forget_unanswered(state: State) -> bool:
 
 
 def _release_victims(pbs_ifl: Any) -> list[str]:
-    """Release the victims held for a beneficiary, since no later pass may come to do it; returns their ids."""
+    """Release the victims held for a beneficiary, since a later pass may never do it; returns their ids."""
     with Connection(pbs_ifl) as connection:
         server_status = connection.read_server_status(time.time())
         released = [job_id for job_id, _ in find_held(server_status)]

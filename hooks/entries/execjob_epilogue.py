@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
-"""How long the end of a job that saved is held back while its host cannot reach the server. No job can use that host
+"""How long the end of a job that saved is delayed while its host cannot reach the server. No job can use that host
 meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.hook_events`), which would delete the
 job."""
 

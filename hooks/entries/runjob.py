@@ -2,7 +2,7 @@
 
 A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
 by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
-stripe start a moment ago; an administrator's start by hand is spared these checks. Jobs in reservations are left to
+stripe start a moment ago; an administrator's start by hand is not tested for these. Jobs in reservations are left to
 PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since its host
 cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
 """

@@ -2,8 +2,8 @@
 
 Files are replaced whole (write, sync, rename, sync the folder), so a kill at any point leaves the old or the new one.
 The ledger is readable by root only; a group may read the journal and the last pass. Decisions use only the ledger and
-the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed, never
-guessed at.
+the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed and not
+used.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class State:
         return ""
 
     def release_lock(self) -> None:
-        """For a child process: close its copy of the lock, which would outlive a parent that is killed."""
+        """For a child process: close its copy of the lock, which would last after its parent is killed."""
         if self._lock is not None:
             os.close(self._lock)
 

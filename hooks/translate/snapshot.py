@@ -1,4 +1,4 @@
-"""Translates the server status into a snapshot: the one place where PBS's words meet the policy's values.
+"""Translates the server status into a snapshot: the one place where PBS's texts become the policy's values.
 
 Never raises on odd data. A job that cannot be read is blocked with the reason, a vnode that cannot be read takes no
 job, and for a queue with a limit that cannot be read no pass may act; each is listed among the problems.
@@ -189,7 +189,7 @@ def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
 
 
 def _find_jobs(server_status: ServerStatus) -> Iterator[tuple[str, Attributes]]:
-    """All jobs and arrays but those of reservations, which are left alone."""
+    """All jobs and arrays but those of reservations, which PBS schedules."""
     outside = _queues_of_reservations(server_status)
     for job_id, texts in server_status.jobs.items():
         queue = texts.get("queue", "")

@@ -1,4 +1,4 @@
-"""The resources kept for suspended jobs that PBS's scheduler will resume: cores, and all else that they need again.
+"""The resources reserved for suspended jobs that PBS's scheduler will resume: cores, and all else that they need again.
 
 PBS's scheduler resumes such a job once its vnodes have room for it, so no other job may take that room as it comes
 free. The pass plans around it as around a reservation, and the runjob hook refuses a start by the scheduler that would
@@ -32,7 +32,7 @@ class Kept(NamedTuple):
     run_s: float
 
     def window(self, vnode: str, now_s: float) -> Window:
-        """The window in which the vnode is kept for the job."""
+        """The window in which the vnode is reserved for the job."""
         name = f"job {self.job_id.split('.', maxsplit=1)[0]}, which is to be resumed"
         return Window(now_s, now_s + self.run_s, name, self.vnodes[vnode])
 

@@ -1,4 +1,4 @@
-"""``findavl``: what is free at this cluster for jobs of others, as they are answered."""
+"""``findavl``: what is free at this cluster for jobs of other clusters, as in its answers to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mgstat``: the jobs of this cluster's users that may run anywhere, as the last pass has left them."""
+"""``mgstat``: the jobs of this cluster's users that may run anywhere, as of the last pass."""
 
 from __future__ import annotations
 

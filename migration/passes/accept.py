@@ -1,7 +1,7 @@
-"""Whether a job of another cluster is taken, and how: the target's end of a hand-over.
+"""Decides whether a job of another cluster is accepted, and accepts it: the target's side of a hand-over.
 
-The test is made outside the lock, since it asks the scheduler; what other jobs were promised meanwhile is subtracted
-under the lock. An offer that is repeated gets the same answer, so a lost answer costs nothing.
+The test is made outside the lock, since it runs the scheduler's programs; cores promised to other jobs meanwhile are
+subtracted under the lock. An offer that is repeated gets the same answer, so a lost answer costs nothing.
 """
 
 from __future__ import annotations

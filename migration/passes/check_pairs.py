@@ -1,4 +1,4 @@
-"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to mend.
+"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to correct.
 
 It asks as a pass does, and has each cluster try its landing folder. What else another cluster needs, such as its own
 queues, is checked there.

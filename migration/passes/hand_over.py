@@ -78,7 +78,7 @@ def _declined(offered: Record, now_s: float, reason: str, avoid: tuple[str, ...]
 
 
 def settle(source: Source) -> None:
-    """Ask about every hand-over that nobody has confirmed."""
+    """Query every hand-over that is not confirmed yet."""
     for record in source.spool.read(Queue.SENT):
         if record.state == OFFERED:
             _settle(source, record)

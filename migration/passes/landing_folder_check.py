@@ -1,4 +1,4 @@
-"""Tries whether a user can have files in the landing folder: a folder of his is made there, and removed again."""
+"""Tests whether a user can have files in the landing folder: makes the user's folder there, and removes it again."""
 
 from __future__ import annotations
 

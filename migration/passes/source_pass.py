@@ -1,7 +1,7 @@
 """``mgsched``: one pass over the requests of this cluster's users, by the decisions of ``policy.migration.placing``.
 
-Everything that is asked or done is durable before the next, so a kill at any point loses nothing, and the next pass
-goes on from what is written. A second pass at the same time ends at the lock.
+Each step is on disk before the next one, so a kill at any point loses nothing, and the next pass continues from what is
+written. A second pass at the same time ends at the lock.
 """
 
 from __future__ import annotations

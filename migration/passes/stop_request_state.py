@@ -1,4 +1,4 @@
-"""The wish to stop a job, as a record has it: asked by the user, then acknowledged by the target."""
+"""The stop request in a job's record: sent by the user, then acknowledged by the target."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def discards(record: Record) -> bool:
 
 
 def is_unacknowledged(record: Record) -> bool:
-    """Whether the target has still to be told."""
+    """Whether the request has still to be sent to the target."""
     return record.stop in _SEEN
 
 

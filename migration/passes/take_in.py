@@ -1,7 +1,7 @@
-"""Takes the drop box in: submissions become requests, and wishes to stop are written to the jobs' records.
+"""Processes the drop box: submissions become requests, and stop requests are written to the jobs' records.
 
-The owner of a file is the one who asks. A file is removed after its records are on disk, and a ticket that is there
-already is not taken twice. A refused submission becomes one Aborted record, so that its user sees why.
+A file's owner is the user whose request it is. A file is removed after its records are on disk, and no ticket is
+processed twice. A refused submission becomes one Aborted record, so that its user sees why.
 """
 
 from __future__ import annotations

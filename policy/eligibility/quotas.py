@@ -64,7 +64,7 @@ _MOST_KEPT = 1 << 16
 
 
 class _ByLimits:
-    """What follows from limits, quotas and priorities alone. It is kept from pass to pass until one of these changes.
+    """What follows from limits, quotas and priorities alone. It is reused from pass to pass until one of these changes.
 
     ``of_shared`` has how entries count jobs that share their vnodes; what other jobs keep depends on the vnodes.
     ``only_cores`` is true where all entries are for cores.

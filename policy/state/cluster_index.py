@@ -1,8 +1,8 @@
 """The cluster index: four tables (vnodes, queues, jobs, runs) and what follows from them (the queue order, the runs by
-expected end, what is free, and what each user, group and project holds).
+expected end, what is free, and what each user, group and project uses).
 
-What follows is kept up to date with every change of an entry and depends on the tables alone. Every change returns the
-change that undoes it.
+What follows is updated with every change of an entry and depends on the tables alone. Every change returns the change
+that undoes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What runs hold, by user, group and project: the amounts they asked for, and the amounts they keep from others.
+"""What runs use, by user, group and project: the amounts that they requested, and the amounts that they occupy.
 
-PBS's hard limits count what jobs asked for. Soft quotas count what jobs keep: a job that has a vnode alone keeps all of
-it (docs/policies.md, P1). Both are counted on first use and then kept up to date run by run.
+PBS's hard limits count requested amounts. Soft quotas count occupied ones: a job that has a vnode alone occupies all of
+it (docs/policies.md, P1). Both are counted on first use and then updated run by run.
 """
 
 from __future__ import annotations

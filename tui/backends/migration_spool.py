@@ -81,7 +81,7 @@ class MigrationSpool:
         return Migration(this, self._file.placing.order, shown, read_notes(self._home), now_s, in_part=in_part)
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """What a stop goes by of one job: ``state`` and ``stop``. Raises :class:`BackendError`."""
+        """The values of one job by which a stop is decided: ``state`` and ``stop``. Raises :class:`BackendError`."""
         if kind != MIGRATING_JOB:
             raise BackendError(f"{kind} {name}: migration's files have jobs only")
         found = self.look()
@@ -102,5 +102,5 @@ class MigrationSpool:
 
 
 def stop_attributes(record: Record) -> dict[str, str]:
-    """What a stop goes by of one job."""
+    """The values of one job by which a stop is decided."""
     return {"state": record.state if record.final else UNDER_WAY, "stop": record.stop}
