@@ -41,12 +41,10 @@ def _find_disorder(
         return f"scheduler {scheduler} does not run, or is switched off"
     own = server_status.scheds.get(scheduler, {}).get("job_sort_formula", "")
     formula = (own or server_status.server.get("job_sort_formula", "")).strip()
+    if formula == "job_priority":
+        return ""
     if formula:
-        return (
-            ""
-            if formula == "job_priority"
-            else f"scheduler {scheduler} sorts jobs by job_sort_formula ({formula[:_SHOWN]})"
-        )
+        return f"scheduler {scheduler} sorts jobs by job_sort_formula ({formula[:_SHOWN]})"
     if text is None:
         return f"the sched_config of scheduler {scheduler}, which says how it sorts jobs, cannot be read on this host"
     if unread_edit:
@@ -57,12 +55,12 @@ def _find_disorder(
     keys = config.get("job_sort_key", [""])
     if " ".join(keys[0].split()).lower() != "job_priority high":
         return (
-            f"scheduler {scheduler} does not sort jobs by priority: its sched_config needs 'job_sort_key: \"job_priority"
-            " HIGH\" ALL' before any other job_sort_key, and it a HUP"
+            f"scheduler {scheduler} does not sort jobs by priority: its sched_config needs"
+            " 'job_sort_key: \"job_priority HIGH\" ALL' before any other job_sort_key; then send it a HUP"
         )
     if not alone and any(is_on(config, option) for option in ("by_queue", "round_robin")):
         return (
             f"scheduler {scheduler} takes its queues one by one, and sorts jobs by priority only within each: its"
-            " sched_config needs 'by_queue: False ALL' and 'round_robin: False ALL', and it a HUP"
+            " sched_config needs 'by_queue: False ALL' and 'round_robin: False ALL'; then send it a HUP"
         )
     return ""

@@ -13,15 +13,15 @@ from hooks.pbs.managers_and_operators import is_privileged
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from hooks.translate.reservations import amounts_by_vnode, is_running
 from policy.model.allocation import AllocationError, parse_exec_vnode
-from policy.model.cluster import Kept, Queue, Vnode
+from policy.model.cluster import Queue, UserReservation, Vnode
 
 _ALONE = frozenset({"excl", "exclhost"})
 _PROJECT = "_pbs_project_default"
 
 
-def find_kept_by_users(
+def find_user_reservations(
     server_status: ServerStatus, vnodes: Sequence[Vnode], queues: Sequence[Queue]
-) -> tuple[Kept, ...]:
+) -> tuple[UserReservation, ...]:
     """What each running reservation of a user keeps, resource by resource; nothing if it cannot be read."""
     if not server_status.reservations:
         return ()
@@ -34,7 +34,7 @@ def find_kept_by_users(
         group = texts.get("egroup", "")
         for resource, amount in _sum(texts, by_name).items():
             near = [queue for queue in queues if queue.managed and _shares_vnodes(queue, texts, by_name)]
-            found.append(Kept(user, group, _find_queue(near, resource, user, group), ((resource, amount),)))
+            found.append(UserReservation(user, group, _find_queue(near, resource, user, group), ((resource, amount),)))
     return tuple(found)
 
 

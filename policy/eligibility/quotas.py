@@ -168,7 +168,7 @@ class Quotas:
         if alone and resources:
             there = where or self._where_if_idle(job)
             if there is not None:
-                kept = self._cluster.usage.kept_amount
+                kept = self._cluster.usage.occupied_amount
                 needs = {name: kept(self._cluster, there, job.request, needs[name], name) for name in resources}
         return {resource: need for resource, need in needs.items() if need}
 
@@ -221,7 +221,7 @@ class Quotas:
 
     def used(self, scope: str, entity: EntityKey, resource: str = "ncpus") -> int:
         """What an entity holds of a resource in a queue ("" for the whole cluster), with what this pass has booked."""
-        held = self._cluster.usage.kept(self._cluster, (scope, resource)).get(entity, 0)
+        held = self._cluster.usage.occupied(self._cluster, (scope, resource)).get(entity, 0)
         return held + self._shifts.get((scope, resource, entity), 0)
 
     def booked(self) -> Mapping[object, object]:

@@ -116,7 +116,7 @@ class Placer:
         self._nodes = None
         self._begun = [begun for begun in self._begun if begun[1] is not allocation]
 
-    def kept(self, vnodes: int) -> None:
+    def earmarked(self, vnodes: int) -> None:
         """Note that cores of these vnodes are earmarked for a beneficiary."""
         if self._made is not None:
             self._made.touch(vnodes)

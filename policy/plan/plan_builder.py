@@ -170,7 +170,7 @@ class PlanBuilder:
         placer = self._context.used_placer
         if placer is not None:
             for share in allocation.shares(self._capacity.directory):
-                placer.kept(share.mask)
+                placer.earmarked(share.mask)
         closed = self._capacity.close(allocation.shares(self._capacity.directory), job.request)
         promised_s = self.promised.get(job.id, self.promises.get(job.id, self.now_s))
         # Its victims have time to save before it can start.

@@ -23,7 +23,7 @@ def show_into_window(facts: Facts) -> str:
     )
 
 
-def show_kept(facts: Facts) -> str:
+def show_closed_vnodes(facts: Facts) -> str:
     """Which reservation or other window closes vnodes of the job's queue at this moment."""
     if "kept_by" not in facts:
         return ""
