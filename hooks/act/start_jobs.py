@@ -97,7 +97,7 @@ def find_changes(start: Start, texts: Attributes, sizes: Collection[str] = SIZES
 
 def find_new_chunks(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> dict[str, str]:
     """The changes to the job's chunks before the start: cut as the plan has them, else the job's own again
-    (docs/policies.md, P5). The job's own select is kept beside cut ones.
+    (docs/policies.md, P5). The job's own select is stored beside a cut one.
 
     Empty if the job has these chunks already; ``texts`` are its present attributes.
     """

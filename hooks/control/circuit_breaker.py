@@ -69,7 +69,7 @@ class CircuitBreaker(NamedTuple):
 
     def is_resting(self, now_s: float, changed_s: float) -> bool:
         """Whether no pass may begin yet. A rest ends early if the hook's files changed in it (``changed_s``), as its
-        cause may be mended, and if the clock was set back."""
+        cause may be corrected, and if the clock was set back."""
         began_s = self.rest_began_s
         return bool(began_s) and began_s <= now_s < self.rest_end_s and changed_s <= began_s
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config, tell_unread
+from hooks.pbs.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler, is_down, is_scheduling
 
 _SHOWN = 80
 
 
-def find_unheeded(server_status: ServerStatus, queues: Collection[str], files: SchedFiles) -> dict[str, str]:
+def find_unsorted(server_status: ServerStatus, queues: Collection[str], files: SchedFiles) -> dict[str, str]:
     """Those of ``queues`` whose scheduler does not sort jobs by ``Priority``: by queue, why, and what would change
     it."""
     serving = {queue: find_scheduler(server_status, queue) for queue in server_status.queues}
@@ -26,7 +26,7 @@ def find_unheeded(server_status: ServerStatus, queues: Collection[str], files: S
             continue
         alone = list(serving.values()).count(scheduler) == 1
         text = files.get(scheduler, {}).get("sched_config")
-        problem = _find_disorder(server_status, scheduler, text, tell_unread(scheduler, files), alone=alone)
+        problem = _find_disorder(server_status, scheduler, text, describe_unread_edit(scheduler, files), alone=alone)
         if problem:
             found[queue] = problem
     return found

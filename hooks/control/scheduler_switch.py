@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.control.work_for_pbs_scheduler import PendingWork, find_pending_work
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.pause import is_stopped, tell_pause
+from hooks.pbs.pause import describe_pause, is_stopped
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.raw_server_status import DEFAULT_SCHEDULER
 from hooks.pbs.requests_within_time_budget import attempt
@@ -120,7 +120,7 @@ def assign_schedulers(
             served.setdefault(name, []).append(queue)
     is_others = any(modes[each] != "drive" for each in served.get(DEFAULT_SCHEDULER, []))
     stopped = set(modes.values()) != {"observe"} and _find_stop(server_status, before, is_others)
-    paused = tell_pause(server_status, stopped=stopped)
+    paused = describe_pause(server_status, stopped=stopped)
     driven: set[str] = set()
     kept_back: set[str] = set()
     off: list[str] = []
@@ -175,8 +175,8 @@ def assign_schedulers(
 
 def _find_stop(server_status: ServerStatus, before: Switched, is_others: bool) -> bool:
     """Whether an administrator has stopped PBS's scheduling on the server: since pbsteer switched the default scheduler
-    off or gave it a cycle, or while jobs of that scheduler are not pbsteer's to start (``is_others``). A scheduler that
-    was off before its queues were driven was switched off for them."""
+    off or gave it a cycle, or while another starts jobs of that scheduler (``is_others``). A scheduler that was off
+    before its queues were driven was switched off for them."""
     if not is_stopped(server_status) or before.lost:
         return False
     return before.unset or (is_others and DEFAULT_SCHEDULER not in before.names)

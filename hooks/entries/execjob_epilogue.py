@@ -93,7 +93,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], V
     if verdict.again:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")
         job.rerun()
-    elif verdict.is_told:
+    elif verdict.is_logged:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and has ended, {found}")
     else:
         pbs.logmsg(pbs.EVENT_DEBUG, f"{job_id};pbsteer: it ended with {exit_status} and has ended, {found}")

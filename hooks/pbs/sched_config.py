@@ -35,7 +35,7 @@ def read_sched_files(server_status: ServerStatus) -> SchedFiles:
     return files
 
 
-def tell_unread(scheduler: str, files: SchedFiles) -> str:
+def describe_unread_edit(scheduler: str, files: SchedFiles) -> str:
     """The sentence on a ``sched_config`` that its scheduler has not read since it was edited; empty if it has."""
     edited = files.get(scheduler, {}).get(EDITED, "")
     if not edited:

@@ -6,7 +6,7 @@ from migration.transfer.connection import RunAs
 
 WRITABLE = "writable"
 LANDING_OF = "landing_of"
-"""In the body of ``avail``: the user for whom the asked cluster is to try."""
+"""In the body of ``avail``: the user for whom the other cluster is to test."""
 _NAME = "mg-check"
 _WITHIN_S = 10
 

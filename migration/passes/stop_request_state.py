@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from migration.passes.source_context import Source
 from policy.migration.record import Record
-from policy.migration.take_turns import begin_at, take_turns
+from policy.migration.round_robin_by_user import begin_at, round_robin_by_user
 
 STOP, DISCARD = "stop", "discard"
 _SEEN = {STOP: "stopping", DISCARD: "discarding"}
@@ -15,12 +15,12 @@ _MOST = 100
 """Stops of one pass, of a user and in all, that each need a call to a cluster or to the scheduler."""
 
 
-def stops_of_pass(source: Source, asked: Iterable[Record]) -> list[Record]:
-    """Those of the jobs to stop that this pass deals with. The next one begins with others, so that a job that cannot
-    be stopped now keeps no other waiting.
+def stops_of_pass(source: Source, to_stop: Iterable[Record]) -> list[Record]:
+    """The stop requests that this pass handles. The next pass begins with others, so that a job that cannot be stopped
+    now delays no other.
     """
-    turned = begin_at(list(asked), source.notes.number * _MOST_OF_USER)
-    return take_turns(turned, lambda record: record.user, _MOST_OF_USER, _MOST)
+    rotated = begin_at(list(to_stop), source.notes.number * _MOST_OF_USER)
+    return round_robin_by_user(rotated, lambda record: record.user, _MOST_OF_USER, _MOST)
 
 
 def discards(record: Record) -> bool:
@@ -34,7 +34,7 @@ def is_unacknowledged(record: Record) -> bool:
 
 
 def acknowledged(stop: str) -> str:
-    """The wish after the target has answered."""
+    """The state of the request after the target has answered."""
     return _SEEN.get(stop, stop)
 
 

@@ -161,7 +161,7 @@ def _find_problem(info: os.stat_result) -> str:
     if info.st_nlink != 1:
         return f"{info.st_nlink} links: a request has one"
     if info.st_mode & 0o022:
-        return "others may write to it: nobody knows whose request it is"
+        return "others may write to it, so it may be another user's request"
     if info.st_size > MOST_BYTES:
         return f"{info.st_size:,} bytes: at most {MOST_BYTES:,} are taken"
     return ""

@@ -189,9 +189,9 @@ class Facts:
             lines.append(Line("backfilled", text))
         standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
         if standing is not None:
-            who = show_entity(standing.entity)
+            entity = show_entity(standing.entity)
             quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
-            over = f"{who} holds {standing.used} of {quota}, and keeps it without this run"
+            over = f"{entity} uses {standing.used} of {quota}, and stays at or above it without this run"
             lines.append(Line("may go", f"{over}: a job within quota may take its cores"))
         counted_now = any(preempt.id == run.id and not preempt.again for preempt in self._plan.preempts)
         count = self._plan.ledger.preemptions.get(run.id, 0) - counted_now

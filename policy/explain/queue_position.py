@@ -71,7 +71,7 @@ class InLine:
 
 
 def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> dict[NumberName, Number]:
-    """Of the windows that keep some of these vnodes now: the one that ends first, its end, and how many more there
+    """Of the windows that close some of these vnodes now: the one that ends first, its end, and how many more there
     are."""
     windows = windows_of(cluster, now_s, 0.0)
     begun = windows.begun_on(vnodes, now_s) if windows is not None else []

@@ -26,7 +26,7 @@ def find_unconfirmed(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, 
     return list(open_.values())
 
 
-def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
+def report_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
     """A sentence about unconfirmed changes, empty if there are none; each is marked in the audit file."""
     try:
         found = find_unconfirmed(audit.entries())

@@ -361,7 +361,8 @@ def test_a_victim_that_lingers() -> None:
 
 def test_a_run_that_may_go_says_by_what() -> None:
     assert text_of(of("1.srv"), "may go") == (
-        "u:alice holds 8 of a quota of 4, and keeps it without this run: a job within quota may take its cores"
+        "u:alice uses 8 of a quota of 4, and stays at or above it without this run: a job within quota"
+        " may take its cores"
     )
     assert texts_of(of("1.srv", settings=Settings(quota=QuotaSettings(preempt=False))), "may go") == []
     assert (
