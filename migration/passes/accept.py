@@ -65,8 +65,8 @@ def accept(site: Site, cluster: str, offer: Record) -> Reply:
 
 
 def _find_crowd(site: Site, offer: Record) -> Refused | None:
-    """The refusal where so many jobs of the user have ended here and still have something here that no record of them
-    may go; None where there are fewer."""
+    """The refusal if too many ended jobs of the user still have files here, so that none of their records may be
+    dropped; None if there are fewer."""
     most = site.file.limits.max_ended_per_user
     ended = [one for one in site.spool.read(Queue.DONE) if (one.src, one.user) == (offer.src, offer.user)]
     if len(ended) < most or sum(site.spool.job_folder(one.gid).exists() for one in ended) < most:

@@ -68,7 +68,7 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
 
 
 def _remove(left: dict[str, Record], gids: Iterable[str]) -> bool:
-    """Whether any of these was still to be heard of."""
+    """Drop these jobs from ``left``; whether any was there."""
     before = len(left)
     for gid in gids:
         left.pop(gid, None)

@@ -125,7 +125,8 @@ def renew(record: Record) -> Record:
 
 
 def note_reason(source: Source, record: Record, reason: str) -> None:
-    """Write why nothing happens, where it is not written yet. The record's authority is elsewhere: rev stays."""
+    """Write why nothing happens, unless it is written already. Another cluster has the record's authority, so rev
+    stays."""
     if record.reason != reason:
         with source.spool.change() as change:
             change.put(Queue.SENT, replace(record, reason=reason))

@@ -95,7 +95,7 @@ def plan(source: Source) -> Placements:
 
 
 def forget(source: Source, gid: str) -> Record:
-    """Take a job back from a target that is lost, on an administrator's word. Raises ValueError with the reason."""
+    """Take a job back from a target that an administrator has declared lost. Raises ValueError with the reason."""
     record = next((one for one in source.spool.read(Queue.SENT) if one.gid == gid), None)
     if record is None:
         raise ValueError(f"{gid}: is not at another cluster")

@@ -39,12 +39,12 @@ def acknowledged(stop: str) -> str:
 
 
 def reopen(stop: str) -> str:
-    """The wish after the job has come back: it has not been fulfilled."""
+    """The request after the job has come back: the job was not stopped."""
     return next((asked for asked, seen in _SEEN.items() if seen == stop), stop)
 
 
 def merge_stop(now: str, asked: str) -> str:
-    """The wish after the user has asked again: --discard goes beyond a stop, and nothing takes it back."""
+    """The request after the user has sent another one: --discard replaces a stop, and cannot be withdrawn."""
     if asked == DISCARD and now not in (DISCARD, _SEEN[DISCARD]):
         return DISCARD
     return now or asked
