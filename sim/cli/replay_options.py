@@ -158,7 +158,7 @@ _SOURCE_OPTIONS = (
     click.option(
         "--applications",
         metavar="KIND[,KIND...]",
-        help=f"With --generate: equal jobs of these kinds in turn instead ({', '.join(sorted(KINDS))}).",
+        help=f"With --generate: equal jobs of these kinds instead, one after the other ({', '.join(sorted(KINDS))}).",
     ),
     click.option(
         "--reservations",

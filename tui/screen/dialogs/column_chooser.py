@@ -27,7 +27,7 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", show=False),
         Binding("enter", "take", show=False),
-        Binding("space", "turn", show=False),
+        Binding("space", "show_or_hide", show=False),
         Binding("d", "take_usual", show=False),
         Binding("K,shift+up", "carry(-1)", show=False),
         Binding("J,shift+down", "carry(1)", show=False),
@@ -76,7 +76,7 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         self.paper.show(lines)
         self.paper.show_index(self.at)
 
-    def action_turn(self) -> None:
+    def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor."""
         self._shown ^= {self._names[self.at]}
         self.show_entries()
