@@ -26,6 +26,7 @@ ANSWER_S = 120.0
 """Within this a console that is alive has painted a screen of another size, on a machine however busy."""
 
 _BETWEEN_COUNTS_S = 0.5
+_ESCAPE_S = 0.2
 _EACH = 20
 _ONE_CONSOLE = 2000
 _NAMED = {
@@ -127,6 +128,10 @@ def _drive(terminal: Terminal, steps: int, chance: random.Random, ran: Ran, writ
             terminal.press(sent)
             if chance.random() < 0.3:
                 terminal.read(0.02)
+        # What is open now must not swallow all keys until the end of the run. Alone for a while, an escape is one.
+        for _ in range(2):
+            terminal.press("\x1b")
+            terminal.read(_ESCAPE_S)
         if not _paints(terminal, chance):
             status = terminal.ended()
             if status is None:
@@ -140,7 +145,7 @@ def _drive(terminal: Terminal, steps: int, chance: random.Random, ran: Ran, writ
 
 
 def _await_quiet(terminal: Terminal, written: Path) -> None:
-    """Wait until the console has done all that was typed: two of its counts, some polls apart, have the same actions."""
+    """Wait until the console has done all that was typed: two counts, polls apart, have the same actions."""
     deadline_s = time.monotonic() + ANSWER_S
     before: tuple[int, Any] | None = None
     while terminal.alive and time.monotonic() < deadline_s:
