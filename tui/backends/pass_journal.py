@@ -1,4 +1,4 @@
-"""Reads the journal of passes in PBS_HOME as it grows: what each pass decided, and what came of it.
+"""Reads the journal of passes in PBS_HOME as it grows: what each pass decided, and the outcome.
 
 Each read takes only what was appended since the last one, within a fixed limit, so a long journal costs the console no
 more. At most a group may read the folder; for other users the console works without the journal and says why.

@@ -48,8 +48,8 @@ def _set_state(cluster: ClusterView, commands: Commands, names: Sequence[str], v
 def drain(cluster: ClusterView, commands: Commands, names: Sequence[str], way: str, user: str) -> Operation:
     """Set vnodes offline with a comment that names the user who drains them, and requeue their jobs if ``way`` says so.
 
-    The drain's comment includes the earlier one; if the manager's commands cannot quote the two, the earlier one is
-    left alone. Vnodes that are offline already stay as they are. Jobs that are not rerunable run to their end.
+    The drain's comment includes the earlier one; if the manager's commands cannot quote the two, the earlier one stays
+    as it is. Vnodes that are offline already stay as they are. Jobs that are not rerunable run to their end.
     """
     if way not in DRAIN_WAYS:
         raise ChangeError(f"drain {way!r}: allowed is {' or '.join(DRAIN_WAYS)}")

@@ -94,7 +94,7 @@ def quota_data(cluster: ClusterView, queue: str) -> list[dict[str, Any]]:
 
 def status_lines(cluster: ClusterView, cells: int, migration: Migration | None = None) -> list[str]:
     """The overview, the moved promises and the migrating jobs as text. Idle cores of the last day are the journal's;
-    without one there is nothing to tell, since one look is no mean."""
+    without one there is no figure, since one sample is no mean."""
     history = IdleHistory().with_passes(cluster.passes.idle, cluster.counts.vnodes.total)
     lines = [*cluster_lines(cluster, history, cells), *moved_lines(cluster)]
     if migration is not None:

@@ -22,7 +22,7 @@ from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.config.production_servers import Site
-from tui.operations.alert_site_of_unknown_outcome import teller_of
+from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line
 from tui.pages.key_hints import key_hints
@@ -102,7 +102,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.backend, self.simulation, self.look = backend, simulation, look
         self._clock, self._elapsed = clock, elapsed
         self.poller = Poller(backend, self._tell, interval_s, elapsed)
-        audit = AuditLog(audit_path, actor, backend.name, tell=teller_of(backend))
+        audit = AuditLog(audit_path, actor, backend.name, alert=site_alert_of(backend))
         self.runner = OperationRunner(self, audit, site, clock)
         self.lookups = Lookups(self, backend, audit_path)
         self.spool = MigrationSpool(backend, clock)
@@ -190,7 +190,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """The lookup of one job has ended."""
         view = self.views["job"]
         if isinstance(view, JobView):
-            view.tell(message.detail)
+            view.show_detail(message.detail)
 
     def on_trail_read(self, message: TrailRead) -> None:
         """The audit file was read."""
@@ -437,4 +437,4 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_counted(self, message: Counted) -> None:
         """The number of rows that the typed filter would show."""
-        self.prompt.tell(f"{message.rows:,} rows", message.text)
+        self.prompt.show_note(f"{message.rows:,} rows", message.text)

@@ -273,7 +273,7 @@ def still_holds(decision: Decision, decided_on: ClusterView, cluster: ClusterVie
 
 
 def _until_s(decision: Decision) -> float:
-    """When time alone may change the decision; in the past if a run has outlived its estimate."""
+    """When time alone may change the decision; in the past if a run has exceeded its estimate."""
     runs: Mapping[str, Run] = decision.snapshot.cluster().runs
     ends_s = min((run.end_s for run in runs.values()), default=float("inf"))
     return ends_s if decision.plan.next_s is None else min(ends_s, decision.plan.next_s)

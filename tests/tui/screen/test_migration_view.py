@@ -166,3 +166,15 @@ async def test_a_pass_that_is_long_ago_is_said(home: Path, backend: ScriptedBack
     async with open_console(backend, audit, (120, 40)) as steered:
         await look(steered)
         assert "migration of a · last pass 2 h 00 ago" in steered.text
+
+
+async def test_a_pause_is_named_beside_the_cluster(home: Path, backend: ScriptedBackend, audit: Path) -> None:
+    put_files(home)
+    file = home / "cluster.toml"
+    file.write_text(file.read_text() + '[here]\npause_sending_to = ["b"]\n')
+    async with open_console(backend, audit, (160, 40)) as steered:
+        await look(steered)
+        (paused,) = (line for line in steered.screen_lines if line.startswith(" b "))
+        assert "216 of 1,000 cores free" in paused
+        assert "sending there is paused (pause_sending_to)" in paused
+        assert not any("pause" in line for line in steered.screen_lines if line.startswith(" c "))

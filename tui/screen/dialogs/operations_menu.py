@@ -57,13 +57,13 @@ class ActMenu(ListDialog["Item | None"]):
 
     def on_mount(self) -> None:
         """Fill the lines."""
-        self.tell()
+        self.show_entries()
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
-        self.tell()
+        self.show_entries()
 
-    def tell(self) -> None:
+    def show_entries(self) -> None:
         """Show the items."""
         lines: list[Line] = [((safe(self._title), "title"),)]
         cells = max(_NAME_CELLS, min(self.app.size.width, _WIDEST) - _FRAME_CELLS - _NAME_CELLS)
@@ -73,8 +73,8 @@ class ActMenu(ListDialog["Item | None"]):
             role = " cursor" if index == self.at else ""
             here = len(lines) if index == self.at else here
             name = f"{pointer} {item.name}"
-            for told in wrap(safe(item.why_not or item.help), cells):
-                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (told, ("dim" if item.why_not else "") + role)))
+            for text in wrap(safe(item.why_not or item.help), cells):
+                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (text, ("dim" if item.why_not else "") + role)))
                 name = ""
         lines.append((("enter", "key"), (" preview   ", ""), ("esc", "key"), (" leave", "")))
         self.paper.styles.height = max(1, min(len(lines), self.app.size.height - _FRAME_LINES))

@@ -1,4 +1,4 @@
-"""The colours of the console. They repeat what words and glyphs say, so each can be done without.
+"""The colours of the console. They repeat what words and glyphs say, so none is needed to read the screen.
 
 ``dark`` and ``light`` keep blue, orange and bluish green apart for all common kinds of colour blindness;
 ``colour-blind`` is the palette of Okabe and Ito itself ("Color universal design", 2008), ``contrast`` black and white

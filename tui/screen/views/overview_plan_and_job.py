@@ -116,7 +116,7 @@ class JobView(PageView):
             self.job_id, self._detail = place.subject, None
             self.body.scroll_lines(-FAR)
 
-    def tell(self, detail: JobDetail) -> None:
+    def show_detail(self, detail: JobDetail) -> None:
         """Take the result of a lookup; ignored if it is of another job."""
         if detail.job_id == self.job_id:
             self._detail = detail

@@ -207,9 +207,9 @@ async def test_a_file_of_a_newer_version_is_left_alone(backend: ScriptedBackend,
     path.parent.mkdir()
     path.write_text('{"version": 99, "theme": "light"}')
     async with open_console(backend, audit, (200, 30), files=files) as steered:
-        assert "of version 99, this console knows 1: left alone" in steered.text
+        assert "of version 99, this console knows 1: not changed" in steered.text
         await steered.command("theme contrast")
-        await steered.until_shown("left alone")
+        await steered.until_shown("not changed")
         assert steered.console.theme == "pbsteer-contrast"
     assert json.loads(path.read_text())["version"] == 99
 
