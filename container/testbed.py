@@ -118,7 +118,7 @@ def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Tes
     if found.exists:
         if found.is_up and found.spec == spec:
             return Testbed(spec, folder), False
-        state_of_it = _tell_shape(found.spec, spec) if found.is_up else "there, but not whole"
+        state_of_it = _describe_shape(found.spec, spec) if found.is_up else "there, but not whole"
         which = write_options(spec.name, state)
         raise TestbedError(f"testbed {spec.name!r} is {state_of_it}; take it down first: pbsteer testbed down{which}")
     ENGINES[spec.engine].prepare(spec, say)
@@ -128,7 +128,7 @@ def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Tes
     try:
         folder.mkdir(mode=0o755)
     except FileExistsError as error:
-        raise TestbedError(f"testbed {spec.name!r} is being brought up by somebody else just now ({folder})") from error
+        raise TestbedError(f"testbed {spec.name!r} is being brought up by another process ({folder})") from error
     try:
         _bring_up(spec, folder, say)
     except BaseException:
@@ -308,7 +308,7 @@ def write_options(name: str, state: Path) -> str:
     return options if state.resolve() == DEFAULT_STATE else f"{options} --state {state.resolve()}"
 
 
-def _tell_shape(found: TestbedSpec | None, wanted: TestbedSpec) -> str:
+def _describe_shape(found: TestbedSpec | None, wanted: TestbedSpec) -> str:
     """How a testbed that is up differs from the wanted one."""
     fields = asdict(wanted)
     differences = ", ".join(

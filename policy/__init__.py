@@ -1,9 +1,8 @@
 """The scheduling decision: a pure function of a snapshot of the cluster.
 
-:func:`decide` takes a :class:`Snapshot` (the cluster now), a :class:`Ledger` (what is remembered, such as promises)
-and :class:`Settings`. It returns a :class:`Plan`: which jobs start, which runs are preempted, and the reason for each
-job that stays queued. It reads no clock, file, environment or random source, so
-equal inputs give equal plans.
+:func:`decide` takes a :class:`Snapshot` (the cluster now), a :class:`Ledger` (what is remembered, such as promises) and
+:class:`Settings`. It returns a :class:`Plan`: which jobs start, which runs are preempted, and the reason for each job
+that stays queued. It reads no clock, file, environment or random source, so equal inputs give equal plans.
 """
 
 from policy.cycle.engine import decide

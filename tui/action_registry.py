@@ -20,10 +20,11 @@ MIGRATION = "migration"
 
 @dataclass(frozen=True)
 class Situation:
-    """What decides whether an action is available: the view, the cursor, and whether there is an undo.
+    """What decides whether an action is available: the view, the lock, the cursor, and whether there is an undo.
     ``migrates``: the site has other clusters."""
 
     view: str
+    unlocked: bool
     simulated: bool
     has_cluster: bool = True
     has_cursor: bool = False
@@ -294,6 +295,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme", (), "console", f"colours: {', '.join(THEME_NAMES)}", "NAME", "theme"),
     Action("ascii", (), "console", "draw with ASCII characters alone, or with all", "on|off", "switch"),
     Action("command", ("colon",), "console", "command line; tab completes"),
+    Action("messages", (), "console", "what the line at the bottom has said, the newest first"),
     Action("help", ("question_mark",), "console", "this help"),
     Action("quit", ("q",), "console", "leave"),
 )

@@ -2,7 +2,7 @@
 
 In ``advise`` a waiting job gets the shrunk estimate and the striped chunks that queuejob would have given it; in
 ``observe`` a striped job gets its own chunks back. (In ``drive`` the start does that.) An estimate stays, since it
-cannot be told from a manager's. Values that are there already are not written.
+looks the same as one that a manager has set. Values that are there already are not written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.admission.impossible_requests_and_estimate import Kept, shrink_estimate
+from hooks.admission.impossible_requests_and_estimate import Preemptibility, shrink_estimate
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.resource_list import ASKED, Changes
@@ -67,10 +67,12 @@ def give_hints(connection: Connection, hints: Hints, pending_work: Requests) -> 
         pending_work.run(partial(connection.set_chunks, job_id, changes))
 
 
-def _advise(asked: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:
-    user, kept = job.user, Kept(job.rerunable, job.saves)
-    changes: dict[str, str | int | None] = dict(restripe(asked, user, summary.queues[job.queue], summary, settings))
-    estimate_s = shrink_estimate(without_stripe(asked), user, summary.past, settings, kept)
+def _advise(resource_list: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:
+    user, preemptibility = job.user, Preemptibility(job.rerunable, job.saves)
+    changes: dict[str, str | int | None] = dict(
+        restripe(resource_list, user, summary.queues[job.queue], summary, settings)
+    )
+    estimate_s = shrink_estimate(without_stripe(resource_list), user, summary.past, settings, preemptibility)
     return changes if estimate_s is None else {**changes, "soft_walltime": estimate_s}
 
 

@@ -1,9 +1,9 @@
-"""The comments of a pass: why each job that it does not start waits, few enough not to hold the server up.
+"""The comments of a pass: why each job that it does not start waits, few enough not to delay the server.
 
 A comment begins with the time when it was written, and nothing in it changes with time alone: times are moments, not
 spans from now. Most comments go to the jobs that are next in the order, the rest to the jobs behind them, in rotation
-from pass to pass. A comment that still holds is not written again. One in which only counts differ that other jobs move
-(idle cores, jobs ahead) comes after those that say something else.
+from pass to pass. A comment that is still true is not written again. Comments in which only counts have changed that
+depend on other jobs (idle cores, jobs ahead) are written last.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from policy.settings.site_settings import Settings
 
 _COUNTS_AGE_S = 120
 _LENGTH = 300
-_IN_TURN = 4
+_ROTATED_SHARE = 4
 """One comment of so many goes to a job that is not next, so that each job gets its own in the end, or to counts."""
 
 Waiting = Sequence[tuple[Job, Reason]]
@@ -40,18 +40,18 @@ def find_comments(
     schedule = settings.schedule
     writer = _Writer(plan, server_status, settings, pause)
     waiting = _in_order(plan, queues, pause)
-    in_turn = -(-schedule.max_comments // _IN_TURN)
-    first = schedule.max_comments - in_turn
+    in_rotation = -(-schedule.max_comments // _ROTATED_SHARE)
+    first = schedule.max_comments - in_rotation
     behind = written = 0
     for job_id, comment, position in islice(writer.find_untrue(waiting), first):
         behind = position + 1
         written += 1
         yield job_id, comment
-    left = in_turn
+    left = in_rotation
     if written == first:
         rest = waiting[behind:]
-        turn = int(plan.time_s // schedule.interval_s) * in_turn % max(1, len(rest))
-        for job_id, comment, _ in islice(writer.find_untrue([*rest[turn:], *rest[:turn]]), in_turn):
+        offset = int(plan.time_s // schedule.interval_s) * in_rotation % max(1, len(rest))
+        for job_id, comment, _ in islice(writer.find_untrue([*rest[offset:], *rest[:offset]]), in_rotation):
             left -= 1
             yield job_id, comment
     yield from islice(writer.find_old(), left)

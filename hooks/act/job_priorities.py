@@ -1,8 +1,8 @@
 """Advice to PBS's own scheduler, which starts the jobs of queues in ``advise``: their order, set as job ``Priority``.
 
-The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. The user's
-own priority is remembered, is what passes decide by, and is put back when the queue leaves ``advise``. Values that are
-there already are not written.
+The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. Passes decide
+by the user's own priority. It is recorded, and restored when the queue leaves ``advise``. Values that are there already
+are not written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 from hooks.store.original_priorities import Changed, Priorities, _priority
 
 BENEFICIARY = 1023
-"""The highest priority in PBS, kept for beneficiaries."""
+"""The highest priority in PBS, used for beneficiaries only."""
 
 _LEAST, _MOST_BELOW = -1024, 1022
 

@@ -1,10 +1,10 @@
-"""Starts the plan's jobs: sets what the resource list must have before, and names the whole ``exec_vnode``.
+"""Starts the plan's jobs: sets what the resource list must have first, then names the whole ``exec_vnode``.
 
 PBS checks nothing of a start that names its vnodes, and pbs_sched is off. So what pbs_sched does beside placing is done
 here: a shrink-to-fit job gets its walltime, and every vnode of a host that a job gets alone is named.
 
 The server works on one request while the next is on its way, so only one start in so many waits for its reply. That
-bounds what may still be under way when the time is up; the state of the other jobs is read afterwards.
+bounds how many starts may still be under way when the time is up; the state of the other jobs is read afterwards.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def find_changes(start: Start, texts: Attributes, sizes: Collection[str] = SIZES
 
 def find_new_chunks(start: Start, texts: Attributes, sizes: Collection[str] = SIZES) -> dict[str, str]:
     """The changes to the job's chunks before the start: cut as the plan has them, else the job's own again
-    (docs/policies.md, P5). The job's own select is kept beside cut ones.
+    (docs/policies.md, P5). The job's own select is stored beside a cut one.
 
     Empty if the job has these chunks already; ``texts`` are its present attributes.
     """

@@ -25,7 +25,7 @@ Look = Callable[[], Union[Summary, None]]
 
 
 def find_impossible(
-    asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
+    resource_list: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
 ) -> str | None:
     """Why a job with this ``Resource_List`` can never run in the queue; None if it can, if the list cannot be read, or
     if the settings let such jobs wait in a queue of that mode.
@@ -36,28 +36,28 @@ def find_impossible(
     """
     if not settings.submission.refuses_impossible_in(summary.mode(queue)):
         return None
-    why = _find_why(asked, queue, summary, settings)
+    why = _find_why(resource_list, queue, summary, settings)
     if why and look is not None:
         now = look()
-        why = _find_why(asked, queue, now, settings) if now is not None else ""
+        why = _find_why(resource_list, queue, now, settings) if now is not None else ""
     return f"this job can never run in queue {queue}: {why}" if why else None
 
 
-def _find_why(asked: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
+def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
     here = summary.queues[queue]
     # Nothing is known of a vnode before it has reported its cores.
-    request = _read_request(asked, here, summary.consumables) if here.together.get("ncpus") else None
+    request = _read_request(resource_list, here, summary.consumables) if here.together.get("ncpus") else None
     if request is None:
         return ""
     why = _find_too_much(request, here) or _find_unknown(request, summary.names)
-    if why and _may_be_striped(asked, settings):
+    if why and _may_be_striped(resource_list, settings):
         pieces = cut(request)
         why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
     return why
 
 
-def _may_be_striped(asked: Mapping[str, str], settings: Settings) -> bool:
-    wish = read_wishes(asked, settings.ranking).layout
+def _may_be_striped(resource_list: Mapping[str, str], settings: Settings) -> bool:
+    wish = read_wishes(resource_list, settings.ranking).layout
     return settings.stripe.layout in ("stripe", "learn") if wish is None else wish.kind == "stripe"
 
 
@@ -95,13 +95,13 @@ def _find_unknown(request: Request, names: frozenset[str]) -> str:
     return ""
 
 
-def find_nonsense(asked: Mapping[str, str]) -> str | None:
+def find_nonsense(resource_list: Mapping[str, str]) -> str | None:
     """Why a job's wishes can never be met; None if they can."""
-    unread = read_wishes(asked, RankingSettings()).unread
+    unread = read_wishes(resource_list, RankingSettings()).unread
     return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
 
 
-class Kept(NamedTuple):
+class Preemptibility(NamedTuple):
     """What becomes of a job's work when it is cut: whether it may be rerun, and whether it saves (None: as the settings
     have it)."""
 
@@ -109,33 +109,43 @@ class Kept(NamedTuple):
     saves: bool | None = None
 
 
-def read_kept(
-    rerunable: object, checkpoint: object, asked: Mapping[str, str], settings: Settings, *, array: bool = False
-) -> Kept:
-    """:class:`Kept` of a job by its ``Rerunable``, ``Checkpoint`` (None before PBS has set its defaults) and wishes."""
-    save = read_wishes(asked, settings.ranking)
-    return Kept(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
+def read_preemptibility(
+    rerunable: object, checkpoint: object, resource_list: Mapping[str, str], settings: Settings, *, array: bool = False
+) -> Preemptibility:
+    """The :class:`Preemptibility` of a job by its ``Rerunable``, ``Checkpoint`` (None before PBS has set its defaults)
+    and wishes."""
+    save = read_wishes(resource_list, settings.ranking)
+    return Preemptibility(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
 
 
 def shrink_estimate(
-    asked: Mapping[str, str],
+    resource_list: Mapping[str, str],
     user: str,
     past: Ledger,
     settings: Settings,
-    kept: Kept = Kept(),  # noqa: B008 - a value
+    preemptibility: Preemptibility = Preemptibility(),  # noqa: B008 - a value
 ) -> int | None:
     """The ``soft_walltime`` to set, in seconds: the estimate that backfilling tests with (docs/policies.md, P3).
 
     ``past`` is what the predictor knows of the users' runs. None if the job keeps what it has: it has a soft walltime
     already, no walltime, one that is not shrunk, or a range; or the job cannot be cut, or the settings cut none.
     """
-    if any(asked.get(name) for name in _OWN_ESTIMATES) or not asked.get("walltime"):
+    if any(resource_list.get(name) for name in _OWN_ESTIMATES) or not resource_list.get("walltime"):
         return None
     try:
-        walltime_s = parse_duration_s(asked["walltime"])
+        walltime_s = parse_duration_s(resource_list["walltime"])
     except UnitError:
         return None
-    job = Job("", user, _ANY_REQUEST, "", 0.0, float(walltime_s), rerunable=kept.rerunable, saves=kept.saves)
+    job = Job(
+        "",
+        user,
+        _ANY_REQUEST,
+        "",
+        0.0,
+        float(walltime_s),
+        rerunable=preemptibility.rerunable,
+        saves=preemptibility.saves,
+    )
     short_s = max(1, round(Estimates(settings, past, 0.0).advised_s(job)))
     return short_s if short_s < walltime_s else None
 
@@ -144,14 +154,14 @@ _ANY_REQUEST = Request.of_cores(1)
 _OWN_ESTIMATES = ("soft_walltime", "min_walltime", "max_walltime")
 
 
-def _read_request(asked: Mapping[str, str], queue: QueueSummary, consumables: frozenset[str]) -> Request | None:
-    select = asked.get("select", "")
+def _read_request(resource_list: Mapping[str, str], queue: QueueSummary, consumables: frozenset[str]) -> Request | None:
+    select = resource_list.get("select", "")
     if select:
         try:
-            return parse_request(select, asked.get("place", "") or queue.place, consumables)
+            return parse_request(select, resource_list.get("place", "") or queue.place, consumables)
         except RequestError:
             return None
-    amounts = {name: parse_amount(text) for name, text in asked.items() if name in consumables}
+    amounts = {name: parse_amount(text) for name, text in resource_list.items() if name in consumables}
     known = sorted((name, amount) for name, amount in amounts.items() if amount)
     return Request((Chunk(1, tuple(known)),)) if known else None
 

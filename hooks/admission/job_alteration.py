@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.admission.impossible_requests_and_estimate import Kept, Look, find_impossible, find_nonsense, shrink_estimate
+from hooks.admission.impossible_requests_and_estimate import (
+    Look,
+    Preemptibility,
+    find_impossible,
+    find_nonsense,
+    shrink_estimate,
+)
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.job_ids_and_states import NO_CHECKPOINT
@@ -25,8 +31,8 @@ _TIMES = frozenset({"walltime", "min_walltime", "max_walltime"})
 
 class Alteration(NamedTuple):
     """One alteration. ``before``: the job's resource list; ``changes``: what changes in it (an empty text unsets); its
-    queue and owner; whether it runs; ``privileged``: a manager or operator asks. ``kept``: what becomes of its work
-    when it is cut; ``keeps_otherwise``: the alteration may change that."""
+    queue and owner; whether it runs; ``privileged``: a manager or operator asks. ``preemptibility``: what happens to
+    its work when it is cut; ``keeps_otherwise``: the alteration may change that."""
 
     before: Mapping[str, str]
     changes: Mapping[str, str]
@@ -34,7 +40,7 @@ class Alteration(NamedTuple):
     user: str
     running: bool
     privileged: bool
-    kept: Kept = Kept()
+    preemptibility: Preemptibility = Preemptibility()
     keeps_otherwise: bool = False
 
 
@@ -94,7 +100,9 @@ def _follow_times(alteration: Alteration, summary: Summary, settings: Settings) 
         return {}
     after = {name: text for name, text in _after(alteration).items() if name != "soft_walltime"}
     advised = summary.mode(alteration.queue) == "advise"
-    estimate_s = shrink_estimate(after, alteration.user, summary.past, settings, alteration.kept) if advised else None
+    estimate_s = (
+        shrink_estimate(after, alteration.user, summary.past, settings, alteration.preemptibility) if advised else None
+    )
     if estimate_s is not None:
         return {"soft_walltime": estimate_s}
     return {"soft_walltime": None} if had else {}

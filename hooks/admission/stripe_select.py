@@ -1,8 +1,8 @@
 """Cuts a job's select for a stripe, and keeps the select it had.
 
 Where PBS's scheduler places the job, the stripe has to be in its select: one chunk for each node. The job's own select
-is kept in a resource of the job, so that it can be striped anew or not at all at any time: after a move, an alteration,
-at the next start.
+is stored in a resource of the job, so that the stripe can be cut anew or undone at any time: after a move, after an
+alteration, at the next start.
 """
 
 from __future__ import annotations
@@ -27,46 +27,46 @@ _DECIDES = ("select", "place", "walltime", APPLICATION, *_LAYOUT_WISHES)
 
 
 def restripe(
-    asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
+    resource_list: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
 ) -> dict[str, str | None]:
     """What to set so that PBS's scheduler stripes the job as it should be now, striped before or not; None unsets."""
-    stripe = find_stripe(without_stripe(asked), user, queue, summary, settings)
-    return {**stripe} if stripe else undo_stripe(asked)
+    stripe = find_stripe(without_stripe(resource_list), user, queue, summary, settings)
+    return {**stripe} if stripe else undo_stripe(resource_list)
 
 
 def find_stripe(
-    asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
+    resource_list: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
 ) -> dict[str, str]:
     """What to set so that PBS's scheduler stripes the job: ``select``, ``place``, and its own select to keep.
 
-    ``asked`` is the job's own resource list. Empty if the job stays as it is (docs/policies.md, P5): by wish, by
-    settings, or because its select cannot be cut without a loss. The defaults that PBS would add to each chunk are
-    written out, since it would add them to more chunks.
+    ``resource_list`` is the job's own. Empty if the job stays as it is (docs/policies.md, P5): by wish, by settings, or
+    because its select cannot be cut without a loss. The defaults that PBS would add to each chunk are written out,
+    since it would add them to more chunks.
     """
-    select = asked.get("select", "")
+    select = resource_list.get("select", "")
     # A quoted value, a fraction, a name with a dot: none of them is a plain amount.
     if not select or len(select) > _LONGEST_SELECT or any(character in select for character in "\"'."):
         return {}
-    if settings.stripe.layout == "none" and not any(name in asked for name in _LAYOUT_WISHES):
+    if settings.stripe.layout == "none" and not any(name in resource_list for name in _LAYOUT_WISHES):
         return {}
-    shape = (id(queue), settings.stripe, *[asked.get(name) for name in _DECIDES])
+    shape = (id(queue), settings.stripe, *[resource_list.get(name) for name in _DECIDES])
     stripe = summary.stripes.get(shape)
     if stripe is None:
         if len(summary.stripes) >= _MOST_SHAPES:
             summary.stripes.clear()
-        stripe = summary.stripes[shape] = _stripe(asked, user, queue, summary, settings)
+        stripe = summary.stripes[shape] = _stripe(resource_list, user, queue, summary, settings)
     return dict(stripe)
 
 
 def _stripe(
-    asked: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
+    resource_list: Mapping[str, str], user: str, queue: QueueSummary, summary: Summary, settings: Settings
 ) -> dict[str, str]:
-    own = _with_defaults(asked["select"], queue.chunk)
+    own = _with_defaults(resource_list["select"], queue.chunk)
     try:
-        request = parse_request(own, asked.get("place", "") or queue.place, summary.consumables)
+        request = parse_request(own, resource_list.get("place", "") or queue.place, summary.consumables)
     except RequestError:
         return {}
-    job = _describe(asked, user, request, settings)
+    job = _describe(resource_list, user, request, settings)
     layout, _, _ = layout_of(job, summary.past.learned, settings.stripe, lambda _: 0)
     if layout is None or layout.kind != "stripe":
         return {}
@@ -77,13 +77,17 @@ def _stripe(
     return {OWN_SELECT: own, "select": striped.select, "place": place}
 
 
-def _describe(asked: Mapping[str, str], user: str, request: Request, settings: Settings) -> Job:
-    wishes = read_wishes(asked, settings.ranking)
+def _describe(resource_list: Mapping[str, str], user: str, request: Request, settings: Settings) -> Job:
+    wishes = read_wishes(resource_list, settings.ranking)
     try:
-        estimate_s = float(parse_duration_s(asked["walltime"])) if asked.get("walltime") else UNLIMITED_S
+        estimate_s = (
+            float(parse_duration_s(resource_list["walltime"])) if resource_list.get("walltime") else UNLIMITED_S
+        )
     except UnitError:
         estimate_s = UNLIMITED_S
-    return Job("", user, request, "", 0.0, estimate_s, application=asked.get(APPLICATION, ""), layout=wishes.layout)
+    return Job(
+        "", user, request, "", 0.0, estimate_s, application=resource_list.get(APPLICATION, ""), layout=wishes.layout
+    )
 
 
 def _with_defaults(select: str, defaults: Mapping[str, str]) -> str:

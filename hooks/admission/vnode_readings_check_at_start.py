@@ -1,4 +1,4 @@
-"""The last check before a start of what the job requires of each vnode, by the readings of that moment.
+"""Checks at a start what the job requires of each vnode, by the readings of that moment.
 
 It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking`; docs/policies.md, P4), for the job's
 vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check enforces
@@ -22,14 +22,14 @@ from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 
 
-def has_requirements(asked: Mapping[str, str], settings: RankingSettings) -> bool:
+def has_requirements(resource_list: Mapping[str, str], settings: RankingSettings) -> bool:
     """Whether the job requires anything of its vnodes beyond room."""
-    wish = read_wishes(asked, settings).rank
+    wish = read_wishes(resource_list, settings).rank
     return wish is not None and wish.needs != Needs()
 
 
 def refuse_unmet(
-    asked: Mapping[str, str],
+    resource_list: Mapping[str, str],
     texts: Objects,
     consumables: frozenset[str],
     several: Collection[str],
@@ -41,7 +41,7 @@ def refuse_unmet(
     ``texts`` are the attributes of the job's vnodes. Vnodes of the hosts in ``several``, which have more than one, are
     not judged here: the readings of their host are on another vnode.
     """
-    wish = read_wishes(asked, settings).rank
+    wish = read_wishes(resource_list, settings).rank
     if wish is None:
         return None
     unreserved = Reservations({}, {})

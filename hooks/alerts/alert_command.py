@@ -2,7 +2,7 @@
 
 It runs as root, so only root may be able to change it: the file and every folder on the way to it, links followed, must
 belong to root and be writable by root alone. It gets the text on its standard input, no descriptor of the server, and
-an environment of its own. A process that outlives the pass watches it and records how it ended.
+an environment of its own. A process that may run longer than the pass watches it and records how it ended.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ def _find_fault(path: str, what: str, mode: int) -> str:
     return ""
 
 
-def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]) -> None:
-    """Run the command in the background; ``tell`` gets a sentence there on what went wrong, empty for nothing.
+def start_program(command: Sequence[str], text: str, report_outcome: Callable[[str], None]) -> None:
+    """Run the command in the background; ``report_outcome`` is called there with a sentence on what went wrong, empty
+    for nothing.
 
     Raises OSError if no process can be made.
     """
@@ -84,7 +85,7 @@ def start_program(command: Sequence[str], text: str, tell: Callable[[str], None]
         os.setsid()
         if not os.fork():
             _close_inherited_files()
-            tell(run_program(command, text))
+            report_outcome(run_program(command, text))
     finally:
         os._exit(0)
 

@@ -120,7 +120,7 @@ class Alerts:
         try:
             self._state.publish(ALERTS, data, shared=False)
         except OSError as error:
-            self.notes.append(f"what was told cannot be written down, so the command for alerts is not run: {error}")
+            self.notes.append(f"the record of alerts cannot be written, so the command for alerts is not run: {error}")
             return False
         return True
 
@@ -128,15 +128,15 @@ class Alerts:
 def start_command(state: State, command: Sequence[str], text: str, now_s: float) -> str:
     """Start the site's command; returns a sentence if it could not be started. How it ends is recorded when it has."""
 
-    def tell(problem: str) -> None:
+    def report_outcome(problem: str) -> None:
         state.publish(ALERT_COMMAND, {"time_s": now_s, "program": command[0], "problem": problem}, shared=False)
 
     fault = find_fault(command[0])
     try:
         if fault:
-            tell(f"not run: {fault}")
+            report_outcome(f"not run: {fault}")
             return f"the command for alerts is not run: {fault}"
-        start_program(command, on_stdin(text), tell)
+        start_program(command, on_stdin(text), report_outcome)
     except OSError as error:
         return f"the command for alerts could not be started: {error}"
     return ""

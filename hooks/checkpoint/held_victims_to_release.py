@@ -47,8 +47,8 @@ def find_to_release(
 def find_hold_comments(
     server_status: ServerStatus, left_out: Collection[str], queues: Collection[str], wait_s: float
 ) -> dict[str, str]:
-    """A comment for each held victim in these queues that does not have it yet: whom it is held for, and until when.
-    Not for jobs that run on, nor for those ``left_out``."""
+    """A comment for each held victim in these queues that does not have it yet: for which beneficiary it is held, and
+    until when. Not for jobs that run on, nor for those ``left_out``."""
     now_s = server_status.time_s
     comments = {}
     for job_id, mark in find_held(server_status):

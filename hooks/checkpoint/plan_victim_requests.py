@@ -93,10 +93,10 @@ def plan_asking(
         how = REQUEUE
         if not asked:
             # Merged with the array's attributes, which apply where a subjob has none of its own.
-            told = {**server_status.jobs.get(marked, {}), **texts}
+            all_texts = {**server_status.jobs.get(marked, {}), **texts}
             wide = has_other_hosts(texts, server_status.vnodes)
-            how = find_method(victim.id, told, methods, server_status.time_s - victim.run.start_s, wide=wide)
-            if how == SIGNAL and find_method_to_write(told.get(_WISH, ""), how, settings.checkpoint.method):
+            how = find_method(victim.id, all_texts, methods, server_status.time_s - victim.run.start_s, wide=wide)
+            if how == SIGNAL and find_method_to_write(all_texts.get(_WISH, ""), how, settings.checkpoint.method):
                 # The queue got its method after the job had started. The host, which sees no queues, would take its end
                 # for final.
                 how = REQUEUE

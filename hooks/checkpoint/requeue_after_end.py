@@ -46,12 +46,12 @@ class Asked(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether a job is requeued, and the reason for the log. ``is_told``: log it in any case, as the job was asked to
+    """Whether a job is requeued, and the reason for the log. ``is_logged``: log it in any case, as the job was asked to
     save in this run and a user may wonder about its end."""
 
     again: bool
     why: str
-    is_told: bool = False
+    is_logged: bool = False
 
 
 def judge_end(
@@ -79,8 +79,8 @@ def judge_end(
         return Verdict(again=False, why="it was killed")
     has_saved = exit_status == saved_status
     if asked is None:
-        who = "a job to be asked" if could_be else "no job to be asked"
-        return Verdict(could_be and has_saved, f"the server does not say whether it was asked to save, and it is {who}")
+        like_it = "jobs like it are asked" if could_be else "jobs like it are not"
+        return Verdict(could_be and has_saved, f"the server does not say whether it was asked to save; {like_it}")
     mark = asked.mark
     if mark.how == CHECKPOINT and has_saved and mark.is_of_run(asked.start_s) and may_come_back(asked):
         return Verdict(again=True, why="it was asked to save, and its exit status says that it has")
@@ -90,8 +90,8 @@ def judge_end(
         return Verdict(again=False, why="it was deleted")
     if not asked.is_rerunnable:
         return Verdict(again=False, why="it must not be run twice")
-    is_told_late = mom_began_s > mark.asked_s - SLACK_S
-    in_time = ended_s <= mark.until_s + (AWAY_S if is_told_late else SLACK_S)
+    is_unsure = mom_began_s > mark.asked_s - SLACK_S
+    in_time = ended_s <= mark.until_s + (AWAY_S if is_unsure else SLACK_S)
     times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {asked.start_s or 0:.0f}"
     if mark.why:
         times += f", and withdrawn then ({mark.why})"
@@ -102,7 +102,7 @@ def judge_end(
         return Verdict(has_saved and is_young, f"it was {times}, so maybe in an earlier one")
     if not has_saved and not in_time:
         times += f"; after that only exit status {saved_status} says that work is saved and not done"
-    return Verdict(has_saved or in_time, f"it was {times}", is_told=True)
+    return Verdict(has_saved or in_time, f"it was {times}", is_logged=True)
 
 
 def find_mom_start(pbs_home: str) -> float:

@@ -2,8 +2,8 @@
 
 The server answers a requeue only when the job has ended: after two seconds normally, after most of a minute if its MoM
 is lost. It answers a signal or a checkpoint when the MoM has answered. The pass cannot block on that, so child
-processes do; a child may outlive the pass. So each victim is read again just before its request, as its run may be over
-by then.
+processes do; a child may still run when the pass has ended. So each victim is read again just before its request, as
+its run may be over by then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LATEST_S = 30.0
 the job may have started elsewhere. The victim's time to save is not extended by it."""
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
-_LATE = "{} was not asked to go, as those before it took too long"
+_LATE = "{} got no request, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, a job in a state that cannot be requeued (not running, or exiting), and a
 finished job (pbs_error.h)."""

@@ -69,7 +69,7 @@ class CircuitBreaker(NamedTuple):
 
     def is_resting(self, now_s: float, changed_s: float) -> bool:
         """Whether no pass may begin yet. A rest ends early if the hook's files changed in it (``changed_s``), as its
-        cause may be mended, and if the clock was set back."""
+        cause may be corrected, and if the clock was set back."""
         began_s = self.rest_began_s
         return bool(began_s) and began_s <= now_s < self.rest_end_s and changed_s <= began_s
 
@@ -128,7 +128,7 @@ def begin_pass(
     if before.is_resting(now_s, changed_s):
         return None
     if before.unfinished and not before.rest_began_s:
-        alerts.report(FAILING, f"the last pass did not come to its end, {before.unfinished} in a row", now_s)
+        alerts.report(FAILING, f"the last pass did not finish, {before.unfinished} in a row", now_s)
     if not before.spent:
         breaker = before.begun()
         breaker.write(state)
@@ -169,7 +169,7 @@ def forget_unanswered(state: State) -> bool:
 
 
 def _release_victims(pbs_ifl: Any) -> list[str]:
-    """Release the victims held for a beneficiary, since no later pass may come to do it; returns their ids."""
+    """Release the victims held for a beneficiary, since a later pass may never do it; returns their ids."""
     with Connection(pbs_ifl) as connection:
         server_status = connection.read_server_status(time.time())
         released = [job_id for job_id, _ in find_held(server_status)]

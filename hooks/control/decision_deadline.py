@@ -85,7 +85,7 @@ def time_to_act_s(budget_s: float) -> float:
     return budget_s / _LEAST_PART
 
 
-def tell_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
+def describe_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
     """A sentence for the administrator if starts were put off for lack of time."""
     if count:
         yield (
@@ -94,7 +94,7 @@ def tell_unstarted(count: int, read_s: float, budget_s: float) -> Iterator[str]:
         )
 
 
-def tell_left_out(count: int, slowest: list[Slow]) -> Iterator[str]:
+def describe_left_out(count: int, slowest: list[Slow]) -> Iterator[str]:
     """A sentence for the administrator if jobs were not looked at for lack of time."""
     if count:
         shown = [f"{slow.job} of {slow.user} ({slow.seconds:.1f} s)" for slow in slowest]

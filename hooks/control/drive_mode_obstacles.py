@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config, tell_unread
+from hooks.pbs.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler, is_down
 from hooks.translate.dedicated_time import read_dedicated_time
 from policy.settings.site_settings import MODES
@@ -43,11 +43,11 @@ def find_obstacles(
             beside = [other for other in modes if servers[other] == servers[queue]]
             kept = sorted(other for other in beside if modes[other] != "drive" or other in own)
             if kept:
-                found[queue] = _tell_disagreement(server_status, servers[queue], kept, modes)
+                found[queue] = _describe_disagreement(server_status, servers[queue], kept, modes)
     return found
 
 
-def _tell_disagreement(
+def _describe_disagreement(
     server_status: ServerStatus, scheduler: str | None, kept: list[str], modes: Mapping[str, str]
 ) -> str:
     def describe(queue: str) -> str:
@@ -80,7 +80,7 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
     has_state = bool(server_status.scheds.get(scheduler, {}).get("state"))
     if config is None and has_state and not is_down(server_status, scheduler):
         yield f"the sched_config of scheduler {scheduler}, by which it runs, cannot be read on this host"
-    unread_edit = tell_unread(scheduler, files)
+    unread_edit = describe_unread_edit(scheduler, files)
     if unread_edit and not is_down(server_status, scheduler):
         yield unread_edit
     for complaint in _find_config_obstacles(queue, read_sched_config(config or "")):

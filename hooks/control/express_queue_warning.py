@@ -1,6 +1,6 @@
 """Express queues: PBS's scheduler lets their jobs preempt others by the queue's priority; pbsteer does not.
 
-Such a queue is driven all the same; a note tells the administrator the difference, and what ends the note.
+Such a queue is driven all the same; a note describes the difference, and what ends the note.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ RunPass = Callable[[Settings, State, CircuitBreaker, list[str]], PassOutcome]
 def guard_pass(
     pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, run: RunPass, ahead: EarlyPass | None = None
 ) -> PassOutcome | None:
-    """One due pass, or one early pass (``ahead``); None if it did not come to its end, or if passes rest.
+    """One due pass, or one early pass (``ahead``); None if it did not finish, or if passes rest.
 
     A second pass at the same time ends at once. A pass whose hook is being removed ends without a message.
     """

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.sched_config import SchedFiles, is_on, read_sched_config, tell_unread
+from hooks.pbs.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler, is_down, is_scheduling
 
 _SHOWN = 80
 
 
-def find_unheeded(server_status: ServerStatus, queues: Collection[str], files: SchedFiles) -> dict[str, str]:
+def find_unsorted(server_status: ServerStatus, queues: Collection[str], files: SchedFiles) -> dict[str, str]:
     """Those of ``queues`` whose scheduler does not sort jobs by ``Priority``: by queue, why, and what would change
     it."""
     serving = {queue: find_scheduler(server_status, queue) for queue in server_status.queues}
@@ -26,7 +26,7 @@ def find_unheeded(server_status: ServerStatus, queues: Collection[str], files: S
             continue
         alone = list(serving.values()).count(scheduler) == 1
         text = files.get(scheduler, {}).get("sched_config")
-        problem = _find_disorder(server_status, scheduler, text, tell_unread(scheduler, files), alone=alone)
+        problem = _find_disorder(server_status, scheduler, text, describe_unread_edit(scheduler, files), alone=alone)
         if problem:
             found[queue] = problem
     return found
@@ -41,26 +41,26 @@ def _find_disorder(
         return f"scheduler {scheduler} does not run, or is switched off"
     own = server_status.scheds.get(scheduler, {}).get("job_sort_formula", "")
     formula = (own or server_status.server.get("job_sort_formula", "")).strip()
+    if formula == "job_priority":
+        return ""
     if formula:
-        return (
-            "" if formula == "job_priority" else f"scheduler {scheduler} goes by job_sort_formula ({formula[:_SHOWN]})"
-        )
+        return f"scheduler {scheduler} sorts jobs by job_sort_formula ({formula[:_SHOWN]})"
     if text is None:
-        return f"the sched_config of scheduler {scheduler}, which says what it goes by, cannot be read on this host"
+        return f"the sched_config of scheduler {scheduler}, which says how it sorts jobs, cannot be read on this host"
     if unread_edit:
         return unread_edit
     config = read_sched_config(text)
     if is_on(config, "fair_share"):
-        return f"scheduler {scheduler} goes by fair_share"
+        return f"scheduler {scheduler} sorts jobs by fair_share"
     keys = config.get("job_sort_key", [""])
     if " ".join(keys[0].split()).lower() != "job_priority high":
         return (
-            f"scheduler {scheduler} does not go by priorities: its sched_config needs 'job_sort_key: \"job_priority"
-            " HIGH\" ALL' before any other job_sort_key, and it a HUP"
+            f"scheduler {scheduler} does not sort jobs by priority: its sched_config needs"
+            " 'job_sort_key: \"job_priority HIGH\" ALL' before any other job_sort_key; then send it a HUP"
         )
     if not alone and any(is_on(config, option) for option in ("by_queue", "round_robin")):
         return (
-            f"scheduler {scheduler} takes its queues one by one, and goes by priorities only within each: its"
-            " sched_config needs 'by_queue: False ALL' and 'round_robin: False ALL', and it a HUP"
+            f"scheduler {scheduler} takes its queues one by one, and sorts jobs by priority only within each: its"
+            " sched_config needs 'by_queue: False ALL' and 'round_robin: False ALL'; then send it a HUP"
         )
     return ""

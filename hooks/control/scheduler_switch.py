@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.control.work_for_pbs_scheduler import PendingWork, find_pending_work
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.pause import is_stopped, tell_pause
+from hooks.pbs.pause import describe_pause, is_stopped
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.raw_server_status import DEFAULT_SCHEDULER
 from hooks.pbs.requests_within_time_budget import attempt
@@ -50,18 +50,18 @@ class LastCycle(NamedTuple):
 
 
 _NO_CYCLE = LastCycle()
-_NO_TURNS: Mapping[str, LastCycle] = MappingProxyType({})
+_NO_CYCLES: Mapping[str, LastCycle] = MappingProxyType({})
 
 
 class Switched(NamedTuple):
-    """The schedulers that pbsteer has switched off. ``lost``: the record cannot be read. ``turns``: the last cycle
+    """The schedulers that pbsteer has switched off. ``lost``: the record cannot be read. ``cycles``: the last cycle
     given to each scheduler. ``unset``: the server's own ``scheduling`` was not False when the default scheduler was
     switched off or given a cycle, or later; a False there is an administrator's from then on
     (:mod:`hooks.pbs.pause`)."""
 
     names: frozenset[str] = frozenset()
     lost: bool = False
-    turns: Mapping[str, LastCycle] = _NO_TURNS
+    cycles: Mapping[str, LastCycle] = _NO_CYCLES
     unset: bool = False
 
     @classmethod
@@ -69,18 +69,18 @@ class Switched(NamedTuple):
         """The record that earlier passes have written."""
         data = state.read_published(SCHEDULERS)
         try:
-            turns = {
-                str(name): LastCycle(float(turn["time_s"]), frozenset(map(str, turn["served"])))
-                for name, turn in data.get("turns", {}).items()
+            cycles = {
+                str(name): LastCycle(float(cycle["time_s"]), frozenset(map(str, cycle["served"])))
+                for name, cycle in data.get("turns", {}).items()
             }
-            return cls(frozenset(map(str, data["switched"])), turns=turns, unset=data.get("unset") is True)
+            return cls(frozenset(map(str, data["switched"])), cycles=cycles, unset=data.get("unset") is True)
         except (AttributeError, KeyError, TypeError, ValueError):
             return cls(lost=True)
 
     def write(self, state: State) -> None:
         """Write the record to disk. Raises OSError if the disk does not take it."""
-        turns = {name: {"time_s": turn.time_s, "served": sorted(turn.served)} for name, turn in self.turns.items()}
-        data = {"switched": sorted(self.names), "turns": turns, "unset": self.unset}
+        cycles = {name: {"time_s": cycle.time_s, "served": sorted(cycle.served)} for name, cycle in self.cycles.items()}
+        data = {"switched": sorted(self.names), "turns": cycles, "unset": self.unset}
         state.publish(SCHEDULERS, data, shared=False)
 
 
@@ -120,7 +120,7 @@ def assign_schedulers(
             served.setdefault(name, []).append(queue)
     is_others = any(modes[each] != "drive" for each in served.get(DEFAULT_SCHEDULER, []))
     stopped = set(modes.values()) != {"observe"} and _find_stop(server_status, before, is_others)
-    paused = tell_pause(server_status, stopped=stopped)
+    paused = describe_pause(server_status, stopped=stopped)
     driven: set[str] = set()
     kept_back: set[str] = set()
     off: list[str] = []
@@ -129,7 +129,7 @@ def assign_schedulers(
     notes: list[str] = []
     passing: list[str] = []
     pending_work = find_pending_work(server_status)
-    turns: dict[str, LastCycle] = {}
+    cycles: dict[str, LastCycle] = {}
     for name, queues in sorted(served.items()):
         if any(modes[queue] != "drive" or queue in refused for queue in queues):
             continue
@@ -140,18 +140,18 @@ def assign_schedulers(
             if each.partition is None or _find_of_partition(server_status, each.partition) == name
         ]
         to_do = "; ".join(work.what for work in own if work.ready)
-        keys, turn = frozenset(work.key for work in own), before.turns.get(name, _NO_CYCLE)
-        if turn != _NO_CYCLE:
-            turns[name] = turn._replace(served=turn.served & keys)
+        keys, cycle = frozenset(work.key for work in own), before.cycles.get(name, _NO_CYCLE)
+        if cycle != _NO_CYCLE:
+            cycles[name] = cycle._replace(served=cycle.served & keys)
         if is_scheduling(server_status, name):
             off.append(name)
             kept.add(name)
             passing.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
             continue
-        if name in before.names and not paused and turn.is_due(own, server_status.time_s):
-            turns[name] = LastCycle(server_status.time_s, frozenset(work.key for work in own if work.ready))
+        if name in before.names and not paused and cycle.is_due(own, server_status.time_s):
+            cycles[name] = LastCycle(server_status.time_s, frozenset(work.key for work in own if work.ready))
             given.add(name)
-            passing.append(f"scheduler {name} has a turn: {to_do}")
+            passing.append(f"scheduler {name} gets a cycle: {to_do}")
             continue
         if name in before.names or before.lost:
             kept.add(name)
@@ -167,7 +167,7 @@ def assign_schedulers(
     notes += _find_idlers(server_status, modes, served, on)
     is_ours = DEFAULT_SCHEDULER in kept | given
     unset = is_ours and (before.unset or not is_stopped(server_status))
-    after = Switched(frozenset(kept), turns=turns, unset=unset)
+    after = Switched(frozenset(kept), cycles=cycles, unset=unset)
     pause = [paused] if paused else []
     all_notes = (*passing, *pause, *notes)
     return Assignment(frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back))
@@ -175,8 +175,8 @@ def assign_schedulers(
 
 def _find_stop(server_status: ServerStatus, before: Switched, is_others: bool) -> bool:
     """Whether an administrator has stopped PBS's scheduling on the server: since pbsteer switched the default scheduler
-    off or gave it a cycle, or while jobs of that scheduler are not pbsteer's to start (``is_others``). A scheduler that
-    was off before its queues were driven was switched off for them."""
+    off or gave it a cycle, or while another starts jobs of that scheduler (``is_others``). A scheduler that was off
+    before its queues were driven was switched off for them."""
     if not is_stopped(server_status) or before.lost:
         return False
     return before.unset or (is_others and DEFAULT_SCHEDULER not in before.names)
@@ -188,7 +188,7 @@ def switch(connection: Connection, assignment: Assignment, before: Switched, sta
     A scheduler is in the record before it is switched off, and leaves it only after it is switched on.
     """
     switched = assignment.switched
-    if assignment.off or before.lost or (switched.turns, switched.unset) != (before.turns, before.unset):
+    if assignment.off or before.lost or (switched.cycles, switched.unset) != (before.cycles, before.unset):
         assignment.switched._replace(names=assignment.switched.names | before.names).write(state)
     refused = {name: _set(connection, name, scheduling=False) for name in assignment.off}
     refused.update({name: _set(connection, name, scheduling=True) for name in assignment.on})

@@ -1,4 +1,4 @@
-"""Times the server's replies to a pass, to tell a pass that waited for a busy server from one that failed.
+"""Times the server's replies to a pass, so that a pass that waited for a busy server does not count as failed.
 
 The server does one thing after another: while it deletes thousands of jobs, it answers no other request. A pass that
 waits meanwhile is cut off by the alarm of its hook through no fault of its own.

@@ -19,7 +19,7 @@ EVENTS = ("queuejob", "modifyjob", "resvsub", "runjob", "periodic", "exechost_pe
 PREFIX = "pbsteer_"
 LOAD = "pbsteer_load"
 """The name under which a bundle gives an entry the function that loads another module. PBS empties that function's
-namespace when the event is over, so no module that outlives the event may have it."""
+namespace when the event is over, so no module that stays loaded after the event may have it."""
 _ENTRIES = "hooks.entries."
 _PRINTABLE = "policy.model.printable_text"
 """The bundle's own need, for messages on refusals and failures."""

@@ -22,7 +22,7 @@ from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import EVENTS, build
 from hooks.deploy.deployment_record import RECORD, Record, demand_ours, find_limited, take_back
 from hooks.deploy.deployment_steps import Step, show_steps, steps_between, steps_to_keep_limits
-from hooks.deploy.disk_space_and_busy_vnodes import demand_room, find_busy_vnodes, tell_savers
+from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
 from hooks.deploy.hook_events import attributes_of
 from hooks.deploy.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
 from hooks.deploy.installed_state import (
@@ -156,11 +156,15 @@ class Deployment:
         unfit = find_unfit(self._qmgr, settings) if settings is not None else ""
         if unfit:
             return unfit
-        saving = self._tell_savers() if any(step.line == _AT_ITS_END for step in steps) else ""
+        saving = self._describe_jobs_saving() if any(step.line == _AT_ITS_END for step in steps) else ""
         return saving or find_busy_vnodes(self._qmgr, steps)
 
-    def _tell_savers(self) -> str:
-        return tell_savers(self._programs, self._pbs_exec) if self._programs is not None and self._pbs_exec else ""
+    def _describe_jobs_saving(self) -> str:
+        return (
+            describe_jobs_saving(self._programs, self._pbs_exec)
+            if self._programs is not None and self._pbs_exec
+            else ""
+        )
 
     def _demand_way(self, steps: Sequence[Step], settings: Settings | None = None) -> None:
         obstacle = self.find_obstacle(steps, settings)
@@ -385,7 +389,7 @@ class Deployment:
             sweep(self._home, HOOKS, self._folder / "hooks")
         elif step.line:
             # Victims of a pass that was under way during the steps before this one.
-            saving = self._tell_savers() if step.line == _AT_ITS_END else ""
+            saving = self._describe_jobs_saving() if step.line == _AT_ITS_END else ""
             if saving:
                 raise DeployError(saving)
             try:

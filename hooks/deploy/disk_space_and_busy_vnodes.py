@@ -53,7 +53,7 @@ def find_busy_vnodes(qmgr: Qmgr, steps: Sequence[Step]) -> str:
 _MOST_SHOWN = 5
 
 
-def tell_savers(programs: Programs, pbs_exec: str) -> str:
+def describe_jobs_saving(programs: Programs, pbs_exec: str) -> str:
     """A sentence that names the jobs that still save, and what to do; empty if there are none, or if that cannot be
     known: passes that could not reach the server either have asked no job to save."""
     savers: dict[str, int] = run_traces(programs, pbs_exec, "saving").get("saving", {})

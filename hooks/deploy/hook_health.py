@@ -76,7 +76,7 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
     problems: list[str] = []
     hints: list[str] = []
     if installed.hooks:
-        problems += _tell_faults(hooks)
+        problems += _describe_faults(hooks)
         parts = [*_check_resources(installed), *_check_record(evidence)]
         problems += parts
         if parts or len(installed.hooks) < len(names):
@@ -84,10 +84,10 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
         late, coming = _check_pass(evidence, settings or Settings(), now_s)
         problems += late
         hints += coming
-        hints += _tell_missing_sensors(evidence.entry)
+        hints += _describe_missing_sensors(evidence.entry)
         problems += _check_alerts(evidence.alerts, settings or Settings())
     else:
-        problems.append(_tell_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how")
+        problems.append(_describe_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how")
     errors, settled = _check_complaints(evidence.complaints, now_s, evidence.applied_s)
     problems += errors
     hints += settled
@@ -147,7 +147,7 @@ def _check_hook(
     return HookHealth(name, hook.enabled, version_of(hook.script or ""), digest, waiting, tuple(faults))
 
 
-def _tell_faults(hooks: Sequence[HookHealth]) -> Iterator[str]:
+def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[str]:
     """The hooks' faults; one that several hooks share is reported once."""
     shared: dict[str, list[str]] = {}
     for hook in hooks:
@@ -170,10 +170,10 @@ def _check_resources(installed: Installed) -> Iterator[str]:
         if resource.kind != right.kind:
             yield f"resource {name} is of type {resource.kind}, where {right.kind} belongs"
         elif not resource.has_flags(right.flag):
-            yield f"resource {name} has {_tell_flag(resource.flag)}, where {_tell_flag(right.flag)} belongs"
+            yield f"resource {name} has {_describe_flag(resource.flag)}, where {_describe_flag(right.flag)} belongs"
 
 
-def _tell_flag(flag: str) -> str:
+def _describe_flag(flag: str) -> str:
     return f"flag {flag}" if flag else "no flag"
 
 
@@ -182,7 +182,7 @@ def _check_record(evidence: Evidence) -> Iterator[str]:
         yield f"{RECORD} is not there, which says what pbsteer made in the server"
 
 
-def _tell_leftovers(evidence: Evidence) -> str:
+def _describe_leftovers(evidence: Evidence) -> str:
     """What a removal has left, or an apply begun, if no hook is there; empty for nothing."""
     made = evidence.record.made if evidence.record is not None else ()
     resources = sorted(name for name in evidence.installed.resources if name in made)
@@ -191,8 +191,8 @@ def _tell_leftovers(evidence: Evidence) -> str:
     if not left:
         return ""
     return (
-        f"no hook is in the server, but of pbsteer there still is: {', '.join(left)}. An apply or a removal has not"
-        " come to its end: pbsteer hooks apply or remove goes on with it"
+        f"no hook is in the server, but of pbsteer there still is: {', '.join(left)}. An apply or a removal did"
+        " not finish: pbsteer hooks apply or remove continues it"
     )
 
 
@@ -210,10 +210,10 @@ def _check_pass(evidence: Evidence, settings: Settings, now_s: float) -> tuple[l
         return [], [f"the rest of the passes ended {rested_s:.0f} s ago, and no pass has been since: {due}"]
     resting = breaker.is_resting(now_s, applied_s)
     if not entry:
-        return [_tell_rest(breaker, now_s) if resting else f"no pass has been seen yet, where {due}"], []
+        return [_describe_rest(breaker, now_s) if resting else f"no pass has been seen yet, where {due}"], []
     found = []
     if resting:
-        found.append(_tell_rest(breaker, now_s))
+        found.append(_describe_rest(breaker, now_s))
     elif age_s > longest_s:
         found.append(f"the last pass was {age_s:.0f} s ago, where {due}")
     passing = list(entry.get("passing", ()))
@@ -234,7 +234,7 @@ def _check_pass(evidence: Evidence, settings: Settings, now_s: float) -> tuple[l
     return found, passing
 
 
-def _tell_missing_sensors(entry: Mapping[str, Any]) -> list[str]:
+def _describe_missing_sensors(entry: Mapping[str, Any]) -> list[str]:
     """What vnodes do not report although the last pass ranks by it: the host has no sensor for it."""
     hints = []
     for quantity, silent in entry.get("no_sensor", {}).items():
@@ -244,7 +244,7 @@ def _tell_missing_sensors(entry: Mapping[str, Any]) -> list[str]:
     return hints
 
 
-def _tell_rest(breaker: CircuitBreaker, now_s: float) -> str:
+def _describe_rest(breaker: CircuitBreaker, now_s: float) -> str:
     began, end = (
         time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment_s))
         for moment_s in (breaker.rest_began_s, breaker.rest_end_s)

@@ -56,8 +56,8 @@ def read_script(name: str) -> bytes:
         return text.encode("utf-8")
     parts: dict[str, str] = {}
     _gather(name.removesuffix(".py"), parts)
-    told = ast.get_docstring(ast.parse(text), clean=False)
-    return "\n".join([f'"""{told}"""\n\nfrom __future__ import annotations\n', *parts.values()]).encode("utf-8")
+    docstring = ast.get_docstring(ast.parse(text), clean=False)
+    return "\n".join([f'"""{docstring}"""\n\nfrom __future__ import annotations\n', *parts.values()]).encode("utf-8")
 
 
 def _gather(name: str, parts: dict[str, str]) -> None:

@@ -1,4 +1,5 @@
-"""A part of the cluster to be scheduled apart: its partition, its queues and vnodes, and a scheduler that serves it.
+"""A part of the cluster with a scheduler of its own: its partition, its queues and vnodes, and a scheduler that serves
+it.
 
 PBS changes the partition of no vnode that has jobs or a reservation; such vnodes are found beforehand.
 """

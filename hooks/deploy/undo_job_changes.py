@@ -65,11 +65,11 @@ def find_traces(programs: Programs, pbs_exec: str) -> tuple[str, ...]:
 
 def clear_traces(programs: Programs, pbs_exec: str) -> str:
     """Clear our comments and marks; returns a sentence on the outcome."""
-    told = run_traces(programs, pbs_exec, "clear")
-    if "error" in told:
-        return f"comments and marks stay: {told['error']}"
-    left = f"; {show_count(told['left'], 'job')} not: {told['why']}" if told["left"] else ""
-    return f"cleared {show_count(told['cleared'], 'job')}{left}"
+    answer = run_traces(programs, pbs_exec, "clear")
+    if "error" in answer:
+        return f"comments and marks stay: {answer['error']}"
+    left = f"; {show_count(answer['left'], 'job')} not: {answer['why']}" if answer["left"] else ""
+    return f"cleared {show_count(answer['cleared'], 'job')}{left}"
 
 
 def run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
@@ -78,11 +78,11 @@ def run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
     argv = ("pbs_python", "-I", str(Path(__file__).with_name("clear_job_marks.py")), pbs_exec, what)
     reply = programs(argv)
     try:
-        told = json.loads(reply.text or "{}")
+        answer = json.loads(reply.text or "{}")
     except ValueError:
-        told = {}
+        answer = {}
     complaint = (reply.complaint.strip() or f"ended with {reply.status}").splitlines()[-1]
-    return told if isinstance(told, dict) and told else {"error": f"{argv[0]} {argv[2]}: {complaint}"}
+    return answer if isinstance(answer, dict) and answer else {"error": f"{argv[0]} {argv[2]}: {complaint}"}
 
 
 def priority_argv(job_id: str, priority: int) -> tuple[str, ...]:

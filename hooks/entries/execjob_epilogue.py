@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
-"""How long the end of a job that saved is held back while its host cannot reach the server. No job can use that host
+"""How long the end of a job that saved is delayed while its host cannot reach the server. No job can use that host
 meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.hook_events`), which would delete the
 job."""
 
@@ -93,7 +93,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], V
     if verdict.again:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")
         job.rerun()
-    elif verdict.is_told:
+    elif verdict.is_logged:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and has ended, {found}")
     else:
         pbs.logmsg(pbs.EVENT_DEBUG, f"{job_id};pbsteer: it ended with {exit_status} and has ended, {found}")

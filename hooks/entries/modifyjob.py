@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.impossible_requests_and_estimate import read_kept
+from hooks.admission.impossible_requests_and_estimate import read_preemptibility
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.reread_vnodes_before_refusing import look
 from hooks.pbs.custom_resources import OWN_SELECT, SAVE
 from hooks.pbs.managers_and_operators import may_manage
-from hooks.pbs.resource_list import change_asked, read_asked, without_empty
+from hooks.pbs.resource_list import change_resource_list, read_resource_list, without_empty
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 
@@ -38,7 +38,7 @@ def _read_fixing(event: Any) -> Fixing | None:
 def handle(pbs: Any) -> str | None:
     """Judge the alteration of this event."""
     event = pbs.event()
-    changes = read_asked(event.job.Resource_List)
+    changes = read_resource_list(event.job.Resource_List)
     settings = read_config(pbs.hook_config_filename)
     excess = refuse_beyond_bounds(event.job, settings.submission, event.job_o)
     if excess:
@@ -60,23 +60,23 @@ def handle(pbs: Any) -> str | None:
             return refusal
     if OWN_SELECT in changes:
         return None
-    own = without_empty({**read_asked(before.Resource_List), **changes})
+    own = without_empty({**read_resource_list(before.Resource_List), **changes})
     rerunable = before.Rerunable if event.job.Rerunable is None else event.job.Rerunable
     checkpoint = before.Checkpoint if event.job.Checkpoint is None else event.job.Checkpoint
     alteration = Alteration(
-        without_empty(read_asked(before.Resource_List)),
+        without_empty(read_resource_list(before.Resource_List)),
         changes,
         queue,
         str(before.euser or before.Job_Owner).partition("@")[0],
         running=int(before.job_state) not in waiting,
         privileged=may_manage(pbs),
-        kept=read_kept(rerunable, checkpoint, own, settings),
+        preemptibility=read_preemptibility(rerunable, checkpoint, own, settings),
         keeps_otherwise=fixing is not None or SAVE in changes,
     )
     refusal = refuse_alteration(alteration, summary, settings, lambda: look(pbs, queue, summary)) if changes else None
     if refusal:
         return refusal
-    change_asked(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))
+    change_resource_list(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))
     return None
 
 

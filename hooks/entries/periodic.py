@@ -20,8 +20,8 @@ from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_deadline import (
     PassDeadline,
     Slow,
-    tell_left_out,
-    tell_unstarted,
+    describe_left_out,
+    describe_unstarted,
     time_to_act_s,
     time_to_decide_s,
 )
@@ -29,7 +29,7 @@ from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed
 from hooks.control.express_queue_warning import find_express_queues
 from hooks.control.pass_guard import PassOutcome, guard_pass
-from hooks.control.scheduler_sorts_by_priority import find_unheeded
+from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_answer_time import Watched
 from hooks.pbs.job_ids_and_states import is_array
@@ -42,6 +42,7 @@ from hooks.record.dry_run_counts import Episodes
 from hooks.record.ended_runs import find_finished, learns, note_runs
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.note_activity import note_activity
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
@@ -106,7 +107,7 @@ def run_pass(
         least_s = time_to_act_s(schedule.budget_s) if ahead is None else 0.0
         outcome = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
-    unstarted = list(tell_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if ahead is None else []
+    unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if ahead is None else []
     notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     has_line = ahead is None or outcome.did_something
     _record(decision, outcome, timing, notes, settings, state, has_line=has_line, early=ahead is not None)
@@ -172,8 +173,8 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
         obstacles = {queue: why for queue, mode in translation.modes.items() if mode == "drive"}
     assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
-    unheeded = find_unheeded(server_status, advised, found.files)
-    permissions = Permissions(assignment.driven, assignment.driven | (advised - unheeded.keys()))
+    unsorted = find_unsorted(server_status, advised, found.files)
+    permissions = Permissions(assignment.driven, assignment.driven | (advised - unsorted.keys()))
     if assignment.paused:
         permissions = Permissions(kept_back=assignment.kept_back, pause=name_pause(server_status, stopped=True))
     # What observing pretends to have done must not count as done once the queues are driven.
@@ -191,9 +192,9 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start)
     advice = find_advice(plan, translation, found.raw, found.priorities, permissions.preempt - permissions.start)
     hints = find_hints(translation, server_status, summary, settings)
-    notes = [*tell_left_out(plan.count("not-looked-at"), slowest)]
+    notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
-    notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unheeded.items())]
+    notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
     express = find_express_queues(server_status, translation.modes, found.files)
     notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
     notes += assignment.notes
@@ -268,7 +269,8 @@ def _record(
     has_line: bool,
     early: bool,
 ) -> None:
-    """Write the journal's line if it has one, the same entry for the console, and the reasons of waiting jobs."""
+    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, and the last
+    day's activity."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
     episodes = Episodes.read(state, plan.time_s).seen(plan, modes, permissions, outcome)
     episodes.write(state)
@@ -281,3 +283,4 @@ def _record(
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
+    note_activity(state, decision.translation.snapshot, plan, outcome)

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.impossible_requests_and_estimate import find_impossible, find_nonsense, read_kept, shrink_estimate
+from hooks.admission.impossible_requests_and_estimate import (
+    find_impossible,
+    find_nonsense,
+    read_preemptibility,
+    shrink_estimate,
+)
 from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.reread_vnodes_before_refusing import look
 from hooks.admission.stripe_select import restripe
@@ -18,8 +23,8 @@ from hooks.pbs.custom_resources import OWN_SELECT, PLACE
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.pbs.read_resource_list_value import read_value
 from hooks.pbs.resource_list import (
-    change_asked,
-    read_asked,
+    change_resource_list,
+    read_resource_list,
     without_empty,
 )
 from hooks.pbs.select_before_striping import undo_stripe, without_stripe
@@ -38,26 +43,30 @@ def handle(pbs: Any) -> str | None:
     forged = [name for name in (OWN_SELECT, PLACE) if read_value(job.Resource_List, name)]
     if forged and not may_manage(pbs):
         # Where a queuejob hook is enabled PBS lets users set a resource that is read-only to them.
-        change_asked(pbs, job.Resource_List, dict.fromkeys(forged))
+        change_resource_list(pbs, job.Resource_List, dict.fromkeys(forged))
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     queue = (str(job.queue) if job.queue else "") or summary.default_queue
     mode = summary.mode(queue)
     if mode == "observe":
         return None
-    asked = without_empty(read_asked(job.Resource_List))
-    own = without_stripe(asked)
+    resource_list = without_empty(read_resource_list(job.Resource_List))
+    own = without_stripe(resource_list)
     refusal = find_impossible(own, queue, summary, settings, lambda: look(pbs, queue, summary))
     refusal = refusal or find_nonsense(own)
     if refusal:
         return refusal
     if mode == "drive":
-        change_asked(pbs, job.Resource_List, undo_stripe(asked))
+        change_resource_list(pbs, job.Resource_List, undo_stripe(resource_list))
         return None
     user = str(event.requestor)
-    change_asked(pbs, job.Resource_List, restripe(asked, user, summary.queues[queue], summary, settings))
+    change_resource_list(
+        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings)
+    )
     array = getattr(job, "array_indices_submitted", None) is not None
-    kept = read_kept(getattr(job, "Rerunable", None), getattr(job, "Checkpoint", None), own, settings, array=array)
-    estimate_s = shrink_estimate(own, user, summary.past, settings, kept)
+    preemptibility = read_preemptibility(
+        getattr(job, "Rerunable", None), getattr(job, "Checkpoint", None), own, settings, array=array
+    )
+    estimate_s = shrink_estimate(own, user, summary.past, settings, preemptibility)
     if estimate_s is not None:
-        change_asked(pbs, job.Resource_List, {"soft_walltime": estimate_s})
+        change_resource_list(pbs, job.Resource_List, {"soft_walltime": estimate_s})
     return None

@@ -2,7 +2,7 @@
 
 A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
 by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
-stripe start a moment ago; an administrator's start by hand is spared these checks. Jobs in reservations are left to
+stripe start a moment ago; an administrator's start by hand is not tested for these. Jobs in reservations are left to
 PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since its host
 cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
 """
@@ -21,7 +21,7 @@ from hooks.checkpoint.save_methods import read_wish
 from hooks.pbs.custom_resources import READING, SAVE, is_reservation_queue
 from hooks.pbs.job_altered_since_plan import digest_of_job
 from hooks.pbs.job_ids_and_states import is_subjob, parent_of
-from hooks.pbs.resource_list import read_asked, without_empty
+from hooks.pbs.resource_list import read_resource_list, without_empty
 from hooks.store.event_hook_summary import Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
@@ -97,8 +97,8 @@ def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
 def _judge_requirements(
     pbs: Any, job: Any, vnodes: Mapping[str, Any], summary: Summary, ranking: RankingSettings
 ) -> str | None:
-    asked = without_empty(read_asked(job.Resource_List))
-    if not has_requirements(asked, ranking):
+    resource_list = without_empty(read_resource_list(job.Resource_List))
+    if not has_requirements(resource_list, ranking):
         return None
     texts = {
         name: {
@@ -111,7 +111,7 @@ def _judge_requirements(
         }
         for name, vnode in vnodes.items()
     }
-    return refuse_unmet(asked, texts, summary.consumables, summary.several, time.time(), ranking)
+    return refuse_unmet(resource_list, texts, summary.consumables, summary.several, time.time(), ranking)
 
 
 def _stagger(
@@ -123,7 +123,9 @@ def _stagger(
     nodes = {room.host or name for name, room in vnode_uses.items()}
     if not stagger_s or striped is False:
         return None
-    if striped is None and not is_stripe(without_empty(read_asked(job.Resource_List)), len(nodes), settings.stripe):
+    if striped is None and not is_stripe(
+        without_empty(read_resource_list(job.Resource_List)), len(nodes), settings.stripe
+    ):
         return None
     starts = read_starts(home)
     # A pass counts from its decision, and acts up to its budget later.

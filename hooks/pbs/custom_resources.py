@@ -31,7 +31,7 @@ PRIORITY = "user_priority"
 DEFERRABLE = "pbsteer_deferrable"
 """Of a queue or a job: preempted first among equals (docs/policies.md, P2)."""
 APPLICATION = "pbsteer_app"
-"""Of a job: its application, by which striping learns (docs/policies.md, P5). An account names who pays, so it is not
+"""Of a job: its application, by which striping learns (docs/policies.md, P5). An account names the payer, so it is not
 used."""
 RANK = "pbsteer_rank"
 """Of a job: the mode by which its vnodes are ranked (docs/policies.md, P4)."""

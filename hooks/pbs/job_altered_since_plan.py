@@ -13,7 +13,7 @@ from typing import Any
 
 from hooks.pbs.custom_resources import OWN_SELECT, SAVE
 from hooks.pbs.raw_server_status import Attributes
-from hooks.pbs.resource_list import read_asked, without_empty
+from hooks.pbs.resource_list import read_resource_list, without_empty
 from policy.model.pbs_units import UnitError, parse_duration_s
 
 _PREFIX = "Resource_List."
@@ -22,16 +22,16 @@ _PREFIX = "Resource_List."
 def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
     """The digest of a waiting job's attributes, with the pass's own ``changes`` to its resource list applied."""
     listed = {name[len(_PREFIX) :]: text for name, text in texts.items() if name.startswith(_PREFIX)}
-    asked = without_empty({**listed, **changes})
+    resource_list = without_empty({**listed, **changes})
     kept = (texts.get("Rerunable", "True") == "True", texts.get("Checkpoint", ""))
-    return _digest(asked, texts.get("queue", ""), texts.get("project", ""), *kept)
+    return _digest(resource_list, texts.get("queue", ""), texts.get("project", ""), *kept)
 
 
 def digest_of_job(job: Any) -> str:
     """The digest of a job as PBS gives it to a hook."""
     queue, project, checkpoint = (_read(job, name) for name in ("queue", "project", "Checkpoint"))
     rerunable = job.Rerunable is None or bool(job.Rerunable)
-    return _digest(without_empty(read_asked(job.Resource_List)), queue, project, rerunable, checkpoint)
+    return _digest(without_empty(read_resource_list(job.Resource_List)), queue, project, rerunable, checkpoint)
 
 
 def _read(job: Any, name: str) -> str:
@@ -39,12 +39,12 @@ def _read(job: Any, name: str) -> str:
     return "" if value is None else str(value)
 
 
-def _digest(asked: Mapping[str, str], queue: str, project: str, rerunable: bool, checkpoint: str) -> str:
+def _digest(resource_list: Mapping[str, str], queue: str, project: str, rerunable: bool, checkpoint: str) -> str:
     facts = (
-        asked.get(OWN_SELECT, "") or asked.get("select", ""),
-        _seconds(asked.get("walltime", "")),
-        asked.get("place", ""),
-        asked.get(SAVE, ""),
+        resource_list.get(OWN_SELECT, "") or resource_list.get("select", ""),
+        _seconds(resource_list.get("walltime", "")),
+        resource_list.get("place", ""),
+        resource_list.get(SAVE, ""),
         queue,
         project,
         str(rerunable),

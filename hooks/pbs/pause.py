@@ -28,7 +28,7 @@ def name_pause(server_status: ServerStatus, *, stopped: bool) -> str:
     return "pbsteer is paused by set server scheduling = False" if stopped else ""
 
 
-def tell_pause(server_status: ServerStatus, *, stopped: bool) -> str:
+def describe_pause(server_status: ServerStatus, *, stopped: bool) -> str:
     """The sentence on the pause and on what ends it; empty if there is none."""
     named = name_pause(server_status, stopped=stopped)
     if not named:

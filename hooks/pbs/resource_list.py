@@ -25,7 +25,7 @@ Changes = Mapping[str, Union[str, int, None]]
 """By resource: a text, seconds for a duration, None to unset."""
 
 
-def read_asked(resources: Any) -> dict[str, str]:
+def read_resource_list(resources: Any) -> dict[str, str]:
     """The values of a ``Resource_List``; an alteration unsets those that are empty.
 
     At submission PBS has not applied its defaults yet, and an alteration names only what it changes: any resource may
@@ -64,12 +64,12 @@ def read_select(resources: Any) -> str:
     return read_value(resources, "select") or read_value(resources, "nodes") or ""
 
 
-def without_empty(asked: dict[str, str]) -> dict[str, str]:
+def without_empty(resource_list: dict[str, str]) -> dict[str, str]:
     """The resources that have a value."""
-    return {name: text for name, text in asked.items() if text}
+    return {name: text for name, text in resource_list.items() if text}
 
 
-def change_asked(pbs: Any, resources: Any, changes: Changes) -> None:
+def change_resource_list(pbs: Any, resources: Any, changes: Changes) -> None:
     """Change the resource list of an event's job. PBS takes no plain text for ``select`` and ``place``."""
     kinds = {"select": pbs.select, "place": pbs.place}
     for name, value in changes.items():

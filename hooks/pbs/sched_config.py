@@ -35,14 +35,14 @@ def read_sched_files(server_status: ServerStatus) -> SchedFiles:
     return files
 
 
-def tell_unread(scheduler: str, files: SchedFiles) -> str:
+def describe_unread_edit(scheduler: str, files: SchedFiles) -> str:
     """The sentence on a ``sched_config`` that its scheduler has not read since it was edited; empty if it has."""
     edited = files.get(scheduler, {}).get(EDITED, "")
     if not edited:
         return ""
     return (
-        f"the sched_config of scheduler {scheduler} was edited at {edited} and not read since, so what it goes by"
-        " cannot be told: send it a HUP"
+        f"the sched_config of scheduler {scheduler} was edited at {edited} and not read since, so the options that"
+        " it uses are unknown: send it a HUP"
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from hooks.pbs.custom_resources import OWN_SELECT
 
 
-def without_stripe(asked: Mapping[str, str]) -> dict[str, str]:
+def without_stripe(resource_list: Mapping[str, str]) -> dict[str, str]:
     """The resource list with the job's own select and place instead of those of its stripe."""
-    own = dict(asked)
+    own = dict(resource_list)
     select = own.pop(OWN_SELECT, "")
     if select:
         own["select"] = select
@@ -22,9 +22,9 @@ def own_place(place: str) -> str:
     return ":".join(["free", *(word for word in place.split(":") if word not in ("", "free", "scatter"))])
 
 
-def undo_stripe(asked: Mapping[str, str]) -> dict[str, str | None]:
+def undo_stripe(resource_list: Mapping[str, str]) -> dict[str, str | None]:
     """The changes that restore the job's own request; empty if it is not striped."""
-    if not asked.get(OWN_SELECT):
+    if not resource_list.get(OWN_SELECT):
         return {}
-    own = without_stripe(asked)
+    own = without_stripe(resource_list)
     return {"select": own["select"], "place": own["place"], OWN_SELECT: None}

@@ -38,7 +38,7 @@ def find_unread_edit(
     texts: Mapping[str, str], now_s: float, find_start: Callable[[Path], float | None] = read_process_start
 ) -> float | None:
     """When the ``sched_config`` of the scheduler with these attributes was edited, if the scheduler has not read it
-    since; None if it has, or if that cannot be told."""
+    since; None if it has, or if that is unknown."""
     sched_priv, logs = Path(texts.get("sched_priv", "")), Path(texts.get("sched_log", ""))
     if not (sched_priv.is_absolute() and logs.is_absolute() and _logs_reading(texts)):
         return None

@@ -30,13 +30,13 @@ class Assembly:
     """The objects received so far."""
 
     def __init__(self) -> None:
-        self._told: dict[str, dict[str, Attributes]]
+        self._known: dict[str, dict[str, Attributes]]
         self.begin_anew()
 
     def begin_anew(self) -> None:
         """Forget everything; the next answer has to be whole."""
         self.is_empty = True
-        self._told = {kind: {} for kind in _KINDS}
+        self._known = {kind: {} for kind in _KINDS}
         self._begin(whole=False)
 
     def _begin(self, *, whole: bool) -> None:
@@ -62,10 +62,12 @@ class Assembly:
             return self._complete(part["rest"])
         else:
             for kind, rows in part.items():
-                self._take_rows(self._told[kind], self._next[kind], rows)
+                self._take_rows(self._known[kind], self._next[kind], rows)
         return None
 
-    def _take_rows(self, told: Mapping[str, Attributes], objects: dict[str, Attributes], rows: list[list[Any]]) -> None:
+    def _take_rows(
+        self, known: Mapping[str, Attributes], objects: dict[str, Attributes], rows: list[list[Any]]
+    ) -> None:
         for number, name, *values in rows:
             names, shared, blank = self._keys[number]
             if len(names) != len(values):
@@ -75,20 +77,20 @@ class Assembly:
             if "qtime" in texts and texts["qtime"] == texts.get("ctime"):
                 # Equal for nearly every job: one text instead of two.
                 texts["qtime"] = texts["ctime"]
-            before = told.get(name)
+            before = known.get(name)
             objects[_text(name)] = before if before is not None and before == texts else texts
 
     def _complete(self, rest: Mapping[str, Any]) -> ServerStatus:
         if self.is_empty and not self._whole:
-            raise ValueError("differences to a picture that was never told")
-        told = {}
+            raise ValueError("differences without a whole answer before them")
+        known = {}
         for kind in _KINDS:
             # A new mapping each time, since the previous status may still be in use.
-            told[kind] = objects = self._next[kind] if self._whole else {**self._told[kind], **self._next[kind]}
+            known[kind] = objects = self._next[kind] if self._whole else {**self._known[kind], **self._next[kind]}
             for each in self._gone.get(kind, ()):
                 objects.pop(each, None)
-        server_status = ServerStatus.from_data({**rest, **told})
-        self._told, self.is_empty = told, False
+        server_status = ServerStatus.from_data({**rest, **known})
+        self._known, self.is_empty = known, False
         self._begin(whole=False)
         return server_status
 

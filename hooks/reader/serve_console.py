@@ -53,7 +53,7 @@ def _answer(pbs_ifl: Any, differences: Differences, line: str) -> Iterator[dict[
             return
         whole = request.get("whole") is True
         with Connection(pbs_ifl) as connection:
-            for part in differences.tell(connection, time.time(), whole=whole):
+            for part in differences.answer(connection, time.time(), whole=whole):
                 last = {"read_s": time.monotonic() - begun_s} if "rest" in part else {}
                 yield {**part, **last}
     except IflError as error:

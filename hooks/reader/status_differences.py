@@ -55,7 +55,7 @@ class Differences:
         self._newest_s = 0
         self._whole_s: float | None = None
 
-    def tell(self, connection: Connection, time_s: float, *, whole: bool = False) -> Iterator[Part]:
+    def answer(self, connection: Connection, time_s: float, *, whole: bool = False) -> Iterator[Part]:
         """The next answer; ``time_s`` is the caller's clock. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
         begun_anew = whole or self._whole_s is None or not 0 <= time_s - self._whole_s < WHOLE_AGAIN_S
         if begun_anew:
@@ -88,7 +88,7 @@ class Differences:
         ending."""
         changed = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=False)
         new = ((job_id, texts.get("job_state", "")) for job_id, texts in changed.items() if "[]" in job_id)
-        old = (told for told in self._states.items() if "[]" in told[0] and told[0] not in changed)
+        old = (known for known in self._states.items() if "[]" in known[0] and known[0] not in changed)
         if any(may_have_runs(job_id, state) for job_id, state in chain(new, old)):
             changed.update(connection.read_begun_arrays((_CHANGED,)))
             subjobs = connection.read_changed_jobs(self._newest_s, (_CHANGED,), ended=ended, subjobs=True)

@@ -48,11 +48,11 @@ def describe_pass(
 
     ``acted``: the queues in which the starts were carried out; ``preempted_in``: those for the preemptions. For other
     queues the plan is only what would have been done, which ``would`` counts by episode; ``did`` counts what was done.
-    ``preempted``: the victims that this pass was the first to ask or requeue. ``notes``: sentences for the
-    administrator; ``passing``: those of them that a later pass ends; ``slowest``: the jobs that took most of the time
-    to decide; ``paused``: the sentence on a pause; ``early``: whether the pass ran before its interval was over, and so
-    wrote no comments. ``no_sensor``: by quantity, how many vnodes do not report what a mode in use ranks by, and the
-    first of them.
+    ``preempted``: the victims to which this pass sent the first request to save, or which it requeued. ``notes``:
+    sentences for the administrator; ``passing``: those of them that a later pass ends; ``slowest``: the jobs that took
+    most of the time to decide; ``paused``: the sentence on a pause; ``early``: whether the pass ran before its interval
+    was over, and so wrote no comments. ``no_sensor``: by quantity, how many vnodes do not report what a mode in use
+    ranks by, and the first of them.
     """
     snapshot = translation.snapshot
     no_sensor = find_missing_sensors(snapshot.cluster(), settings.ranking, plan.time_s)

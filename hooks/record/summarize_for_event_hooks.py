@@ -10,7 +10,7 @@ from hooks.pbs.custom_resources import PLENTY, SAVE_ATTRIBUTE, SOFT_LIMIT
 from hooks.pbs.sched_config import read_sched_files
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.queues import read_consumables
-from hooks.translate.suspended_jobs import find_kept
+from hooks.translate.suspended_jobs import find_resume_needs
 from hooks.translate.uncounted_resources import find_unlisted
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes
@@ -55,7 +55,7 @@ def summarize(
         planned=digest_starts(plan.starts, server_status, queues),
         planned_s=server_status.time_s,
         several=frozenset(host for host, count in vnodes_of.items() if count > 1),
-        kept=_sum_kept(server_status, modes),
+        kept=_sum_resume_needs(server_status, modes),
         quotas=_read_quotas(server_status, modes, consumables),
     )
 
@@ -75,10 +75,10 @@ def _read_quotas(
     return found
 
 
-def _sum_kept(server_status: ServerStatus, modes: Mapping[str, str]) -> dict[str, dict[str, int] | None]:
+def _sum_resume_needs(server_status: ServerStatus, modes: Mapping[str, str]) -> dict[str, dict[str, int] | None]:
     """What is kept of each vnode for jobs of driven queues that are to be resumed; None for all of it."""
     kept: dict[str, dict[str, int] | None] = {}
-    for each in find_kept(server_status):
+    for each in find_resume_needs(server_status):
         for vnode, amounts in each.vnodes.items() if modes.get(each.queue) == "drive" else ():
             here = kept.setdefault(vnode, {})
             if amounts is None or here is None:

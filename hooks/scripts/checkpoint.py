@@ -71,11 +71,11 @@ def act(arguments: list[str]) -> int:
         with contextlib.suppress(OSError):
             (mom_priv / f"{RESTARTED}{job_id}").touch(0o600)
         with contextlib.suppress(OSError, ValueError):
-            tell_the_end(session, mom_priv)
+            report_the_end(session, mom_priv)
     return failed
 
 
-def tell_the_end(sid: int, mom_priv: Path) -> None:
+def report_the_end(sid: int, mom_priv: Path) -> None:
     """Leave a process behind that notifies the MoM when the task has ended: the task is no longer the MoM's child."""
     began = time.monotonic()
     task, mom = os.pidfd_open(sid), os.pidfd_open(int((mom_priv / "mom.lock").read_text(encoding="ascii")))

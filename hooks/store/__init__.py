@@ -1,1 +1,1 @@
-"""Everything that a hook keeps: the files in PBS_HOME/pbsteer, and the configuration of the hooks."""
+"""All that a hook stores: the files in PBS_HOME/pbsteer, and the configuration of the hooks."""

@@ -2,8 +2,8 @@
 
 Files are replaced whole (write, sync, rename, sync the folder), so a kill at any point leaves the old or the new one.
 The ledger is readable by root only; a group may read the journal and the last pass. Decisions use only the ledger and
-the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed, never
-guessed at.
+the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed and not
+used.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ CHANGES = "changes.jsonl"
 ALERTS = "alerts.json"
 ALERT_COMMAND = "alert-command.json"
 REASONS = "reasons.jsonl"
+DAY = "day.json"
 LAST_PASS = "last-pass.json"  # noqa: S105 - a pass over the server
 _JOURNAL = re.compile(r"journal-([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9]+)\.jsonl")
 _JOURNAL_BYTES = 16 << 20
@@ -73,11 +74,11 @@ class State:
     def find_group_problem(self) -> str:
         """A sentence if the group that may read does not exist on this host; else empty."""
         if self._group and self._group_id() is None:
-            return f"no group {self._group!r} on this host: nobody but root may read the journal"
+            return f"no group {self._group!r} on this host: only root may read the journal"
         return ""
 
     def release_lock(self) -> None:
-        """For a child process: close its copy of the lock, which would outlive a parent that is killed."""
+        """For a child process: close its copy of the lock, which would last after its parent is killed."""
         if self._lock is not None:
             os.close(self._lock)
 

@@ -53,7 +53,7 @@ class Wishes(NamedTuple):
 NO_WISHES = Wishes(None, None, "", deferrable=False, unread=())
 
 
-def read_wishes(asked: Mapping[str, str], ranking: RankingSettings) -> Wishes:
+def read_wishes(resource_list: Mapping[str, str], ranking: RankingSettings) -> Wishes:
     """The wishes in a job's resource list, by name of the resource. Never raises.
 
     Needs, or a list of sockets or cores, without a ranking mode are ranked by the mode of the settings, or by
@@ -62,27 +62,30 @@ def read_wishes(asked: Mapping[str, str], ranking: RankingSettings) -> Wishes:
     """
     unread: list[str] = []
     if ranking.applications:
-        asked = {**_preset(asked.get(APPLICATION, ""), ranking), **{name: text for name, text in asked.items() if text}}
+        resource_list = {
+            **_preset(resource_list.get(APPLICATION, ""), ranking),
+            **{name: text for name, text in resource_list.items() if text},
+        }
     needs = Needs(
-        _read_memory(asked, unread),
-        _read_number(MIN_COMPUTE, asked, unread),
-        _read_number(MIN_NETWORK, asked, unread),
-        _read_number(MAX_TEMPERATURE, asked, unread),
+        _read_memory(resource_list, unread),
+        _read_number(MIN_COMPUTE, resource_list, unread),
+        _read_number(MIN_NETWORK, resource_list, unread),
+        _read_number(MAX_TEMPERATURE, resource_list, unread),
     )
-    mode = _read_word(RANK, RANK_MODES, asked, unread)
-    detail = _read_word(DETAIL, DETAILS, asked, unread) or DETAILS[0]
+    mode = _read_word(RANK, RANK_MODES, resource_list, unread)
+    detail = _read_word(DETAIL, DETAILS, resource_list, unread) or DETAILS[0]
     if not mode and (needs != Needs() or detail != DETAILS[0]):
         mode = ranking.mode if ranking.mode in RANK_MODES else "composite"
-    kind = _read_word(LAYOUT, LAYOUTS, asked, unread)
-    width, span = _read_nodes(WIDTH, asked, unread), _read_nodes(STRIPE_NODES, asked, unread)
+    kind = _read_word(LAYOUT, LAYOUTS, resource_list, unread)
+    width, span = _read_nodes(WIDTH, resource_list, unread), _read_nodes(STRIPE_NODES, resource_list, unread)
     if not kind and (width is not None or span is not None):
         kind = "stripe"
-    save = _read_word(SAVE, SAVE_METHODS, asked, unread)
+    save = _read_word(SAVE, SAVE_METHODS, resource_list, unread)
     return Wishes(
         RankWish(mode, needs, detail) if mode else None,
         Layout(kind, width, span or 1) if kind else None,
-        _read_name(APPLICATION, asked, unread),
-        asked.get(DEFERRABLE, "") == "True",
+        _read_name(APPLICATION, resource_list, unread),
+        resource_list.get(DEFERRABLE, "") == "True",
         tuple(unread),
         save,
     )
@@ -93,16 +96,16 @@ def _preset(application: str, ranking: RankingSettings) -> dict[str, str]:
     return {f"pbsteer_{name}": text for name, text in dict(ranking.applications).get(application, ())}
 
 
-def _read_word(name: str, words: tuple[str, ...], asked: Mapping[str, str], unread: list[str]) -> str:
-    word = asked.get(name, "")
+def _read_word(name: str, words: tuple[str, ...], resource_list: Mapping[str, str], unread: list[str]) -> str:
+    word = resource_list.get(name, "")
     if word and word not in words:
         unread.append(f"{name} is {word[:80]!r}; allowed is {', '.join(words)}")
         return ""
     return word
 
 
-def _read_name(name: str, asked: Mapping[str, str], unread: list[str]) -> str:
-    text = asked.get(name, "")
+def _read_name(name: str, resource_list: Mapping[str, str], unread: list[str]) -> str:
+    text = resource_list.get(name, "")
     if len(text) > _LONGEST_NAME or not text.isprintable():
         shown = f"{text[:16]!r}{'...' if text[16:] else ''}"
         unread.append(f"{name} is {shown}; allowed is a name of up to {_LONGEST_NAME} printable characters")
@@ -110,8 +113,8 @@ def _read_name(name: str, asked: Mapping[str, str], unread: list[str]) -> str:
     return text
 
 
-def _read_memory(asked: Mapping[str, str], unread: list[str]) -> float | None:
-    text = asked.get(MIN_MEMORY, "")
+def _read_memory(resource_list: Mapping[str, str], unread: list[str]) -> float | None:
+    text = resource_list.get(MIN_MEMORY, "")
     if not text:
         return None
     try:
@@ -124,8 +127,8 @@ def _read_memory(asked: Mapping[str, str], unread: list[str]) -> float | None:
     return float(amount)
 
 
-def _read_number(name: str, asked: Mapping[str, str], unread: list[str]) -> float | None:
-    text = asked.get(name, "")
+def _read_number(name: str, resource_list: Mapping[str, str], unread: list[str]) -> float | None:
+    text = resource_list.get(name, "")
     if not text:
         return None
     try:
@@ -138,8 +141,8 @@ def _read_number(name: str, asked: Mapping[str, str], unread: list[str]) -> floa
     return number
 
 
-def _read_nodes(name: str, asked: Mapping[str, str], unread: list[str]) -> int | None:
-    text = asked.get(name, "")
+def _read_nodes(name: str, resource_list: Mapping[str, str], unread: list[str]) -> int | None:
+    text = resource_list.get(name, "")
     if not text:
         return None
     nodes = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

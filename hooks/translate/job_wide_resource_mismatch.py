@@ -49,12 +49,12 @@ def _find_known(
 def find_unmet(texts: Attributes, known: Collection[OwnerValue], measured: Collection[str]) -> str:
     """What the job asks for and its queue or the server does not have, as the reason that blocks it; else empty."""
     for name, owner, has in known:
-        asked = texts.get(f"Resource_List.{name}", "")
-        if asked and not (_is_enough(has, asked) if name in measured else is_what(has, asked)):
-            return f"it asks for {name}={asked[:_SHOWN]}, and {owner} has {name}={has[:_SHOWN]}"
+        requested = texts.get(f"Resource_List.{name}", "")
+        if requested and not (_is_enough(has, requested) if name in measured else is_what(has, requested)):
+            return f"it asks for {name}={requested[:_SHOWN]}, and {owner} has {name}={has[:_SHOWN]}"
     return ""
 
 
-def _is_enough(has: str, asked: str) -> bool:
-    least, most = parse_measure(asked), parse_measure(has)
+def _is_enough(has: str, requested: str) -> bool:
+    least, most = parse_measure(requested), parse_measure(has)
     return least is None or most is None or least <= most

@@ -186,7 +186,7 @@ def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) ->
 
 def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
     """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
-    PBS does not tell who has set ``Priority``, so it counts as the owner's."""
+    PBS does not record which user has set ``Priority``, so it counts as the owner's."""
     of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
     priority = read_whole(texts.get("Priority", ""), 0)
     kind = settings.order.user_priority
@@ -259,10 +259,10 @@ def _read_pinned(texts: Attributes, unread: list[str]) -> Allocation:
         return Allocation(())
 
 
-def _request_of(allocation: Allocation, asked: Request) -> Request:
+def _request_of(allocation: Allocation, requested: Request) -> Request:
     """The allocation as a request that fits nowhere else."""
     chunks = [Chunk(spot.chunks, spot.amounts, (("vnode", spot.vnode),)) for spot in allocation.spots]
-    return Request(tuple(chunks), sharing=asked.sharing)
+    return Request(tuple(chunks), sharing=requested.sharing)
 
 
 def _read_estimate(texts: Attributes, unread: list[str]) -> float:
@@ -307,7 +307,7 @@ def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> st
         if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
             return f"it waits for other jobs ({texts['depend'][:200]})"
         holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
-        return f"it is held by {' and '.join(holders) or 'somebody'}: releasing it lets it run"
+        return f"it is held by {' and '.join(holders) or 'an unknown hold type'}: releasing it lets it run"
     if waits_to_resume(texts):
         return "it was suspended, and goes on when PBS's scheduler finds its vnodes idle"
     if state == "W":

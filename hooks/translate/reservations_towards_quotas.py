@@ -1,8 +1,8 @@
-"""Counts what users' running reservations keep towards their owners' quotas, like the jobs' own use.
+"""Counts users' running reservations towards their owners' quotas, like running jobs.
 
-Otherwise a user with a quota of 8 would hold 8 cores by a reservation and 8 more by jobs that may not be preempted. The
-amounts count in one queue: of those that share vnodes with the reservation, the one that lets the owner keep most of
-the resource. Reservations of managers and operators are the site's and count for no user.
+Otherwise a user with a quota of 8 could have 8 cores by a reservation and 8 more by jobs that may not be preempted. The
+amounts count in one queue: of those that share vnodes with the reservation, the one in which the owner's quota on the
+resource is largest. Reservations of managers and operators are the site's and count for no user.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from hooks.pbs.managers_and_operators import is_privileged
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from hooks.translate.reservations import amounts_by_vnode, is_running
 from policy.model.allocation import AllocationError, parse_exec_vnode
-from policy.model.cluster import Kept, Queue, Vnode
+from policy.model.cluster import Queue, UserReservation, Vnode
 
 _ALONE = frozenset({"excl", "exclhost"})
 _PROJECT = "_pbs_project_default"
 
 
-def find_kept_by_users(
+def find_user_reservations(
     server_status: ServerStatus, vnodes: Sequence[Vnode], queues: Sequence[Queue]
-) -> tuple[Kept, ...]:
+) -> tuple[UserReservation, ...]:
     """What each running reservation of a user keeps, resource by resource; nothing if it cannot be read."""
     if not server_status.reservations:
         return ()
@@ -34,7 +34,7 @@ def find_kept_by_users(
         group = texts.get("egroup", "")
         for resource, amount in _sum(texts, by_name).items():
             near = [queue for queue in queues if queue.managed and _shares_vnodes(queue, texts, by_name)]
-            found.append(Kept(user, group, _find_queue(near, resource, user, group), ((resource, amount),)))
+            found.append(UserReservation(user, group, _find_queue(near, resource, user, group), ((resource, amount),)))
     return tuple(found)
 
 
@@ -69,7 +69,8 @@ def _shares_vnodes(queue: Queue, texts: Attributes, vnodes: dict[str, Vnode]) ->
 
 
 def _find_queue(queues: Sequence[Queue], resource: str, user: str, group: str) -> str:
-    """The queue that lets the user keep most of the resource; empty if no queue has a quota that binds the user."""
+    """The queue in which the user's quota on the resource is largest; empty if no queue has a quota that binds the
+    user."""
     best, most = "", -1
     for queue in queues:
         limits = queue.quotas_by_resource().get(resource)

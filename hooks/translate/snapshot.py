@@ -1,4 +1,4 @@
-"""Translates the server status into a snapshot: the one place where PBS's words meet the policy's values.
+"""Translates the server status into a snapshot: the one place where PBS's texts become the policy's values.
 
 Never raises on odd data. A job that cannot be read is blocked with the reason, a vnode that cannot be read takes no
 job, and for a queue with a limit that cannot be read no pass may act; each is listed among the problems.
@@ -24,10 +24,10 @@ from hooks.translate.job_wide_resource_mismatch import find_known
 from hooks.translate.jobs import JobContext, read_job, read_run
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.reservations import read_reservations
-from hooks.translate.reservations_towards_quotas import find_kept_by_users
+from hooks.translate.reservations_towards_quotas import find_user_reservations
 from hooks.translate.runone import find_alternatives
 from hooks.translate.subjobs import Subjobs
-from hooks.translate.suspended_jobs import find_kept, with_kept
+from hooks.translate.suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.uncounted_resources import find_uncounted
 from hooks.translate.vnodes import read_vnode
 from policy.model.cluster import Job, Queue, Run, Server, Window
@@ -145,15 +145,17 @@ def translate(
         if run is not None:
             runs.append(run)
     held = _sum_held(runs)
-    reservations = with_kept(read_reservations(server_status, report), find_kept(server_status), server_status.time_s)
+    reservations = with_resume_windows(
+        read_reservations(server_status, report), find_resume_needs(server_status), server_status.time_s
+    )
     plenty = dict.fromkeys(find_uncounted(server_status, consumables, files), PLENTY)
     vnodes = [
         read_vnode(name, texts, consumables, held, reservations, server_status.time_s, report, measured, plenty)
         for name, texts in server_status.vnodes.items()
     ]
-    kept_by_users = find_kept_by_users(server_status, vnodes, queues)
-    if kept_by_users:
-        server = replace(server, kept=kept_by_users)
+    user_reservations = find_user_reservations(server_status, vnodes, queues)
+    if user_reservations:
+        server = replace(server, user_reservations=user_reservations)
     queues = _with_dedicated_time(queues, server_status, files)
     readings = read_readings(server_status.vnodes, vnodes, server_status.time_s, settings.ranking)
     problems += readings.problems
@@ -189,7 +191,7 @@ def _bound(server: Server, queues: list[Queue]) -> frozenset[str]:
 
 
 def _find_jobs(server_status: ServerStatus) -> Iterator[tuple[str, Attributes]]:
-    """All jobs and arrays but those of reservations, which are left alone."""
+    """All jobs and arrays but those of reservations, which PBS schedules."""
     outside = _queues_of_reservations(server_status)
     for job_id, texts in server_status.jobs.items():
         queue = texts.get("queue", "")

@@ -54,5 +54,5 @@ class Subjobs:
 
 
 def _own_texts(texts: Attributes) -> tuple[tuple[str, str], ...]:
-    asked = [(name, text) for name, text in texts.items() if name.startswith("Resource_List.")]
-    return tuple(sorted(asked)) + tuple((name, texts.get(name, "")) for name in _OWN)
+    requested = [(name, text) for name, text in texts.items() if name.startswith("Resource_List.")]
+    return tuple(sorted(requested)) + tuple((name, texts.get(name, "")) for name in _OWN)

@@ -1,4 +1,4 @@
-"""The resources kept for suspended jobs that PBS's scheduler will resume: cores, and all else that they need again.
+"""The resources reserved for suspended jobs that PBS's scheduler will resume: cores, and all else that they need again.
 
 PBS's scheduler resumes such a job once its vnodes have room for it, so no other job may take that room as it comes
 free. The pass plans around it as around a reservation, and the runjob hook refuses a start by the scheduler that would
@@ -22,7 +22,7 @@ from policy.model.pbs_units import UnitError, parse_duration_s
 _ALONE = frozenset({"excl", "exclhost"})
 
 
-class Kept(NamedTuple):
+class ResumeNeed(NamedTuple):
     """What a job to be resumed needs again of each of its vnodes; None means the whole vnode. ``run_s`` is the longest
     time in seconds that it may still run."""
 
@@ -32,14 +32,14 @@ class Kept(NamedTuple):
     run_s: float
 
     def window(self, vnode: str, now_s: float) -> Window:
-        """The window in which the vnode is kept for the job."""
+        """The window in which the vnode is reserved for the job."""
         name = f"job {self.job_id.split('.', maxsplit=1)[0]}, which is to be resumed"
         return Window(now_s, now_s + self.run_s, name, self.vnodes[vnode])
 
 
-def find_kept(server_status: ServerStatus) -> Iterator[Kept]:
-    """One entry per suspended job that is to be resumed. Jobs in reservations are left out: these keep their own
-    vnodes."""
+def find_resume_needs(server_status: ServerStatus) -> Iterator[ResumeNeed]:
+    """One entry per suspended job that is to be resumed. Jobs in reservations are left out, since the reservation has
+    its own vnodes."""
     reserved = {texts.get("queue", "") for texts in server_status.reservations.values()}
     for job_id, texts in server_status.jobs.items():
         queue = texts.get("queue", "")
@@ -50,13 +50,13 @@ def find_kept(server_status: ServerStatus) -> Iterator[Kept]:
             alone = bool(set(texts.get("Resource_List.place", "").split(":")) & _ALONE)
             amounts = amounts_by_vnode(allocation)
             vnodes = {vnode: None if alone else amounts[vnode] for vnode in amounts}
-            yield Kept(job_id, queue, vnodes, _read_longest_s(texts))
+            yield ResumeNeed(job_id, queue, vnodes, _read_longest_s(texts))
 
 
-def with_kept(reservations: Reservations, kept: Iterable[Kept], now_s: float) -> Reservations:
+def with_resume_windows(reservations: Reservations, needs: Iterable[ResumeNeed], now_s: float) -> Reservations:
     """The reservations with the windows of these jobs added."""
     windows = dict(reservations.windows)
-    for each in kept:
+    for each in needs:
         for vnode in each.vnodes:
             windows[vnode] = (*windows.get(vnode, ()), each.window(vnode, now_s))
     return reservations._replace(windows=windows)

@@ -1,4 +1,4 @@
-"""Vnodes: texts as what they have, what jobs outside the snapshot hold, whether they take jobs, and their windows.
+"""Vnodes: texts as what they have, what jobs outside the snapshot use, whether they take jobs, and their windows.
 
 A vnode whose state is unknown here, or whose amounts cannot be read, takes no job: an idle vnode costs less than an
 overcommitted one. A vnode has none of an amount that another vnode counts (``lic=@v2``), so that it takes only jobs

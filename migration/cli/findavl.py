@@ -1,4 +1,4 @@
-"""``findavl``: what is free at this cluster for jobs of others, as they are answered."""
+"""``findavl``: what is free at this cluster for jobs of other clusters, as in its answers to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policy.migration.available_to_other_clusters import Answer
 @click.command(context_settings=HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the one line that other clusters get.")
 def main(as_json: bool) -> None:
-    """Show what is idle here for jobs of other clusters: what they are answered when they ask.
+    """Show what is idle here for jobs of other clusters, as in the answers to them.
 
     It runs as the service's account, such as with sudo -u mg.
     """

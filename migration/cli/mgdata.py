@@ -52,8 +52,8 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _slot(folder: Path, limits: Limits, user: str, deed: Sequence[str]) -> Iterator[bool]:
-    """Whether the transfer may begin; what is no transfer always may. A user has a share of the slots: his own files
-    can make his transfers as slow as he likes."""
+    """Whether the transfer may begin; what is no transfer always may. A user has a share of the slots, since the user's
+    own files can make transfers arbitrarily slow."""
     if not _is_transfer(deed):
         yield True
         return

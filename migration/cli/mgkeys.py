@@ -15,7 +15,7 @@ from migration.transfer.authorized_keys import write_lines
 def main() -> None:
     """Print the line for the key that is offered, if it is one of a cluster or of a job under way."""
     offered = " ".join(sys.argv[2:])
-    # Whoever reaches sshd may offer any number of keys: what is none of ours costs no look at the files.
+    # Any client of sshd may offer any number of keys: a key that is not ours costs no look at the files.
     if len(sys.argv) != 4 or not PUBLISHED_KEY.fullmatch(offered):
         return
     folder = home()

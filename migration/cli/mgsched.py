@@ -1,4 +1,4 @@
-"""``mgsched``: the source's pass, every minute; and an administrator's word that a target is lost."""
+"""``mgsched``: the source's pass, every minute; and ``--forget``, by which an administrator declares a target lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORGET_WITHIN_S = 120
 @click.command("mgsched", context_settings=HELP)
 @click.option("--forget", "gid", metavar="GID", help="Its target is lost: make it a request again.")
 def main(*, gid: str | None) -> None:
-    """Place the requests of this cluster's users, and bring in what has become of their jobs.
+    """Place the requests of this cluster's users, and update the states of their jobs.
 
     It runs every minute as the service's account; a second one ends at once. --forget is for a job whose target will
     never answer again: if that target still runs it, it runs twice.

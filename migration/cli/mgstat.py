@@ -1,11 +1,11 @@
-"""``mgstat``: the jobs of this cluster's users that may run anywhere, as the last pass has left them."""
+"""``mgstat``: the jobs of this cluster's users that may run anywhere, as of the last pass."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -18,12 +18,11 @@ from migration.cli.shown_job import (
     show_age,
     show_bytes,
     shown_state,
+    why_paused,
     why_there,
 )
-from migration.config.cluster_file import SENDING_IS_PAUSED
 from migration.passes.source_state_between_passes import Notes, read_notes
 from migration.spool.drop_box import TICKET
-from policy.migration.available_to_other_clusters import Shortfall
 from policy.migration.record import Record
 from policy.model.printable_text import printable
 
@@ -115,7 +114,7 @@ def _show_queues(site: SiteFiles, notes: Notes, now_s: float, as_json: bool) -> 
         there = [one for one in records if one.dst == name]
         moving = [one for one in there if is_on_the_way(one)]
         answer = known.answer or {}
-        paused = _find_pause(site, name, answer)
+        paused = why_paused(site.file.here, name, known)
         data.append(
             {
                 "cluster": name, "failures": known.failures, "silent": known.silent, "text": known.text,
@@ -133,13 +132,6 @@ def _show_queues(site: SiteFiles, notes: Notes, now_s: float, as_json: bool) -> 
     requests = sum(not one.dst for one in records)
     ended = f"{show_age(now_s - notes.ended)} ago" if notes.ended else "never"
     click.echo(f"{requests} requests wait here; the last pass ended {ended}")
-
-
-def _find_pause(site: SiteFiles, name: str, answer: Mapping[str, Any]) -> str:
-    """Why no job goes to the cluster at the moment though it answers; empty if one may."""
-    if not site.file.here.sends_to(name):
-        return SENDING_IS_PAUSED
-    return Shortfall("paused").sentence() if answer.get("paused") else ""
 
 
 def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

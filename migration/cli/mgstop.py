@@ -1,4 +1,4 @@
-"""``mgstop``: leaves the wish to stop jobs in the drop box; the next pass carries it to where the job is."""
+"""``mgstop``: leaves a request to stop jobs in the drop box; the next pass sends it to the cluster where the job is."""
 
 from __future__ import annotations
 

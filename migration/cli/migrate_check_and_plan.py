@@ -25,7 +25,11 @@ def migrate() -> None:
 
 
 @migrate.command("check")
-@click.option("--user", required=True, help="A user of this cluster: can he write into the landing folders?")
+@click.option(
+    "--user",
+    required=True,
+    help="A user of this cluster, to test whether that user can write into the landing folders.",
+)
 @_json_option
 @click.pass_context
 def check_command(ctx: click.Context, *, user: str, as_json: bool) -> None:

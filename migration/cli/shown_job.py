@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from migration.config.cluster_file import SENDING_IS_PAUSED, Here
 from migration.passes.source_state_between_passes import ClusterNotes, Notes
+from policy.migration.available_to_other_clusters import Shortfall
 from policy.migration.record import Record
 from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
 
@@ -27,6 +29,13 @@ def reached(known: ClusterNotes) -> str:
     if known.failures:
         return f"not for {known.failures} pass{'es' if known.failures > 1 else ''}"
     return "yes" if known.heard else "not asked yet"
+
+
+def why_paused(here: Here, name: str, known: ClusterNotes) -> str:
+    """Why no job goes from ``here`` to the cluster at the moment though it answers; empty if one may."""
+    if not here.sends_to(name):
+        return SENDING_IS_PAUSED
+    return Shortfall("paused").sentence() if known.answer and known.answer.get("paused") else ""
 
 
 def why_there(record: Record, notes: Notes, now_s: float) -> str:

@@ -1,6 +1,6 @@
 """What a program says when it ends with an error.
 
-Texts of users and of other clusters may be in it: a terminal shows them, and acts on nothing in them.
+It may contain texts of users and of other clusters, so control characters in it are escaped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starts a job's process, which outlives the one that starts it."""
+"""Starts a job's process, which goes on when the process that started it ends."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class ClusterFile:
 
     @property
     def placing(self) -> PlacingSettings:
-        """What placing goes by."""
+        """The settings of placing."""
         limits = self.limits
         order = tuple(other.name for other in self.others if other.send)
         return PlacingSettings(

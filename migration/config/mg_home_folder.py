@@ -1,6 +1,6 @@
 """The folder of migration's files, MG_HOME, and the file in it that says that this site has other clusters.
 
-It imports nothing, so the console learns at the price of one look at a file that a site has no other clusters.
+It imports nothing: the console needs one look at a file to know that a site has no other clusters.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whether a job of another cluster is taken, and how: the target's end of a hand-over.
+"""Decides whether a job of another cluster is accepted, and accepts it: the target's side of a hand-over.
 
-The test is made outside the lock, since it asks the scheduler; what other jobs were promised meanwhile is subtracted
-under the lock. An offer that is repeated gets the same answer, so a lost answer costs nothing.
+The test is made outside the lock, since it runs the scheduler's programs; cores promised to other jobs meanwhile are
+subtracted under the lock. An offer that is repeated gets the same answer, so a lost answer costs nothing.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def accept(site: Site, cluster: str, offer: Record) -> Reply:
 
 
 def _find_crowd(site: Site, offer: Record) -> Refused | None:
-    """The refusal where so many jobs of the user have ended here and still have something here that no record of them
-    may go; None where there are fewer."""
+    """The refusal if too many ended jobs of the user still have files here, so that none of their records may be
+    dropped; None if there are fewer."""
     most = site.file.limits.max_ended_per_user
     ended = [one for one in site.spool.read(Queue.DONE) if (one.src, one.user) == (offer.src, offer.user)]
     if len(ended) < most or sum(site.spool.job_folder(one.gid).exists() for one in ended) < most:

@@ -1,4 +1,4 @@
-"""Answers another cluster: one verb, one reply. What it asks is believed only about its own jobs."""
+"""Answers another cluster: one verb, one reply. A cluster may act only on its own jobs."""
 
 from __future__ import annotations
 

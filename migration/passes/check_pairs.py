@@ -1,4 +1,4 @@
-"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to mend.
+"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to correct.
 
 It asks as a pass does, and has each cluster try its landing folder. What else another cluster needs, such as its own
 queues, is checked there.
@@ -51,7 +51,7 @@ def _check_here(source: Source, run: RunAs, user: str) -> Iterator[Check]:
 
 
 def _show_pauses(this: Cluster, here: Here) -> Iterator[Check]:
-    """Pauses are no mistakes, and easily forgotten."""
+    """Pauses are no errors; they are shown because they are easily forgotten."""
     for key, names in (("pause_sending_to", here.pause_sending_to), ("pause_taking_from", here.pause_taking_from)):
         if names:
             yield Check(this.name, key, good=True, text=", ".join(names))

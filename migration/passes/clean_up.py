@@ -1,6 +1,6 @@
-"""Removes what finished jobs have left here, after the days for which a site keeps it.
+"""Removes what finished jobs have left here, after the number of days that the site has set.
 
-A job's own folder in ``jobs/`` goes last, so it says which jobs have still something here.
+A job's own folder in ``jobs/`` is removed last, so it shows which jobs still have files here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Brings newer states from the targets into ``sent.q``, and tells them what is to stop until they have answered."""
+"""Copies newer states from the targets into ``sent.q``, and sends stop requests to them until they have answered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fold_in(source: Source) -> None:
 
 
 def repeat_stops(source: Source) -> None:
-    """Tell each target to stop what is to stop, until it has answered. Each stop is a call: a user has a share."""
+    """Send each target its stop requests until it has answered. Each stop is a call, of which a user has a share."""
     asked = [record for record in _held(source) if record.stop and is_unacknowledged(record)]
     for record in stops_of_pass(source, asked):
         _stop(source, record)
@@ -68,7 +68,7 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
 
 
 def _remove(left: dict[str, Record], gids: Iterable[str]) -> bool:
-    """Whether any of these was still to be heard of."""
+    """Drop these jobs from ``left``; whether any was there."""
     before = len(left)
     for gid in gids:
         left.pop(gid, None)

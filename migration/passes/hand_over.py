@@ -78,7 +78,7 @@ def _declined(offered: Record, now_s: float, reason: str, avoid: tuple[str, ...]
 
 
 def settle(source: Source) -> None:
-    """Ask about every hand-over that nobody has confirmed."""
+    """Query every hand-over that is not confirmed yet."""
     for record in source.spool.read(Queue.SENT):
         if record.state == OFFERED:
             _settle(source, record)
@@ -125,7 +125,8 @@ def renew(record: Record) -> Record:
 
 
 def note_reason(source: Source, record: Record, reason: str) -> None:
-    """Write why nothing happens, where it is not written yet. The record's authority is elsewhere: rev stays."""
+    """Write why nothing happens, unless it is written already. Another cluster has the record's authority, so rev
+    stays."""
     if record.reason != reason:
         with source.spool.change() as change:
             change.put(Queue.SENT, replace(record, reason=reason))

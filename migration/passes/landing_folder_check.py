@@ -1,4 +1,4 @@
-"""Tries whether a user can have files in the landing folder: a folder of his is made there, and removed again."""
+"""Tests whether a user can have files in the landing folder: makes the user's folder there, and removes it again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from migration.transfer.connection import RunAs
 
 WRITABLE = "writable"
 LANDING_OF = "landing_of"
-"""In the body of ``avail``: the user for whom the asked cluster is to try."""
+"""In the body of ``avail``: the user for whom the other cluster is to test."""
 _NAME = "mg-check"
 _WITHIN_S = 10
 

@@ -1,7 +1,7 @@
 """``mgsched``: one pass over the requests of this cluster's users, by the decisions of ``policy.migration.placing``.
 
-Everything that is asked or done is durable before the next, so a kill at any point loses nothing, and the next pass
-goes on from what is written. A second pass at the same time ends at the lock.
+Each step is on disk before the next one, so a kill at any point loses nothing, and the next pass continues from what is
+written. A second pass at the same time ends at the lock.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def plan(source: Source) -> Placements:
 
 
 def forget(source: Source, gid: str) -> Record:
-    """Take a job back from a target that is lost, on an administrator's word. Raises ValueError with the reason."""
+    """Take a job back from a target that an administrator has declared lost. Raises ValueError with the reason."""
     record = next((one for one in source.spool.read(Queue.SENT) if one.gid == gid), None)
     if record is None:
         raise ValueError(f"{gid}: is not at another cluster")

@@ -1,6 +1,6 @@
-"""What a source remembers from pass to pass beside its records, in ``source.json``; ``mgstat`` reads it too.
+"""What a source stores from pass to pass beside its records, in ``source.json``; ``mgstat`` reads it too.
 
-Nothing in it is needed to be right: a lost file costs a few questions that were known to fail.
+No decision depends on it: if the file is lost, a pass sends a few requests that were known to fail.
 """
 
 from __future__ import annotations

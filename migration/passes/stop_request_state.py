@@ -1,4 +1,4 @@
-"""The wish to stop a job, as a record has it: asked by the user, then acknowledged by the target."""
+"""The stop request in a job's record: sent by the user, then acknowledged by the target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from migration.passes.source_context import Source
 from policy.migration.record import Record
-from policy.migration.take_turns import begin_at, take_turns
+from policy.migration.round_robin_by_user import begin_at, round_robin_by_user
 
 STOP, DISCARD = "stop", "discard"
 _SEEN = {STOP: "stopping", DISCARD: "discarding"}
@@ -15,12 +15,12 @@ _MOST = 100
 """Stops of one pass, of a user and in all, that each need a call to a cluster or to the scheduler."""
 
 
-def stops_of_pass(source: Source, asked: Iterable[Record]) -> list[Record]:
-    """Those of the jobs to stop that this pass deals with. The next one begins with others, so that a job that cannot
-    be stopped now keeps no other waiting.
+def stops_of_pass(source: Source, to_stop: Iterable[Record]) -> list[Record]:
+    """The stop requests that this pass handles. The next pass begins with others, so that a job that cannot be stopped
+    now delays no other.
     """
-    turned = begin_at(list(asked), source.notes.number * _MOST_OF_USER)
-    return take_turns(turned, lambda record: record.user, _MOST_OF_USER, _MOST)
+    rotated = begin_at(list(to_stop), source.notes.number * _MOST_OF_USER)
+    return round_robin_by_user(rotated, lambda record: record.user, _MOST_OF_USER, _MOST)
 
 
 def discards(record: Record) -> bool:
@@ -29,22 +29,22 @@ def discards(record: Record) -> bool:
 
 
 def is_unacknowledged(record: Record) -> bool:
-    """Whether the target has still to be told."""
+    """Whether the request has still to be sent to the target."""
     return record.stop in _SEEN
 
 
 def acknowledged(stop: str) -> str:
-    """The wish after the target has answered."""
+    """The state of the request after the target has answered."""
     return _SEEN.get(stop, stop)
 
 
 def reopen(stop: str) -> str:
-    """The wish after the job has come back: it has not been fulfilled."""
+    """The request after the job has come back: the job was not stopped."""
     return next((asked for asked, seen in _SEEN.items() if seen == stop), stop)
 
 
 def merge_stop(now: str, asked: str) -> str:
-    """The wish after the user has asked again: --discard goes beyond a stop, and nothing takes it back."""
+    """The request after the user has sent another one: --discard replaces a stop, and cannot be withdrawn."""
     if asked == DISCARD and now not in (DISCARD, _SEEN[DISCARD]):
         return DISCARD
     return now or asked

@@ -1,7 +1,7 @@
-"""Takes the drop box in: submissions become requests, and wishes to stop are written to the jobs' records.
+"""Processes the drop box: submissions become requests, and stop requests are written to the jobs' records.
 
-The owner of a file is the one who asks. A file is removed after its records are on disk, and a ticket that is there
-already is not taken twice. A refused submission becomes one Aborted record, so that its user sees why.
+A file's owner is the user whose request it is. A file is removed after its records are on disk, and no ticket is
+processed twice. A refused submission becomes one Aborted record, so that its user sees why.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SUBMIT, STOP_JOB = "submit", "stop"
 
 
 class _Asked(NamedTuple):
-    """What a file of the box asks for: requests, or stops as (job id, wish), or why it is refused."""
+    """What a file of the box contains: requests, or stops as (job id, stop or discard), or why it is refused."""
 
     ticket: str
     user: str
@@ -149,7 +149,7 @@ def _read(source: Source, account: pwd.struct_passwd, dropped: Dropped) -> list[
 
 
 def _find_excess(source: Source, user: str, held: int, fresh: int) -> str:
-    """Why the user, who has ``held`` requests, may not have so many more; empty if he may."""
+    """Why the user, who has ``held`` requests, may not have so many more; empty if the user may."""
     most = source.file.limits.max_requests_per_user
     if held + fresh <= most:
         return ""
@@ -160,7 +160,7 @@ def _find_excess(source: Source, user: str, held: int, fresh: int) -> str:
 
 
 def _write_refusals(source: Source, change: Change, refused: list[_Asked]) -> None:
-    """Write each user's newest refusals, and drop his oldest."""
+    """Write each user's newest refusals, and drop the oldest."""
     kept = [
         one for user in dict.fromkeys(one.user for one in refused)
         for one in [one for one in refused if one.user == user][-_MOST_REFUSALS:]
@@ -182,7 +182,7 @@ def _write_refusals(source: Source, change: Change, refused: list[_Asked]) -> No
 
 
 def _write_stops(change: Change, asked: list[_Asked]) -> dict[str, list[str]]:
-    """Write the wishes to the records, and return the jobs that each user has asked about and may stop."""
+    """Write the stop requests to the records, and return the jobs that each user has named and may stop."""
     found: dict[str, list[str]] = {one.user: [] for one in asked}
     for queue in (Queue.REQUEST, Queue.SENT) if asked else ():
         records = {record.gid: record for record in change.records(queue)}

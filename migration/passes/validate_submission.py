@@ -1,4 +1,4 @@
-"""What a user may ask for, checked: the fields of a request as ``mgsub`` leaves them, and the record made of them."""
+"""Checks a submission: the fields of a request as ``mgsub`` leaves them, and makes its record."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Asks another cluster over ssh: one verb, one JSON line each way, within a time limit.
 
-A cluster that cannot be reached, is late, or says what is no reply raises :class:`NoReply`. Nothing is concluded from
-it: what was asked may or may not have been done. One that says that it failed is there all the same.
+A cluster that cannot be reached, is late, or sends an invalid reply raises :class:`NoReply`. Then it is unknown whether
+the request was carried out. A cluster that reports a failure counts as reached.
 """
 
 from __future__ import annotations

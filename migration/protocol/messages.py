@@ -45,7 +45,7 @@ _GID_OF_LINE = re.compile(r"(?:^|\t)gid=([^\t]*)")
 
 
 class MessageError(ValueError):
-    """A message that is none; the text names the field and what is allowed."""
+    """An invalid message; the text names the field and what is allowed."""
 
 
 class RecordError(MessageError):
@@ -264,8 +264,7 @@ def _find_gid(data: object) -> str:
 
 
 def states_that_fit(records: Iterable[Record], unknown: Iterable[str], now_s: float) -> States:
-    """The reply to ``query`` with as many records as one message takes. The source asks again for those that it hears
-    nothing of."""
+    """The reply to ``query`` with as many records as one message takes. The source queries the missing ones again."""
     fitting: list[Record] = []
     left = MOST_BYTES // 2
     for record in records:

@@ -1,7 +1,7 @@
 """What this system needs of a local scheduler, whatever its kind. A third kind is one file that implements it.
 
 All calls run the scheduler's own programs. A scheduler that does not answer raises :class:`SchedulerSilent`, and
-nothing is concluded from silence.
+nothing is concluded about its jobs.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _SILENT = (
 _FOR_NOW = ("would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit")
 _FOR_GOOD = ("violates queue",)
 _MOST_JOBS_READ = 5_000
-"""Above this many jobs, the estimates of all of them cost more than they tell."""
+"""Above this many jobs, reading the estimates of all of them costs too much."""
 _ID = re.compile(r"[0-9]+(?:\[\])?(?:\.[A-Za-z0-9.-]+)?")
 _MOST_ONE_BY_ONE = 20
 _SIGNALLED = 256

@@ -1,4 +1,5 @@
-"""Where pbsteer starts the jobs of a queue: what its last pass has earmarked, and what it would decide of one more job.
+"""Where pbsteer starts the jobs of a queue: what its last pass has earmarked, and what it would decide about one more
+job.
 
 The service reads what the last pass has published, so its account is in the group that may (``journal_group``). Where
 there is no recent pass that it can read, PBS's own scheduler counts, and nothing is said here.

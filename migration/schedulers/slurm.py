@@ -1,7 +1,7 @@
 """Slurm as a local scheduler, through its own programs; tried with 22.05.
 
-``sbatch --test-only`` says when a job would start. A job that has ended is asked for with ``scontrol`` while slurmctld
-remembers it, then with ``sacct``, where accounting is on.
+``sbatch --test-only`` says when a job would start. A job that has ended is looked up with ``scontrol`` while slurmctld
+has it, then with ``sacct``, where accounting is on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The drop box: users leave requests, the service takes them and believes the file's owner, never its text.
+"""The drop box: users leave requests, and the service identifies each user by the file's owner, never by its text.
 
-The folder has mode 1733: whoever may write cannot list it, and cannot touch another's file. The service takes regular
-files with one link and at most 64 KiB, opened without following links; the rest is refused with a reason.
+The folder has mode 1733: users can write to it, but cannot list it or touch another user's file. The service takes
+regular files with one link and at most 64 KiB, opened without following links; the rest is refused with a reason.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def drop(folder: Path, requests: Iterable[Mapping[str, str | int | tuple[str, ..
 
 
 def take(folder: Path) -> Iterator[Dropped]:
-    """The files in the box, up to the bounds of a pass: each user's oldest first, the users in turn. A file stays until
-    :func:`clear` is called for it, so a crash in between loses nothing; its ticket is then seen again. Raises OSError
-    for a folder that cannot be read.
+    """The files in the box, up to the bounds of a pass: each user's oldest first, the users in rotation. A file stays
+    until :func:`clear` is called for it, so a crash in between loses nothing; its ticket is then seen again. Raises
+    OSError for a folder that cannot be read.
     """
     box = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
@@ -94,8 +94,8 @@ def take(folder: Path) -> Iterator[Dropped]:
 
 
 def _find_tickets(box: int) -> list[str]:
-    """The names of requests; a folder is none. Nobody can keep others' requests waiting with many files or old ones:
-    the users take turns, and the time is that of the last change, which its owner cannot set back."""
+    """The names of requests; a folder is none. No user can delay others' requests with many files or old ones: the
+    users come in rotation, and the time is that of the last change, which its owner cannot set back."""
     found: dict[int, list[tuple[int, str, int]]] = {}
     for name in os.listdir(box):
         if TICKET.fullmatch(name):
@@ -161,7 +161,7 @@ def _find_problem(info: os.stat_result) -> str:
     if info.st_nlink != 1:
         return f"{info.st_nlink} links: a request has one"
     if info.st_mode & 0o022:
-        return "others may write to it: nobody knows whose request it is"
+        return "others may write to it, so it may be another user's request"
     if info.st_size > MOST_BYTES:
         return f"{info.st_size:,} bytes: at most {MOST_BYTES:,} are taken"
     return ""

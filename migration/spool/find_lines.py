@@ -1,6 +1,6 @@
 """The records of a queue file that have one value, without reading its other lines.
 
-For programs that anyone who reaches sshd can have started: what they do may not grow with the records that are parsed.
+For programs that any client of sshd can start: their cost must not grow with the number of records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The copy of a queue file that every user may read: without the values that are a job's own business.
+"""The copy of a queue file that every user may read: without the private values of jobs.
 
 Variables, arguments, build commands, names of files and the key to the job's data are left out. A copy is written after
-its file; a reader who may not read the file gets the copy.
+its file; a user who may not read the file reads the copy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One queue file in memory: its records by job id in the order of the file, and the lines that are none."""
+"""One queue file in memory: its records by job id in the order of the file, and its lines that are not records."""
 
 from __future__ import annotations
 

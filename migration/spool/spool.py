@@ -1,7 +1,8 @@
-"""The queue files of one cluster: who changes them holds the lock, and each change is on disk before the next.
+"""The queue files of one cluster: a process that changes them holds the lock, and each change is on disk before the
+next.
 
 A move writes the new file before the old one is shortened, so a kill leaves the job in both, never in none; the next
-change mends that. A line that cannot be read goes to ``bad.q`` before the file is written without it.
+change corrects that. A line that cannot be read goes to ``bad.q`` before the file is written without it.
 """
 
 from __future__ import annotations

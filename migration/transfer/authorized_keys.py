@@ -1,6 +1,7 @@
 """Lines of authorized_keys for the service's account: each cluster's key, and a key for each job under way.
 
-Each line forces a program. sshd asks for them with every connection, so a key is good as long as its job is.
+Each line forces a program. sshd asks for them with every connection, so a key is valid only as long as its job is under
+way.
 """
 
 from __future__ import annotations

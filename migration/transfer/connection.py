@@ -1,7 +1,7 @@
 """The way to a job's source: ssh and rsync as the job's user, with the key that was made for this one job.
 
-Remote paths are words that the source reads by its own record of the job: ``job/``, ``stage/``, ``shared/PATH``. So no
-path of a user is ever part of a remote command but that of a shared file, percent-encoded.
+Remote paths are names that the source resolves with its own record of the job: ``job/``, ``stage/``, ``shared/PATH``.
+So no path of a user is ever part of a remote command but that of a shared file, percent-encoded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VANISHED = 24
 
 
 class TransferError(Exception):
-    """A transfer that did not come to its end. It may be tried again; the message is for a person."""
+    """A transfer that did not finish. It may be tried again; the message is for a person."""
 
 
 class NoSpaceError(TransferError):

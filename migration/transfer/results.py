@@ -1,4 +1,5 @@
-"""Brings results back: copied beside, put into place by the source, and proven by a second look that finds no work.
+"""Brings results back: copied beside, put into place by the source, and verified by a second run that finds nothing to
+copy.
 
 Each step can be repeated: what is already there is not copied again, and what the user changed is never overwritten.
 """

@@ -1,6 +1,6 @@
 """Shared input: a file that several jobs read is copied to the target once, and stays there unchanged.
 
-A version is (source, real path, size, time). The first comer copies it under a lock; others wait for the lock and find
+A version is (source, real path, size, time). The first job copies it under a lock; others wait for the lock and find
 the copy. A copy is renamed into place when it is whole, and is read-only.
 """
 

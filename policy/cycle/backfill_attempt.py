@@ -128,7 +128,7 @@ def wait_behind(
     assert reservation is not None  # noqa: S101 - they are behind a head
     window_s = reservation.until_s - context.now_s
     shrinks = context.shrinks
-    exact = idle_cores_tell(context, region)
+    exact = idle_cores_decide(context, region)
     passing: list[Job] = []
     spare = -1
     for job in jobs:
@@ -152,7 +152,7 @@ def wait_behind(
             attempt_behind_head(job, region)
 
 
-def idle_cores_tell(context: Context, region: Region) -> bool:
+def idle_cores_decide(context: Context, region: Region) -> bool:
     """Whether every job that asks for cores alone fits now if that many are idle: all queues have all vnodes of the
     region, and no vnode gives itself to one job alone."""
     if context.capacity.sharing.has_lone_vnodes:

@@ -1,5 +1,5 @@
-"""Earmarks: cores kept for a beneficiary from the pass that preempted for it until it runs (docs/policies.md, "What
-happens then").
+"""Earmarks: the cores that only a beneficiary may take, from the pass that preempts for it until it runs
+(docs/policies.md, "What happens then").
 
 No other job gets the cores that victims free. A beneficiary starts as soon as its cores are free; if its victims do not
 free them in time, the earmark is dropped and the job is attempted in queue order again.
@@ -36,7 +36,7 @@ class Earmarks:
         self._now_s = context.now_s
 
     def honour(self, tested: Callable[[Job], Backfilled]) -> None:
-        """Start the beneficiaries of earlier passes whose cores are free, and keep the cores of the others.
+        """Start the beneficiaries of earlier passes whose cores are free, and renew the earmarks of the others.
 
         ``tested`` gives the ledger's entry for the run of a rescued job, which counts as backfilled.
         """

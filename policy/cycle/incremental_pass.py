@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
-from policy.cycle.backfill_attempt import idle_cores_tell
+from policy.cycle.backfill_attempt import idle_cores_decide
 from policy.model.cluster import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.correct_idle_cores_in_reasons import with_idle
@@ -69,7 +69,7 @@ def settle(context: Context, builder: PlanBuilder, region: Region, plan: Plan) -
         until_s = min(
             [until_s, *(e.end_s for e in builder.backfilled().values() if e.cuttable and e.end_s > context.now_s)]
         )
-    exact = idle_cores_tell(context, region)
+    exact = idle_cores_decide(context, region)
     if plan.starts and (context.cluster.has_shapes or not exact):
         return
     context.cluster.keep(Settled(context, region, reservation, plan, until_s, exact=exact))

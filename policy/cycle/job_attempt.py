@@ -65,7 +65,7 @@ class JobAttempts:
         return self._made_backfilling
 
     def honour_earmarks(self) -> None:
-        """Start the beneficiaries of earlier passes that can start, and keep the cores that the others wait for."""
+        """Start the beneficiaries of earlier passes that can start, and renew the earmarks of the others."""
         self.earmarks.honour(self._cuts.tested_at_promise)
 
     def attempt_later(self, job: Job, region: Region) -> None:

@@ -219,7 +219,7 @@ def _fill_the_hole(
     free.give(victim.allocation.shares(free.directory), victim.job.request)
     for pending in builder.pending:
         free.take_amounts(pending.missing)
-        # A vnode that the victim had alone is open now, unless the rescued job has it alone in turn.
+        # A vnode that the victim had alone is open now, unless the rescued job now has it alone.
         free.close(pending.allocation.shares(free.directory), pending.job.request)
     for job in short:
         region = builder.regions[job.queue]

@@ -74,7 +74,7 @@ class Classes:
 
     def of_victim(self, run: Run) -> int:
         """The class that protects a run from preemption: the one it started in or, if higher, the one it would get now
-        if it were queued again. Otherwise a victim would preempt in its turn for what was just taken from it."""
+        if it were queued again. Otherwise a victim would preempt again for what was just taken from it."""
         frozen = self.of_runs.get(run.id, BASE)
         subject = self.subject(run.job)
         if subject is None or subject.priority <= frozen:
@@ -158,7 +158,7 @@ class Classes:
     def order(self, entries: Sequence[Entry]) -> list[Entry]:
         """Class each waiting job in queue order. Returns them by class, highest first, each class in queue order.
 
-        A job that is held back takes nothing of the quota: it could not start.
+        A job behind a gate takes nothing of the quota: it could not start.
         """
         self._line = entries
         by_class: dict[int, list[Entry]] = {}

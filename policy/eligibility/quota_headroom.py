@@ -24,7 +24,7 @@ NO_ENTRY: EntityKey = ("", "")
 class QuotaHeadroom:
     """What each user, group and project of one queue may still use. Valid until a count changes.
 
-    ``simple``: no vnode gives itself to one job alone, so a job's request tells what it needs.
+    ``simple``: no vnode gives itself to one job alone, so a job needs what it requests.
     """
 
     __slots__ = ("_entries", "_known", "_left", "_lone", "_of_all", "_of_users", "_queue", "_quotas", "_wide")

@@ -48,7 +48,7 @@ class QuotaEntry(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """How entries count a job: its owner, what it keeps of their resources, and the entries themselves."""
+    """How entries count a job: its owner, what it occupies of their resources, and the entries themselves."""
 
     owner: Owner
     needs: Needs
@@ -64,9 +64,9 @@ _MOST_KEPT = 1 << 16
 
 
 class _ByLimits:
-    """What follows from limits, quotas and priorities alone. It is kept from pass to pass until one of these changes.
+    """What follows from limits, quotas and priorities alone. It is reused from pass to pass until one of these changes.
 
-    ``of_shared`` has how entries count jobs that share their vnodes; what other jobs keep depends on the vnodes.
+    ``of_shared`` has how entries count jobs that share their vnodes; what other jobs occupy depends on the vnodes.
     ``only_cores`` is true where all entries are for cores.
     """
 
@@ -133,8 +133,8 @@ class Quotas:
         return tables
 
     def needs(self, job: Job, where: Allocation | None = None) -> Needs:
-        """What the job keeps of each resource with entries. Without ``where``, a job that gets vnodes to itself counts
-        with those that it would get if all were idle."""
+        """What the job occupies of each resource with entries. Without ``where``, a job that gets vnodes to itself
+        counts with those that it would get if all were idle."""
         return self._counted_as(job, where).needs
 
     def owner(self, job: Job, where: Allocation | None = None) -> Owner:
@@ -168,7 +168,7 @@ class Quotas:
         if alone and resources:
             there = where or self._where_if_idle(job)
             if there is not None:
-                kept = self._cluster.usage.kept_amount
+                kept = self._cluster.usage.occupied_amount
                 needs = {name: kept(self._cluster, there, job.request, needs[name], name) for name in resources}
         return {resource: need for resource, need in needs.items() if need}
 
@@ -220,8 +220,8 @@ class Quotas:
         )
 
     def used(self, scope: str, entity: EntityKey, resource: str = "ncpus") -> int:
-        """What an entity holds of a resource in a queue ("" for the whole cluster), with what this pass has booked."""
-        held = self._cluster.usage.kept(self._cluster, (scope, resource)).get(entity, 0)
+        """What an entity uses of a resource in a queue ("" for the whole cluster), with what this pass has booked."""
+        held = self._cluster.usage.occupied(self._cluster, (scope, resource)).get(entity, 0)
         return held + self._shifts.get((scope, resource, entity), 0)
 
     def booked(self) -> Mapping[object, object]:
@@ -328,7 +328,7 @@ class Quotas:
         return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
 
     def varies(self, job: Job, resource: str) -> bool:
-        """Whether the amount of a resource that the job keeps depends on which vnodes it gets."""
+        """Whether the amount of a resource that the job occupies depends on which vnodes it gets."""
         cluster = self._cluster
         return not cluster.usage.keeps_alike(cluster, cluster.vnodes_of(job.queue), job.request, resource)
 

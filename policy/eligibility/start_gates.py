@@ -117,8 +117,8 @@ class Gates:
                     and any(bound == entity for bound, _ in limits.bounds(other.user, other.group, other.project))
                 ]
                 at_s = max(at_s, _when(given, used + need - limit))
-        for resource, asked in job.job_wide:
-            short = asked - self._left.get(resource, asked)
+        for resource, amount in job.job_wide:
+            short = amount - self._left.get(resource, amount)
             if short > 0:
                 held = [(end_s, dict(other.job_wide).get(resource, 0)) for end_s, other in self._ends(coming)]
                 at_s = max(at_s, _when(held, short))
@@ -173,14 +173,14 @@ class Gates:
         return None
 
     def _too_few_left(self, job: Job) -> Reason | None:
-        for resource, asked in job.job_wide:
+        for resource, amount in job.job_wide:
             left = self._left.get(resource)
-            if left is not None and asked > left:
+            if left is not None and amount > left:
                 if resource.startswith(ONE_OF):
                     return Reason(
                         "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
                     )
-                return Reason("server-resource", (("resource", resource), ("asked", asked), ("left", left)))
+                return Reason("server-resource", (("resource", resource), ("asked", amount), ("left", left)))
         return None
 
 

@@ -114,20 +114,20 @@ def _compare(before: dict[str, _Outcome], after: dict[str, _Outcome], longest: L
         if (old and old.kind) == (new and new.kind):
             continue
         job = (new or old or before[job_id]).job
-        who = f"{show_job(job_id)} {job.user} {job.cores}c"
+        subject = f"{show_job(job_id)} {job.user} {job.cores}c"
         if new is not None and new.kind in _NEW:
             kind, text, would = _NEW[new.kind]
             if new.reason is not None and new.kind != "hold":
                 why = new.reason.sentence(job, now_s)
                 text, would = f"is {why}", f"would be {why}"
-            effects.append(Effect(kind, job_id, f"{who} {text}", f"{who} {would}"))
+            effects.append(Effect(kind, job_id, f"{subject} {text}", f"{subject} {would}"))
         elif old is not None and old.kind in _OLD:
             kind, text, would = _OLD[old.kind]
             why = ""
             if new is not None and new.reason:
                 why = new.reason.sentence(job, now_s, longest.numbers(job, new.reason))
             text, would = (f"{text} and waits: {why}", f"{would}, but wait: {why}") if why else (text, would)
-            effects.append(Effect(kind, job_id, f"{who} {text}", f"{who} {would}"))
+            effects.append(Effect(kind, job_id, f"{subject} {text}", f"{subject} {would}"))
     return effects
 
 

@@ -160,7 +160,7 @@ class Facts:
         for beneficiary, earmark in sorted(ledger.earmarks.items()):
             if job.id in earmark.victims:
                 rule = _RULES.get(earmark.rule, earmark.rule)
-                lines.append(Line("history", f"its cores are kept for {show_job(beneficiary)}, {rule}"))
+                lines.append(Line("history", f"its cores are earmarked for {show_job(beneficiary)}, {rule}"))
         lines.append(Line("work", self._work(job)))
         return lines
 
@@ -185,13 +185,13 @@ class Facts:
             elif entry.end_s > self._now_s:
                 text = f"expected to end {_in(entry.end_s, self._now_s)}; may be cut at the time promised to a head"
             else:
-                text = "has outlived the estimate it was tested with; may be cut at the time promised to a head"
+                text = "has run longer than the estimate it was tested with; may be cut at the time promised to a head"
             lines.append(Line("backfilled", text))
         standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
         if standing is not None:
-            who = show_entity(standing.entity)
+            entity = show_entity(standing.entity)
             quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
-            over = f"{who} holds {standing.used} of {quota}, and keeps it without this run"
+            over = f"{entity} uses {standing.used} of {quota}, and stays at or above it without this run"
             lines.append(Line("may go", f"{over}: a job within quota may take its cores"))
         counted_now = any(preempt.id == run.id and not preempt.again for preempt in self._plan.preempts)
         count = self._plan.ledger.preemptions.get(run.id, 0) - counted_now

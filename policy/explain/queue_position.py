@@ -1,5 +1,5 @@
-"""A job's place in line: how many jobs that wait for room come before it, and which reservations keep vnodes from all
-of them.
+"""A job's place in line: how many jobs that wait for room come before it, and which reservations close vnodes to all of
+them.
 
 A pass has one reason for many jobs, so neither number is in the reason. They are computed on demand from the plan, once
 for all of its jobs. Jobs that may not start whatever is free (held, at a limit, too large), and jobs with an earmark,
@@ -71,7 +71,7 @@ class InLine:
 
 
 def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> dict[NumberName, Number]:
-    """Of the windows that keep some of these vnodes now: the one that ends first, its end, and how many more there
+    """Of the windows that close some of these vnodes now: the one that ends first, its end, and how many more there
     are."""
     windows = windows_of(cluster, now_s, 0.0)
     begun = windows.begun_on(vnodes, now_s) if windows is not None else []

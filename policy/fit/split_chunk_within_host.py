@@ -3,7 +3,7 @@
 PBS keeps a chunk on one host, but not on one vnode: where a host has several vnodes (its NUMA domains), each may hold
 any part of each consumable of a chunk, if it matches what the chunk wants (PBS Professional User's Guide, "Chunks"; the
 scheduler's ``eval_placement``). Only ``place=vscatter`` keeps a chunk on one vnode. So the free amounts summed over its
-vnodes tell how many equal pieces a host holds, however the pieces before were placed.
+vnodes give the number of equal pieces that a host holds, however the pieces before were placed.
 """
 
 from __future__ import annotations

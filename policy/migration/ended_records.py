@@ -1,6 +1,8 @@
-"""Which records of ended jobs give way, so that no user's many fill the files that every change writes anew.
+"""Which records of ended jobs are dropped, so that one user's many records do not fill the files, which every change
+rewrites.
 
-Of each user the newest are kept, up to a number and a size. Those of which results are still to be fetched go last.
+Of each user the newest stay, up to a number and a size. Records of jobs with results still to be fetched are dropped
+last.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class Ended(NamedTuple):
 
 
 def find_surplus(ended: Iterable[Ended], most: int) -> frozenset[str]:
-    """The jobs whose records give way where a user may have ``most`` of them, of ordinary size."""
+    """The jobs whose records are dropped if a user may have ``most`` of them, of ordinary size."""
     by_user: dict[tuple[str, str], list[Ended]] = {}
     for one in ended:
         by_user.setdefault(one.whose, []).append(one)

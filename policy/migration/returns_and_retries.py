@@ -1,4 +1,4 @@
-"""When a job goes back to its source, how long a step is tried again, and which clusters a pass asks at all.
+"""When a job goes back to its source, how long a step is tried again, and which clusters a pass queries.
 
 These are the bounds of the whole system: attempts, waits and pauses, as functions of what a record says.
 """

@@ -57,7 +57,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(OFFERED, "withdrawn", REQUESTED, SOURCE, "the target never had it, and now refuses this attempt"),
     Transition(OFFERED, "forgotten", REQUESTED, SOURCE, "an administrator says that the target is lost"),
     Transition(OFFERED, "stop", STOPPED, SOURCE, "mgstop, once the target has said that it never had it"),
-    Transition(WAITING, "upload", UPLOADING, TARGET, "its turn among the uploads"),
+    Transition(WAITING, "upload", UPLOADING, TARGET, "a free slot among the uploads"),
     Transition(WAITING, "given-back", REQUESTED, TARGET, "nothing of it has run"),
     Transition(WAITING, "abandoned", ABORTED, TARGET, "failed with nothing at the target to bring back"),
     Transition(WAITING, "stop", STOPPED, TARGET, "mgstop"),

@@ -76,8 +76,8 @@ class HardLimits:
         return {"": self.max_run, **limits} if self.max_run else limits
 
 
-class Kept(NamedTuple):
-    """What a user's reservation keeps while it runs. It counts like the user's running jobs, towards the quotas of the
+class UserReservation(NamedTuple):
+    """What a user's reservation has while it runs. It counts like the user's running jobs, towards the quotas of the
     server and of ``queue`` ("" for none)."""
 
     user: str
@@ -89,13 +89,14 @@ class Kept(NamedTuple):
 @dataclass(frozen=True)
 class Server:
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
-    together, and what is left of job-wide consumables such as licences. ``kept`` is what reservations of users keep."""
+    together, and what is left of job-wide consumables such as licences. ``user_reservations`` are the running
+    reservations of users."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
     left: Mapping[str, int] = field(default_factory=dict)
     quotas: Mapping[str, Limits] = field(default_factory=dict)
-    kept: tuple[Kept, ...] = ()
+    user_reservations: tuple[UserReservation, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class LedgerError(ValueError):
 
 
 class Earmark(NamedTuple):
-    """Resources kept for a beneficiary until its victims have released theirs: its allocation, the victims, and since
-    when.
+    """Resources that only a beneficiary may take until its victims have released theirs: its allocation, the victims,
+    and since when.
 
     ``rule`` is the one that chose the victims: quota, class, promise or rescue.
     """

@@ -1,7 +1,7 @@
 """Where a job goes: packed, striped or ranked, by its own wish or by the site's settings (docs/policies.md, P4 and P5).
 
 A job without a wish, on a site without such settings, is placed by :func:`policy.fit.best_fit.fit` alone. A stripe that
-finds no room is tried narrower, then the job is packed; the reason of the layout is kept.
+finds no room is tried narrower, then the job is packed; the reason of the layout is recorded.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Placer:
         self._nodes = None
         self._begun = [begun for begun in self._begun if begun[1] is not allocation]
 
-    def kept(self, vnodes: int) -> None:
+    def earmarked(self, vnodes: int) -> None:
         """Note that cores of these vnodes are earmarked for a beneficiary."""
         if self._made is not None:
             self._made.touch(vnodes)
@@ -144,7 +144,11 @@ class Placer:
         if settled or allocation is None or not self._is_scattered(job, allocation, allowed):
             return allocation
         return self._stripe(
-            job, Layout("stripe"), "packing was its turn, but finds no room on the fewest", allowed, wish
+            job,
+            Layout("stripe"),
+            "it was to be packed this time, but there is no room on the fewest nodes",
+            allowed,
+            wish,
         )
 
     def _is_scattered(self, job: Job, allocation: Allocation, allowed: int) -> bool:

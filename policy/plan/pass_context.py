@@ -102,7 +102,7 @@ class Context:
 
     @property
     def used_placer(self) -> Placer | None:
-        """The placer if this pass has needed it so far. Only then has it to be kept in step."""
+        """The placer if this pass has needed it so far. Only then has it to be updated."""
         placer: Placer | None = self.__dict__.get("placer")
         return placer
 

@@ -1,7 +1,7 @@
 """The plan under construction: starts, preemptions, earmarks and reasons.
 
-Each decision updates the cluster index at once, so that later attempts see it. Each update is kept with its inverse, so
-that the snapshot can be restored. The engine walks the queue.
+Each decision updates the cluster index at once, so that later attempts see it. Each update is recorded with its
+inverse, so that the snapshot can be restored. The engine walks the queue.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PlanBuilder:
                     region.promised_s = max(region.promised_s, at_s)
 
     def _idle_in(self, vnodes: int) -> int:
-        """The idle cores that no running reservation keeps."""
+        """The idle cores that belong to no running reservation."""
         windows = self._context.windows
         idle = self._capacity.idle(vnodes)
         return idle if windows is None or not idle else windows.idle_now(self._capacity, vnodes, self.now_s)
@@ -162,7 +162,7 @@ class PlanBuilder:
         return True
 
     def earmark_for(self, job: Job, earmark: Earmark) -> None:
-        """Keep a beneficiary's vnodes: what is idle of them is taken now, the rest when its victims end."""
+        """Earmark a beneficiary's vnodes: what is idle of them is taken now, the rest when its victims end."""
         self.moves += 1
         allocation, victims = earmark.allocation, earmark.victims
         inside, missing = self._capacity.part_within(allocation)
@@ -170,7 +170,7 @@ class PlanBuilder:
         placer = self._context.used_placer
         if placer is not None:
             for share in allocation.shares(self._capacity.directory):
-                placer.kept(share.mask)
+                placer.earmarked(share.mask)
         closed = self._capacity.close(allocation.shares(self._capacity.directory), job.request)
         promised_s = self.promised.get(job.id, self.promises.get(job.id, self.now_s))
         # Its victims have time to save before it can start.

@@ -50,7 +50,7 @@ class Claims:
         return classes.of(job) > classes.of(head)
 
     def protects(self, run: Run, job: Job) -> bool:
-        """Whether the run has a better claim to its cores than the job: its owner could preempt the job in turn."""
+        """Whether the run has a better claim to its cores than the job: its owner could then preempt the job."""
         if self._classes is not None and self._rule_b and self._classes.comparable(run.job.queue, job.queue):
             of_run, of_job = self._classes.of_victim(run), self._classes.of(job)
             if of_run != of_job:

@@ -2,8 +2,8 @@
 
 Rule A offers runs of other users who are over quota and stay at or above it; rule B offers runs of strictly lower
 classes. With both on, either suffices. Starts of the same pass are taken back before any run is preempted. A run in its
-exempt time, one that was preempted too often, or one that may not
-be rerun is no victim. :mod:`policy.preemption.victim_selection` chooses among the rest.
+exempt time, one that was preempted too often, or one that may not be rerun is not a victim.
+:mod:`policy.preemption.victim_selection` chooses among the rest.
 """
 
 from __future__ import annotations

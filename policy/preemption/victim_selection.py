@@ -2,8 +2,7 @@
 
 Starts of this pass come first, as taking one back costs nothing. Then runs of lower classes in P2's order, then runs
 that only rule A offers in the configured order. Each is tested with those before it gone, so that no owner falls below
-quota. :mod:`policy.preemption.victim_search` decides whether they
-are enough.
+quota. :mod:`policy.preemption.victim_search` decides whether they suffice.
 """
 
 from __future__ import annotations

@@ -66,7 +66,8 @@ def _tried_all(capacity: Capacity, request: Request) -> bool:
 
 
 def _places(capacity: Capacity, request: Request, vnodes: int, groups: Sequence[int], order: Order) -> Iterator[int]:
-    """The sets of vnodes to try in turn, each for the whole request; parts of one group each, if there are groups."""
+    """The sets of vnodes to try one after the other, each for the whole request; parts of one group each, if there are
+    groups."""
     inventory = capacity.inventory
     for group in _by_best(groups, vnodes, order) if groups else [vnodes]:
         if request.place != "pack":

@@ -26,7 +26,7 @@ from policy.reasons.reason_names import (
 )
 from policy.reasons.requirement_shortfall import show_shortfall
 from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
-from policy.reasons.windows_in_reasons import show_into_window, show_kept, show_what_is_over
+from policy.reasons.windows_in_reasons import show_closed_vnodes, show_into_window, show_what_is_over
 
 Moment = Optional[Callable[[float], str]]
 """Writes a future time as a fixed moment (``at 20:35``), for texts that are read later."""
@@ -256,7 +256,7 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "pinned": lambda f: (
         f"goes back to where it was checkpointed, {f['vnodes']}, and waits until there is room for it there"
         + (", which there would not be now even if all were idle" if "gone" in f else "")
-        + ": PBS itself keeps it to these vnodes"
+        + ": PBS itself binds it to these vnodes"
     ),
     "hard-limit": lambda f: (
         f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {f['used']} are in use, and it needs"
@@ -287,15 +287,15 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"
         + ("" if f["at_s_in"] == "now" else f"; it had been promised a start {f['at_s_in']}")
     ),
-    "behind-head": lambda f: f"waits its turn behind {f['head']}, as no backfilling is set",
+    "behind-head": lambda f: f"waits behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{show_kept(f)}{_ahead(f)};"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{show_closed_vnodes(f)}{_ahead(f)};"
         " a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
         f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
-        f"{show_kept(f)}{_ahead(f)}"
+        f"{show_closed_vnodes(f)}{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"

@@ -36,7 +36,7 @@ NumberName = Literal[
     "resource", "scope", "short", "silent", "stagger_s", "stale", "unread", "used", "user", "varies", "vnode", "vnodes",
     "what", "why", "width", "window", "with_away",
 ]  # fmt: skip
-"""What a decision may tell of a reason."""
+"""The numbers that a reason may have."""
 
 FactName = Literal[
     NumberName,

@@ -1,4 +1,4 @@
-"""The parts of reasons about windows: which windows keep vnodes from a job, and when they begin and end.
+"""The parts of reasons about windows: which windows close vnodes to a job, and when they begin and end.
 
 The facts are those of :mod:`policy.reasons.reason`; names ending in ``_in`` are times in words.
 """
@@ -10,8 +10,8 @@ from policy.reasons.reason_names import Facts
 
 
 def show_into_window(facts: Facts) -> str:
-    """Why a job for which there is room waits: its run would meet a window, or windows that have begun keep all that
-    room."""
+    """Why a job for which there is room waits: its run would overlap a window, or windows that have begun close all
+    that room."""
     if facts["at_s_in"] == "now":
         more = facts["others"]
         keep = f"{facts['window']} and {more} more keep" if more else f"{facts['window']} keeps"
@@ -23,8 +23,8 @@ def show_into_window(facts: Facts) -> str:
     )
 
 
-def show_kept(facts: Facts) -> str:
-    """Which reservation or other window keeps vnodes of the job's queue at this moment."""
+def show_closed_vnodes(facts: Facts) -> str:
+    """Which reservation or other window closes vnodes of the job's queue at this moment."""
     if "kept_by" not in facts:
         return ""
     more = facts["kept_more"]

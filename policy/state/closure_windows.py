@@ -2,7 +2,7 @@
 "Windows").
 
 A job may be on a vnode only if its whole run, by all that is left of its estimate, meets none of the vnode's windows. A
-shrunk estimate does not count here, as no run is cut for a window. What a window keeps of a vnode counts as kept for
+shrunk estimate does not count here, as no run is cut for a window. What a window takes of a vnode counts as taken for
 the whole run, and present runs count as still there when it begins.
 """
 
@@ -57,7 +57,8 @@ NOTHING_CLOSED = Closed(0, (), ())
 
 
 class _Meeting(NamedTuple):
-    """What a run of some span meets: vnodes closed whole, vnodes closed in part, and the shares kept of the latter."""
+    """What a run of some span meets: vnodes closed whole, vnodes closed in part, and the shares of the latter that are
+    closed."""
 
     whole: int
     partly: int
@@ -112,7 +113,7 @@ class Windows:
 
     def idle_now(self, capacity: Capacity, vnodes: int, now_s: float) -> int:
         """Idle cores on these vnodes without those that a window keeps at this moment. No run of the snapshot holds
-        these, but they are in use by the reservation or kept for it."""
+        these, but they are in use by the reservation or reserved by it."""
         met = self._met_at(now_s)
         left = vnodes & ~met.whole
         idle = capacity.idle(left)

@@ -1,8 +1,8 @@
 """The cluster index: four tables (vnodes, queues, jobs, runs) and what follows from them (the queue order, the runs by
-expected end, what is free, and what each user, group and project holds).
+expected end, what is free, and what each user, group and project uses).
 
-What follows is kept up to date with every change of an entry and depends on the tables alone. Every change returns the
-change that undoes it.
+What follows is updated with every change of an entry and depends on the tables alone. Every change returns the change
+that undoes it.
 """
 
 from __future__ import annotations
@@ -343,13 +343,13 @@ class ClusterIndex:
         return self._plain_queues
 
     def use_in(self, queue: str, resource: str) -> dict[EntityKey, int]:
-        """What the runs of a queue ("" for all) keep of a resource, by entity; the sum of all runs is under ``("o",
+        """What the runs of a queue ("" for all) occupy of a resource, by entity; the sum of all runs is under ``("o",
         "PBS_ALL")``."""
-        return self.usage.kept(self, (queue, resource))
+        return self.usage.occupied(self, (queue, resource))
 
     def used(self, scope: Scope) -> dict[EntityKey, int]:
-        """What runs asked for, by entity, in a scope that a hard limit counts."""
-        return self.usage.asked(self, scope)
+        """What runs requested, by entity, in a scope that a hard limit counts."""
+        return self.usage.requested(self, scope)
 
     def keep(self, memo: object) -> None:
         """Keep a memo for the next pass, until anything but an arrival changes."""

@@ -1,7 +1,7 @@
 """What is free of consumables other than cores, vnode by vnode.
 
-For every amount that was asked about, the set of vnodes with at least that much is remembered and kept in step: asking
-again costs a look-up, a change one step for each such amount between the old and the new value.
+For every amount that was queried, the set of vnodes with at least that much is stored and updated: a repeated query
+costs a look-up, a change one step for each such amount between the old and the new value.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from policy.model.vnode_bitsets import indices_of
 from policy.state.vnode_inventory import Inventory
 
 _KEPT = 4
-"""At most this many sets of vnodes are kept in step beside the set of all; more would cost each change more than they
+"""At most this many sets of vnodes are updated beside the set of all; more would cost each change more than they
 save."""
 
 

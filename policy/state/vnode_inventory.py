@@ -170,12 +170,12 @@ class Inventory:
         return known
 
 
-def is_what(has: str, asked: str) -> bool:
+def is_what(has: str, wanted: str) -> bool:
     """Whether a vnode's non-numeric resource is what the job asks for: the same truth value, the same text, or an
     element of a list."""
     if has.lower() in ("true", "false"):
-        return has.lower() == _TRUTHS.get(asked.lower(), asked.lower())
-    return asked in has.split(",")
+        return has.lower() == _TRUTHS.get(wanted.lower(), wanted.lower())
+    return wanted in has.split(",")
 
 
 def _has(vnode: Vnode, name: str, value: str) -> bool:
@@ -185,8 +185,8 @@ def _has(vnode: Vnode, name: str, value: str) -> bool:
         return _is_host((vnode.host or vnode.name).lower(), value.lower())
     most = vnode.measures.get(name)
     if most is not None:
-        asked = parse_measure(value)
-        return asked is not None and asked <= most
+        wanted = parse_measure(value)
+        return wanted is not None and wanted <= most
     has = vnode.attributes.get(name)
     if has is None:
         # A boolean that is not set is False (PBS Professional Administrator's Guide, "Unset Resources").
@@ -194,9 +194,9 @@ def _has(vnode: Vnode, name: str, value: str) -> bool:
     return is_what(has, value)
 
 
-def _is_host(name: str, asked: str) -> bool:
+def _is_host(name: str, wanted: str) -> bool:
     """Whether ``name`` is the host that is asked for: with or without its domain, but never with another domain."""
-    return asked in (name, _short(name)) or _short(asked) == name
+    return wanted in (name, _short(name)) or _short(wanted) == name
 
 
 def _short(host: str) -> str:

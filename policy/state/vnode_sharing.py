@@ -1,8 +1,8 @@
-"""Which vnodes a job holds alone: by its own ``place``, or by the vnode's ``sharing``.
+"""Which vnodes a job has to itself: by its own ``place``, or by the vnode's ``sharing``.
 
 A vnode's ``sharing`` may be a default, which a job's own sharing overrides, or may be forced on every job (PBS
 Professional Administrator's Guide, "Configuring Vnodes": ``default_excl``, ``force_excl``, ...). With the ``exclhost``
-forms the job holds the whole host.
+forms the job has the whole host.
 """
 
 from __future__ import annotations

@@ -126,11 +126,11 @@ def choose(learned: Learned, job: Job, settings: StripeSettings, running: int) -
         layout = "pack" if pack.runs < learn_runs else "stripe"
     else:
         layout = LAYOUTS[(_seen(layouts) + running) % len(LAYOUTS)]
-    turns = (
-        f"the layouts of {whose} take turns until {learn_runs} runs of each are seen:"
+    so_far = (
+        f"the layouts of {whose} alternate until {learn_runs} runs of each are seen:"
         f" {striped.runs} striped, {pack.runs} packed so far"
     )
-    return Choice(layout, turns, settled=False)
+    return Choice(layout, so_far, settled=False)
 
 
 def layout_of(

@@ -63,7 +63,7 @@ def compare(
     TRACE is in Standard Workload Format, or the accounting log of a PBS server (the folder of the daily files, or some
     of these files); each plain or gzipped. Unless --cluster says otherwise, the cluster is the one in the trace's
     header. Instead of a TRACE, --generate JOBS draws jobs from the Lublin-Feitelson model for the --cluster, or, with
-    --applications, gives equal jobs of these kinds of applications in turn.
+    --applications, gives equal jobs of these kinds of applications, one after the other.
     """
     check_writable({"--csv": csv_file, "--jobs-csv": jobs_csv_file, "--plot": plot_file})
     asked = _span(span_text)

@@ -158,7 +158,7 @@ _SOURCE_OPTIONS = (
     click.option(
         "--applications",
         metavar="KIND[,KIND...]",
-        help=f"With --generate: equal jobs of these kinds in turn instead ({', '.join(sorted(KINDS))}).",
+        help=f"With --generate: equal jobs of these kinds instead, one after the other ({', '.join(sorted(KINDS))}).",
     ),
     click.option(
         "--reservations",
@@ -212,7 +212,7 @@ def replay_each(
     jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
     """
     if contention and cluster.reservations:
-        raise CommandError("--contention: not with --reservations: jobs outlive their estimates, and run into them")
+        raise CommandError("--contention: not with --reservations: jobs exceed their estimates, and run into them")
     say_left_out(workload)
     for policy in policies:
         with progress(policy.name, len(workload.jobs)) as show:

@@ -64,7 +64,7 @@ def simulate(
     TRACE is in Standard Workload Format, or the accounting log of a PBS server (the folder of the daily files, or some
     of these files); each plain or gzipped. Unless --cluster says otherwise, the cluster is the one in the trace's
     header. Instead of a TRACE, --generate JOBS draws jobs from the Lublin-Feitelson model for the --cluster, or, with
-    --applications, gives equal jobs of these kinds of applications in turn.
+    --applications, gives equal jobs of these kinds of applications, one after the other.
 
     With --clusters N there are N TRACEs, one for each cluster, or --generate draws N workloads; a FILE has tables
     [[cluster]] with trace, name and cluster.

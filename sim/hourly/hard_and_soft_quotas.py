@@ -1,8 +1,8 @@
 """Table 1's model: one cluster, each user's quota as a hard limit, or as a soft one with preemption.
 
 The pass is the paper's pseudo-code, read with "at least": a job starts where it fits; else, if its user is below quota,
-the newest runs of users over quota are taken that leave their owners at least the quota, if idle and taken cores
-suffice. A preempted job waits at the end of the queue and runs again from its beginning.
+the newest runs of users over quota are preempted that leave their owners at least the quota, if their cores and the
+idle ones suffice. A preempted job waits at the end of the queue and runs again from its beginning.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The attributes of the simulated server's objects, in PBS's order, and how each is written.
 
 An object's attributes are a mapping from name to text; an attribute of a resource has a name like
-`resources_available.ncpus`. Each text that is set passes `check_value`, and is kept as PBS writes it. Order, kinds and
-canonical forms are those of a running OpenPBS 23.06.06.
+`resources_available.ncpus`. Each text that is set passes `check_value`, and is stored as PBS writes it. Order, kinds
+and canonical forms are those of a running OpenPBS 23.06.06.
 """
 
 from __future__ import annotations

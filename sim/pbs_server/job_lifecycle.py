@@ -1,4 +1,4 @@
-"""A job's life on a simulated server: held, waiting, queued, running, requeued, ended, kept in the history for a while.
+"""A job's life on a simulated server: held, waiting, queued, running, requeued, ended, and in the history for a while.
 
 Each step sets the attributes that PBS sets and takes or frees the job's resources; whether it is allowed is checked
 before, by :class:`sim.pbs_server.server.SimServer`. Also here: dependencies, arrays as their subjobs start and end, and

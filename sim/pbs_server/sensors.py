@@ -36,7 +36,7 @@ class Sensors:
         self._server = server
         self._settings = settings
         self._sent: dict[str, HostReading] = {}
-        self._turn = 0
+        self._group = 0
 
     def start(self) -> None:
         """Report from now on."""
@@ -45,11 +45,11 @@ class Sensors:
     def _tick(self) -> None:
         """Report for the hosts whose time it is: in one interval each host has one."""
         self._server.clock.after(_TICK_S, self._tick)
-        turns = max(1, math.ceil(self._settings.interval_s / _TICK_S))
-        for vnode in list(self._server.vnodes.values())[self._turn :: turns]:
+        groups = max(1, math.ceil(self._settings.interval_s / _TICK_S))
+        for vnode in list(self._server.vnodes.values())[self._group :: groups]:
             if not vnode.down:
                 self._report(vnode)
-        self._turn = (self._turn + 1) % turns
+        self._group = (self._group + 1) % groups
 
     def _report(self, vnode: SimVnode) -> None:
         now_s = self._server.clock.now_s

@@ -76,7 +76,7 @@ def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
     rows = [["", *(short_name(metrics.policy) for metrics in measured)]]
     rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
     if any(metrics.reserved_core_s is not None for metrics in measured):
-        rows.append(["kept by reservations", *(_core_hours(metrics.reserved_core_s or 0.0) for metrics in measured)])
+        rows.append(["reserved", *(_core_hours(metrics.reserved_core_s or 0.0) for metrics in measured)])
     return rows
 
 

@@ -193,7 +193,7 @@ class Lives:
             raise SenselessError("no start time" if kind == "S" else "no end time")
         life = self._current.get(record.id)
         if life is not None and kind == "E" and life.end_s is not None and life.end_s == fields.end_s:
-            raise SenselessError("an end told before")
+            raise SenselessError("an end recorded before")
         if life is None or _is_another(life, fields):
             life = self._current[record.id] = Life(record, number)
             self.all.append(life)

@@ -163,7 +163,7 @@ def _job(fields: list[bytes], names: _Names) -> TraceJob:
 
 
 def _owner(field: bytes, names: _Names) -> str:
-    """A user or a group. All whom a trace does not know (-1) are one, ``unknown``."""
+    """A user or a group. All that a trace does not know (-1) are one, ``unknown``."""
     return UNKNOWN if field == b"-1" else names[field]
 
 

@@ -1,4 +1,4 @@
-"""A parameter study, or campaign: equal jobs of a few applications in turn.
+"""A parameter study, or campaign: equal jobs of a few applications, one after the other.
 
 The jobs differ only in how they use a node, so their run times show the difference between layouts, from which a policy
 can learn (docs/policies.md, P5). Nothing is random: the same arguments give the same workload.
@@ -20,7 +20,8 @@ _MOST_JOBS = 1_000_000
 
 
 def campaign(jobs: int, cluster: Cluster, applications: Sequence[str], load: float | None = None) -> Workload:
-    """A number of jobs, the applications in turn, each on the cores of two nodes for 1,000 s when packed and alone.
+    """A number of jobs, the applications one after the other, each on the cores of two nodes for 1,000 s when packed
+    and alone.
 
     All are submitted at once; with a `load`, core-seconds of all jobs / (cores x time from first to last submit), one
     after the other at equal distances. An application is a kind of

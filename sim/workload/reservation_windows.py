@@ -1,4 +1,4 @@
-"""Reservations of a replayed cluster as windows: when how many nodes and cores are kept from ordinary jobs.
+"""Reservations of a replayed cluster as windows: how many nodes and cores are closed to ordinary jobs, and when.
 
 An advance reservation has one occurrence, a standing one several at equal distances. As in PBS, ordinary jobs keep
 clear of them (docs/policies.md, "Windows"); jobs inside a reservation are not part of a replay.

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 ANSWER_S = 120.0
 """Within this a console that is alive has painted a screen of another size, on a machine however busy."""
 
+_BETWEEN_COUNTS_S = 0.5
+_ESCAPE_S = 0.2
 _EACH = 20
 _ONE_CONSOLE = 2000
 _NAMED = {
@@ -104,6 +106,7 @@ def fuzz(steps: int, seed: int) -> Ran:
             terminal = Terminal(argv, environment, folder=folder, emulated=False)
             try:
                 _drive(terminal, steps, chance, ran, written)
+                _await_quiet(terminal, written)
             finally:
                 terminal.end()
             ran.add(written)
@@ -125,6 +128,10 @@ def _drive(terminal: Terminal, steps: int, chance: random.Random, ran: Ran, writ
             terminal.press(sent)
             if chance.random() < 0.3:
                 terminal.read(0.02)
+        # What is open now must not swallow all keys until the end of the run. Alone for a while, an escape is one.
+        for _ in range(2):
+            terminal.press("\x1b")
+            terminal.read(_ESCAPE_S)
         if not _paints(terminal, chance):
             status = terminal.ended()
             if status is None:
@@ -135,6 +142,20 @@ def _drive(terminal: Terminal, steps: int, chance: random.Random, ran: Ran, writ
                 ran.problem = f"step {ran.steps}: ended with {status}: {why}"
             ran.problem += f", after {list(ran.lately)}"
             return
+
+
+def _await_quiet(terminal: Terminal, written: Path) -> None:
+    """Wait until the console has done all that was typed: two counts, polls apart, have the same actions."""
+    deadline_s = time.monotonic() + ANSWER_S
+    before: tuple[int, Any] | None = None
+    while terminal.alive and time.monotonic() < deadline_s:
+        count = (written.stat().st_mtime_ns, loads(written.read_text())["actions"]) if written.exists() else None
+        if count is not None and before is not None and count[0] != before[0]:
+            if count[1] == before[1]:
+                return
+            before = count
+        before = before or count
+        terminal.read(_BETWEEN_COUNTS_S)
 
 
 def _state(pid: int) -> str:

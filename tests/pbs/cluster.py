@@ -10,6 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Union
 
@@ -177,7 +178,7 @@ class PbsCluster:
         for kind in ("queue", "sched", "resource"):
             self._delete_new(settings, kind)
         for path in set(self.server_home.iterdir()) - self._clean_home:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            self.wait_until(partial(_remove, path), 60.0, f"{path} removed, to which a pass may still write")
         for log in (self.server_home / "server_logs").iterdir():
             # What earlier tests made hooks complain of is no trouble of this one's.
             os.truncate(log, 0)
@@ -239,6 +240,15 @@ class PbsCluster:
 
     def _output_path(self, user: str, job_id: str, name: str) -> Path:
         return self.testbed.home(user) / f"{name}.o{job_id.partition('.')[0]}"
+
+
+def _remove(path: Path) -> bool:
+    """Remove a file or folder; whether it is gone."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink()
+    return not path.exists()
 
 
 def _split_setting(line: str) -> Setting:

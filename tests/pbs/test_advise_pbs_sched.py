@@ -150,7 +150,7 @@ def test_nobody_is_preempted_where_pbs_sched_does_not_go_by_priority(pbs: PbsClu
     for _ in range(2):
         wait_for_pass(pbs)
     assert (priority_of(pbs, bobs), {pbs.job(job)["run_count"] for job in alices}) == (0, {1})
-    assert "scheduler default does not go by priorities" in notes(pbs)
+    assert "scheduler default does not sort jobs by priority" in notes(pbs)
     assert last_pass(pbs)["would"]["preempts"] == 1
     drive(pbs)
     pbs.wait_for_state(bobs, "R")

@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 CONSOLE = "tui.cli.main"
 SLOW_HOOK = "slow_alter"
 """A hook of the site's own, during which the server answers nobody: for so long a change is under way."""
+BEGUN = "alteration_begun"
+"""The file that this hook leaves, in the console's folder."""
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux: apt-get install tmux")
 
@@ -57,6 +59,12 @@ def audit(state: Path) -> list[dict[str, Any]]:
 
 def stages(state: Path) -> list[str]:
     return [entry["stage"] for entry in audit(state)]
+
+
+def wait_for_change_under_way(pbs: PbsCluster, state: Path) -> None:
+    """Wait until the server has begun to alter a job, in :func:`slow_alter`."""
+    pbs.wait_until((state / BEGUN).exists, PATIENCE_S, "a change under way")
+    assert stages(state) == ["sending"]
 
 
 def wait_for_stages(pbs: PbsCluster, state: Path, *expected: str) -> None:
@@ -258,7 +266,7 @@ def test_a_server_that_is_killed_while_it_takes_a_change_leaves_it_unconfirmed(
         terminal.command(f"priority 7 {short(job)}")
         terminal.wait_for(f"qalter -p 7 {job}", "a apply")
         terminal.press("a")
-        pbs.wait_until(lambda: stages(state) == ["sending"], PATIENCE_S, "a change under way")
+        wait_for_change_under_way(pbs, state)
         pbs.kill_server()
         try:
             terminal.wait_for("AWAY, seen")
@@ -342,7 +350,7 @@ def test_a_console_that_is_killed_while_it_writes_leaves_what_it_sent_in_the_aud
         terminal.wait_for(f"qalter -p 7 {job}", "a apply")
         process = terminal.process(CONSOLE)
         terminal.press("a")
-        pbs.wait_until(lambda: stages(state) == ["sending"], PATIENCE_S, "a change under way")
+        wait_for_change_under_way(pbs, state)
         end(terminal)
         pbs.wait_until(lambda: not Path(f"/proc/{process}").exists(), PATIENCE_S, "the end of the console")
         assert stages(state) == ["sending"], "killed before anything was confirmed"
@@ -363,5 +371,6 @@ def test_a_console_that_is_killed_while_it_writes_leaves_what_it_sent_in_the_aud
 def slow_alter(pbs: PbsCluster) -> None:
     """A server that takes its time for each alteration, so that a console can be killed in the middle of one."""
     path = pbs.server_home / "console" / "slow.py"
-    path.write_text("import time\nimport pbs\ntime.sleep(8)\npbs.event().accept()\n", encoding="ascii")
+    begun = f"open({str(path.with_name(BEGUN))!r}, 'w').close()"
+    path.write_text(f"import time\nimport pbs\n{begun}\ntime.sleep(8)\npbs.event().accept()\n", encoding="ascii")
     pbs.qmgr(f"create hook {SLOW_HOOK} event=modifyjob", f"import hook {SLOW_HOOK} application/x-python default {path}")

@@ -156,10 +156,12 @@ def test_a_job_whose_restart_fails_is_queued_again(checkpointing: PbsCluster) ->
     pbs = checkpointing
     job = submit(pbs, counting("save; exit 0"), "-l", "pbsteer_save=checkpoint")
     wait_until_it_counts(pbs, job)
-    pbs.qsub("bob", ("/bin/sleep", "3"), select="1:ncpus=8")
+    other = pbs.qsub("bob", ("/bin/sleep", "600"), select="1:ncpus=8")
     pbs.wait_for_state(job, "H")
+    pbs.wait_for_state(other, "R")
     saved = pbs.testbed.pbs_home(pbs.spec.mom_hosts[0]) / "checkpoint" / f"{job}.CK" / "00000001"
     saved.write_text("cut of", encoding="utf-8")
+    pbs.run(["qdel", other]).demand_success()
     assert repeated(pbs, job) == 0
     logs = (pbs.testbed.pbs_home(pbs.spec.mom_hosts[0]) / "mom_logs").iterdir()
     assert any("could not be started again" in log.read_text(errors="replace") for log in logs)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tui.action_registry import ACTIONS, VIEWS, CommandError, Situation, complete, help_text, parse_command
 from tui.operations.timed_unlock import UNLOCK_S, Unlock
 
-CALM = Situation("jobs", simulated=False)
+CALM = Situation("jobs", unlocked=False, simulated=False)
 
 
 def why_not(name: str, situation: Situation) -> str:

@@ -97,7 +97,7 @@ class AuditError(OSError):
 class AuditLog:
     """One user's file for one server, and the administrators' ``shared`` file where this user may write to it.
 
-    ``tell`` gets a sentence for each change whose outcome is unknown
+    ``alert`` gets a sentence for each change whose outcome is unknown
     (:mod:`tui.operations.alert_site_of_unknown_outcome`).
     """
 
@@ -105,7 +105,7 @@ class AuditLog:
     actor: Actor
     server: str
     shared: Path | None = None
-    tell: Callable[[str], None] | None = None
+    alert: Callable[[str], None] | None = None
 
     def write(
         self, now_s: float, stage: str, command: str, *, before: str, after: str, reply: str, change: str = ""
@@ -123,9 +123,9 @@ class AuditLog:
             reply,
             change,
         )
-        if stage == UNCONFIRMED and self.tell is not None:
-            told = f"sent to {entry.server} and never confirmed: {command}, by {entry.user} from {entry.origin}"
-            self.tell(f"{told}: look whether it was done")
+        if stage == UNCONFIRMED and self.alert is not None:
+            sentence = f"sent to {entry.server} and never confirmed: {command}, by {entry.user} from {entry.origin}"
+            self.alert(f"{sentence}: check whether it was done")
         line = json.dumps(asdict(entry), ensure_ascii=True).encode("ascii") + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -26,12 +26,12 @@ def find_unconfirmed(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, 
     return list(open_.values())
 
 
-def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
+def report_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
     """A sentence about unconfirmed changes, empty if there are none; each is marked in the audit file."""
     try:
         found = find_unconfirmed(audit.entries())
         for entry in found:
-            text = f"sent at {entry.get('time', '?')}, never confirmed; told at the next start"
+            text = f"sent at {entry.get('time', '?')}, never confirmed; reported at the next start"
             command, before = str(entry.get("command", "")), str(entry.get("before", ""))
             number = str(entry.get("change", ""))
             its_own = replace(audit, server=str(entry.get("server", "")), shared=None)
@@ -43,4 +43,4 @@ def tell_unconfirmed(audit: AuditLog, clock: Callable[[], float]) -> str:
     last = found[-1]
     more = f", and {len(found) - 1:,} more in the audit file" if len(found) > 1 else ""
     what = f"{last.get('command')} on {last.get('server')}, {str(last.get('time'))[:16]}"
-    return safe(f"sent and never confirmed, look whether it was done: {what}{more}")
+    return safe(f"sent and never confirmed, check whether it was done: {what}{more}")

@@ -57,7 +57,8 @@ class MigrationSpool:
             return self._read(stamp)
 
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
-        from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415 - see above
+        from migration.cli.shown_job import why_paused  # noqa: PLC0415 - see above
+        from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415
         from migration.passes.source_state_between_passes import read_notes  # noqa: PLC0415
         from migration.spool.newest_copies import ALL_JOBS, newest_copies  # noqa: PLC0415
         from migration.spool.public_queue_copy import find_readable  # noqa: PLC0415
@@ -78,10 +79,12 @@ class MigrationSpool:
         this, now_s = self._file.this.name, self._clock()
         shown = {gid: record for gid, (_, record) in found.items() if is_shown(record, this, now_s)}
         in_part = any(find_readable(path) != path for path in (self._home / queue.value for queue in Queue))
-        return Migration(this, self._file.placing.order, shown, read_notes(self._home), now_s, in_part=in_part)
+        notes, order = read_notes(self._home), self._file.placing.order
+        pauses = {name: why for name in order if (why := why_paused(self._file.here, name, notes.of(name)))}
+        return Migration(this, order, shown, notes, now_s, in_part=in_part, pauses=pauses)
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
-        """What a stop goes by of one job: ``state`` and ``stop``. Raises :class:`BackendError`."""
+        """The values of one job by which a stop is decided: ``state`` and ``stop``. Raises :class:`BackendError`."""
         if kind != MIGRATING_JOB:
             raise BackendError(f"{kind} {name}: migration's files have jobs only")
         found = self.look()
@@ -102,5 +105,5 @@ class MigrationSpool:
 
 
 def stop_attributes(record: Record) -> dict[str, str]:
-    """What a stop goes by of one job."""
+    """The values of one job by which a stop is decided."""
     return {"state": record.state if record.final else UNDER_WAY, "stop": record.stop}

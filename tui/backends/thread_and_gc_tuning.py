@@ -1,9 +1,9 @@
-"""Keeps the screen responsive beside the poller: short thread turns, and few full garbage collections.
+"""Keeps the screen responsive beside the poller: short time slices for threads, and few full garbage collections.
 
-Python's threads take turns of 5 ms, which add up to a visible delay after a key, and a full collection walks all
-objects in one turn, a second for 100,000 jobs. Objects of a poll form no cycles and those of a simulated cluster hardly
-any, so both are frozen (``gc.freeze``). A full collection runs seldom: after a long time, or when the frozen objects
-have doubled, since much of them may then be garbage. There is one collector for all threads of the process.
+Python switches threads every 5 ms, which adds up to a visible delay after a key, and a full collection walks all
+objects without a switch, a second for 100,000 jobs. Objects of a poll form no cycles and those of a simulated cluster
+hardly any, so both are frozen (``gc.freeze``). A full collection runs seldom: after a long time, or when the frozen
+objects have doubled, since much of them may then be garbage. There is one collector for all threads of the process.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tui.cli.shared_options import open_backend, source_options
 from tui.text.screen_line import safe
 from tui.text.times_and_durations import day_and_time
 
-_TOLD = ("stage", "user", "origin", "server", "command", "before", "after", "reply")
+_FIELDS = ("stage", "user", "origin", "server", "command", "before", "after", "reply")
 
 
 @click.command("audit")
@@ -45,7 +45,7 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
     problem = find_problem(shared)
     is_shared = shared is not None and not problem and shared.exists()
     if as_json:
-        rows = [{"time_s": record.time_s, **{name: getattr(record, name) for name in _TOLD}} for record in records]
+        rows = [{"time_s": record.time_s, **{name: getattr(record, name) for name in _FIELDS}} for record in records]
         click.echo(json.dumps({"shared": is_shared, "problem": problem, "changes": rows}))
         return
     now_s = time.time()

@@ -81,7 +81,7 @@ class Parts(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """An option of a command that stands before the command's name is told where it goes."""
+        """Refuses an option of a command that stands before the command's name, and says where it goes."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ServerAwayError(click.ClickException):
-    """The server cannot be reached: exit status 2, as nothing was asked of it."""
+    """The server cannot be reached: exit status 2, as no request reached it."""
 
     exit_code = 2
 

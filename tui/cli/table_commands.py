@@ -63,16 +63,16 @@ def _command(name: str, help_: str) -> click.Command:
     return made
 
 
-_TOLD = """Columns, filter and order are the console's. Data (--csv, --json, -o) have numbers as numbers, times in
+_DATA = """Columns, filter and order are the console's. Data (--csv, --json, -o) have numbers as numbers, times in
 seconds and sizes in KiB; in CSV a text that a spreadsheet would take for a formula begins with an apostrophe."""
 
-jobs = _command("jobs", f"Jobs and arrays: what runs, what waits in the plan's order, what is held.\n\n{_TOLD}")
-vnodes = _command("vnodes", f"Vnodes: state, cores, memory, and the jobs there.\n\n{_TOLD}")
-queues = _command("queues", f"Queues: what runs and waits, and what the head of each waits for.\n\n{_TOLD}")
+jobs = _command("jobs", f"Jobs and arrays: what runs, what waits in the plan's order, what is held.\n\n{_DATA}")
+vnodes = _command("vnodes", f"Vnodes: state, cores, memory, and the jobs there.\n\n{_DATA}")
+queues = _command("queues", f"Queues: what runs and waits, and what the head of each waits for.\n\n{_DATA}")
 
 
 @click.command(
-    help=f"Use and quota of users, groups and projects, in QUEUE or in every queue; most over quota first.\n\n{_TOLD}"
+    help=f"Use and quota of users, groups and projects, in QUEUE or in every queue; most over quota first.\n\n{_DATA}"
 )
 @click.argument("queue", required=False)
 @_table_options

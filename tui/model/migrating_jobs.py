@@ -20,7 +20,8 @@ _RECENT_S = 86_400
 class Migration:
     """``records`` has the jobs by id: this cluster's own, and the guests that it has. ``order`` has the other clusters
     in the order of asking. ``problem`` says why the files cannot be read; then there is nothing else. ``in_part``: this
-    user may read only the copies, which lack arguments and commands.
+    user may read only the copies, which lack arguments and commands. ``pauses``: the setting by which no job goes to a
+    cluster at the moment, for each that has one.
     """
 
     this: str = ""
@@ -30,6 +31,7 @@ class Migration:
     now_s: float = 0.0
     problem: str = ""
     in_part: bool = False
+    pauses: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def jobs(self) -> tuple[str, ...]:

@@ -24,14 +24,14 @@ from policy.model.printable_text import printable
 from tui.backends.backend_protocol import Backend
 from tui.config.site_settings_file import DEFAULT_POLICY, read_settings
 
-Tell = Callable[[str], None]
+Alert = Callable[[str], None]
 
 
-def teller_of(backend: Backend) -> Tell | None:
+def site_alert_of(backend: Backend) -> Alert | None:
     """The function that reports changes with an unknown outcome on this server; None for a simulated server."""
     if backend.simulated:
         return None
-    return lambda text: tell_site(text, find_command(backend.journal.last_pass))
+    return lambda text: alert_site(text, find_command(backend.journal.last_pass))
 
 
 def find_command(last_pass: Path, policy: Path = DEFAULT_POLICY) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def find_command(last_pass: Path, policy: Path = DEFAULT_POLICY) -> tuple[str, .
     return ()
 
 
-def tell_site(text: str, command: Sequence[str]) -> None:
+def alert_site(text: str, command: Sequence[str]) -> None:
     """Write to the syslog and start the command, if any. Only the end of this process waits for the command."""
     line = printable(text)[:LONGEST]
     send_line(line, WARNING)

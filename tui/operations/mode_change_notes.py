@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.express_queue_warning import find_express_queues
-from hooks.control.scheduler_sorts_by_priority import find_unheeded
+from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.sched_config import SchedFiles, read_sched_files
@@ -46,7 +46,7 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     duties = assign_schedulers(after, found.modes, obstacles, _switched(cluster))
     advised = {queue for queue in queues if found.modes.get(queue) == "advise"}
     lines: list[Line] = [((f"{mode}: {_MEANS[mode]}", ""),)]
-    for queue, why in {**obstacles, **find_unheeded(after, advised, files)}.items():
+    for queue, why in {**obstacles, **find_unsorted(after, advised, files)}.items():
         lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
     express = find_express_queues(after, {queue: found.modes[queue] for queue in queues if queue in found.modes}, files)
     lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in express.items()]

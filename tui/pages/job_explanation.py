@@ -73,8 +73,8 @@ _ANSWERS = (_WAITS, "starts", "would start")
 
 
 def _with_both(explanation: Explanation, of_pass: PassReason | None) -> list[tuple[str, str]]:
-    """The explanation's lines, where the first that says what the plan has for the job tells whose it is: the pass's
-    and the console's in one line if they agree, else one line of each, the pass's first."""
+    """The explanation's lines, where the first line about the plan says which plan it is: the pass's and the console's
+    in one line if they agree, else one line of each, the pass's first."""
     lines = [(label, text) for label, text in explanation.lines]
     waits = explanation.job is not None and explanation.state in ("waiting", "preempting", "starting")
     labels = [label for label, _ in lines]

@@ -40,8 +40,10 @@ def _line(migration: Migration, name: str, cells: int) -> Line:
     jobs = f"{there:,} job{'s' if there > 1 else ''} there" if there else ""
     jobs += f", {moving:,} on the way" if moving else ""
     silent = f"reached: {reached(known)}" + (f": {known.text}" if known.text else "") if known.failures else ""
-    head = f" {fit(name, cells)}  {fit(free, _FREE)} {fit(jobs, _JOBS) if silent else jobs} "
-    return ((safe(head), "dim" if silent else ""), (safe(silent), "bad"))
+    paused = migration.pauses.get(name, "")
+    head = f" {fit(name, cells)}  {fit(free, _FREE)} {fit(jobs, _JOBS) if silent or paused else jobs} "
+    between = "; " if silent and paused else ""
+    return ((safe(head), "dim" if silent or paused else ""), (safe(silent + between), "bad"), (safe(paused), "warn"))
 
 
 def migration_line(migration: Migration) -> Line:
@@ -67,6 +69,8 @@ def _in_short(migration: Migration, name: str) -> str:
     known = migration.known_of(name)
     if known.failures:
         return f"{name} not reached"
+    if name in migration.pauses:
+        return f"{name} paused"
     return f"{name} {known.answer.get('avail', 0):,} free" if known.answer else f"{name} not asked yet"
 
 
@@ -86,6 +90,7 @@ def migration_data(migration: Migration) -> dict[str, Any]:
                 "answered_s": known.answered or None,
                 "failures": known.failures,
                 "text": known.text,
+                "paused": migration.pauses.get(name, ""),
                 "jobs": migration.sent.get(name, 0),
                 "on_the_way": migration.on_the_way.get(name, 0),
             }

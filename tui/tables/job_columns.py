@@ -1,4 +1,4 @@
-"""The columns of the jobs view: a job's request, how long it has run or waited, and what becomes of it."""
+"""The columns of the jobs view: a job's request, how long it has run or waited, and its outcome."""
 
 from __future__ import annotations
 

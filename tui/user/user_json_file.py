@@ -56,7 +56,7 @@ class KeptFile:
         if not isinstance(version, int) or isinstance(version, bool):
             return Kept({}, f"{self.path}: cannot be used: allowed is an object with a version")
         if version > self.version:
-            return Kept({}, f"{self.path}: of version {version}, this console knows {self.version}: left alone", True)
+            return Kept({}, f"{self.path}: of version {version}, this console knows {self.version}: not changed", True)
         return Kept(data)
 
     def change(self, change: Callable[[Data], Data], usable: Callable[[Data], str] = lambda _: "") -> str:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from hooks.admission.impossible_requests_and_estimate import (
-    Kept,
+    Preemptibility,
     find_impossible,
     find_nonsense,
-    read_kept,
+    read_preemptibility,
     shrink_estimate,
 )
 from hooks.pbs.custom_resources import PLENTY
@@ -136,16 +136,16 @@ def test_other_estimates_stay_as_they_are(asked: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "shrunk"),
+    ("preemptibility", "shrunk"),
     [
-        (Kept(), True),
-        (Kept(saves=True), True),
-        (Kept(rerunable=False), False),
-        (Kept(saves=False), False),
+        (Preemptibility(), True),
+        (Preemptibility(saves=True), True),
+        (Preemptibility(rerunable=False), False),
+        (Preemptibility(saves=False), False),
     ],
 )
-def test_only_the_estimate_of_a_job_that_can_be_cut_is_shrunk(kept: Kept, shrunk: bool) -> None:
-    told = shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, HALF, kept)
+def test_only_the_estimate_of_a_job_that_can_be_cut_is_shrunk(preemptibility: Preemptibility, shrunk: bool) -> None:
+    told = shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, HALF, preemptibility)
     assert (told is not None) == shrunk
 
 
@@ -163,20 +163,20 @@ def test_where_nobody_is_cut_no_estimate_is_shrunk(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rerunable", "checkpoint", "asked", "array", "kept"),
+    ("rerunable", "checkpoint", "asked", "array", "preemptibility"),
     [
-        (None, None, {}, False, Kept(True, None)),
-        (1, "u", {}, False, Kept(True, None)),
-        (0, None, {}, False, Kept(False, None)),
-        (1, "n", {"pbsteer_save": "signal"}, False, Kept(True, False)),
-        (1, "u", {"pbsteer_save": "signal"}, True, Kept(True, True)),
-        (1, "u", {"pbsteer_save": "checkpoint"}, True, Kept(True, False)),
+        (None, None, {}, False, Preemptibility(True, None)),
+        (1, "u", {}, False, Preemptibility(True, None)),
+        (0, None, {}, False, Preemptibility(False, None)),
+        (1, "n", {"pbsteer_save": "signal"}, False, Preemptibility(True, False)),
+        (1, "u", {"pbsteer_save": "signal"}, True, Preemptibility(True, True)),
+        (1, "u", {"pbsteer_save": "checkpoint"}, True, Preemptibility(True, False)),
     ],
 )
 def test_what_becomes_of_a_jobs_work(
-    rerunable: int | None, checkpoint: str | None, asked: dict[str, str], array: bool, kept: Kept
+    rerunable: int | None, checkpoint: str | None, asked: dict[str, str], array: bool, preemptibility: Preemptibility
 ) -> None:
-    assert read_kept(rerunable, checkpoint, asked, Settings(), array=array) == kept
+    assert read_preemptibility(rerunable, checkpoint, asked, Settings(), array=array) == preemptibility
 
 
 def test_without_a_factor_no_estimate_is_shrunk() -> None:

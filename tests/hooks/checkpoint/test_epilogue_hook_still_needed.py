@@ -9,7 +9,7 @@ import pytest
 
 from hooks.checkpoint.epilogue_hook_still_needed import find_savers
 from hooks.checkpoint.requeue_after_end import AWAY_S
-from hooks.deploy.disk_space_and_busy_vnodes import tell_savers
+from hooks.deploy.disk_space_and_busy_vnodes import describe_jobs_saving
 from hooks.deploy.installed_state import Reply
 from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.server_statuses import job, running
@@ -50,7 +50,7 @@ def tell(answer: str) -> str:
         asked.append(argv)
         return Reply(0, answer, "")
 
-    said = tell_savers(programs, "/opt/pbs")
+    said = describe_jobs_saving(programs, "/opt/pbs")
     assert [(*argv[:2], *argv[3:]) for argv in asked] == [("pbs_python", "-I", "/opt/pbs", "saving")]
     return said
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.control.decision_deadline import PassDeadline, Slow, tell_left_out, time_to_decide_s
+from hooks.control.decision_deadline import PassDeadline, Slow, describe_left_out, time_to_decide_s
 from policy.model.cluster import Job
 from policy.model.job_request import Request
 
@@ -51,10 +51,10 @@ def test_the_slowest_are_named_with_their_owners() -> None:
     assert [(slow.job, round(slow.seconds, 3)) for slow in slowest] == [
         ("4.s", 3.0), ("1.s", 2.0), ("2.s", 0.5), ("6.s", 0.3), ("5.s", 0.2),
     ]  # fmt: skip
-    (told,) = tell_left_out(93, slowest[:1])
+    (told,) = describe_left_out(93, slowest[:1])
     assert told.startswith("93 jobs not looked at")
     assert "4.s of mallory (3.0 s)" in told
-    assert [*tell_left_out(0, [Slow(1.0, "1.s", "bob")])] == []
+    assert [*describe_left_out(0, [Slow(1.0, "1.s", "bob")])] == []
 
 
 @pytest.mark.parametrize(("read_s", "decide_s"), [(0.0, 5.0), (1.0, 4.0), (4.0, 2.5), (60.0, 2.5)])

@@ -178,10 +178,10 @@ def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> N
         (see_reservation("1"), "reservation R7.s waits to be confirmed"),
         (see_reservation("5", "4.s", "5.s"), "jobs of reservation R7.s wait to be started (2)"),
     ):
-        turn = assignment_of(seen, ours)
-        assert (turn.driven, turn.on) == (frozenset(), ("default",))
-        assert words in " ".join(turn.notes)
-        after = assignment_of(replace(seen, scheds={"default": sched("True")}), turn.switched)
+        cycle = assignment_of(seen, ours)
+        assert (cycle.driven, cycle.on) == (frozenset(), ("default",))
+        assert words in " ".join(cycle.notes)
+        after = assignment_of(replace(seen, scheds={"default": sched("True")}), cycle.switched)
         assert after.off == ("default",)
         assert assignment_of(seen, after.switched).driven == {"workq"}
 
@@ -195,9 +195,9 @@ def see_suspended(substate: str, used: int, at_s: float = NOW_S) -> ServerStatus
 
 def test_a_job_that_was_resumed_gives_its_scheduler_a_turn_once_its_vnodes_have_room() -> None:
     ours = Switched(frozenset({"default"}))
-    turn = assignment_of(see_suspended("45", used=4), ours)
-    assert (turn.driven, turn.on) == (frozenset(), ("default",))
-    assert "job 12.s waits to be resumed" in " ".join(turn.notes)
+    cycle = assignment_of(see_suspended("45", used=4), ours)
+    assert (cycle.driven, cycle.on) == (frozenset(), ("default",))
+    assert "job 12.s waits to be resumed" in " ".join(cycle.notes)
     assert assignment_of(see_suspended("45", used=5), ours).on == (), "there is no room for it"
     assert assignment_of(see_suspended("43", used=0), ours).on == (), "nobody has resumed it"
 
@@ -262,10 +262,10 @@ def test_turns_are_on_disk_and_forgotten_there_once_they_are_over(state: State) 
     seen, ours = see_suspended("45", used=4), Switched(frozenset({"default"}))
     given = assignment_of(seen, ours)
     apply(given, ours, state)
-    assert Switched.read(state) == Switched(turns={"default": LastCycle(NOW_S, frozenset({"12.s"}))})
+    assert Switched.read(state) == Switched(cycles={"default": LastCycle(NOW_S, frozenset({"12.s"}))})
     off = given.switched._replace(names=ours.names)
     apply(assignment_of(see_suspended("42", used=8), off), off, state)
-    assert Switched.read(state) == ours._replace(turns={"default": LastCycle(NOW_S)})
+    assert Switched.read(state) == ours._replace(cycles={"default": LastCycle(NOW_S)})
 
 
 def test_turns_are_far_between_and_for_something_new() -> None:
@@ -310,7 +310,7 @@ def test_a_reservation_that_waits_for_the_scheduler_gives_it_a_turn(
         scheds={"default": sched("False")},
         reservations={"R8.s": {"queue": "R8", **reservation}},
     )
-    before = Switched(frozenset({"default"}), turns={"default": LastCycle(NOW_S)})
+    before = Switched(frozenset({"default"}), cycles={"default": LastCycle(NOW_S)})
     assert bool(assignment_of(replace(seen, time_s=NOW_S + later_s), before).on) is given
 
 
@@ -399,9 +399,9 @@ def test_a_stop_right_after_the_scheduler_was_switched_off_holds_until_it_is_tak
 
 def test_a_stop_in_the_schedulers_turn_holds_until_it_is_taken_back() -> None:
     waits = {"R8.s": {"queue": "R8", "reserve_state": "1", "reserve_start": f"{NOW_S + 5000:.0f}"}}
-    turn = assignment_of(replace(see_server("True"), reservations=waits), OURS._replace(unset=True))
-    assert turn.on == ("default",)
-    before = turn.switched
+    cycle = assignment_of(replace(see_server("True"), reservations=waits), OURS._replace(unset=True))
+    assert cycle.on == ("default",)
+    before = cycle.switched
     for _ in range(3):
         stopped = assignment_of(replace(see_server("False"), reservations=waits), before)
         assert (bool(stopped.paused), stopped.driven, stopped.on) == (True, frozenset(), ())

@@ -63,7 +63,7 @@ def test_what_a_removal_has_left_is_told_with_how_to_end_it() -> None:
     (told,) = check(Installed(resources=left), record=Record(frozenset({"pbsteer_app"}))).problems
     assert told == (
         "no hook is in the server, but of pbsteer there still is: 1 resource (pbsteer_app), the folder in PBS_HOME. An"
-        " apply or a removal has not come to its end: pbsteer hooks apply or remove goes on with it"
+        " apply or a removal did not finish: pbsteer hooks apply or remove continues it"
     )
 
 

@@ -77,7 +77,7 @@ def test_a_whole_answer_drops_what_it_does_not_tell() -> None:
 
 
 def test_differences_to_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="never told"):
+    with pytest.raises(ValueError, match="without a whole answer"):
         told(Assembly(), {"rest": REST})
 
 

@@ -39,7 +39,7 @@ class Site:
         counts = " ".join(f"{word}:{states.count(letter)}" for word, letter in STATES.items())
         pbs_ifl.WORLD["server"]["state_count"] = counts
         with Connection(pbs_ifl) as connection:
-            self.parts = list(self.differences.tell(connection, self.now_s))
+            self.parts = list(self.differences.answer(connection, self.now_s))
         taken = [self.assembly.take(part) for part in self.parts]
         assert taken[:-1] == [None] * (len(taken) - 1)
         return taken[-1]

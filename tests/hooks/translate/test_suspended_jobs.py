@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.translate.suspended_jobs import find_kept
+from hooks.translate.suspended_jobs import find_resume_needs
 from policy import Ledger, Settings, decide
 from policy.model.cluster import UNLIMITED_S
 from policy.model.job_request import Amounts
@@ -27,7 +27,7 @@ def suspended(substate: str = TO_BE_RESUMED, **more: str) -> dict[str, str]:
     ],
 )
 def test_all_that_it_has_released_is_kept(more: dict[str, str], kept: dict[str, Amounts | None]) -> None:
-    (found,) = find_kept(server_status({"12.s": suspended(**more)}))
+    (found,) = find_resume_needs(server_status({"12.s": suspended(**more)}))
     assert {name: None if amounts is None else tuple(sorted(amounts)) for name, amounts in found.vnodes.items()} == kept
     assert (found.job_id, found.run_s) == ("12.s", 600)
 
@@ -35,7 +35,7 @@ def test_all_that_it_has_released_is_kept(more: dict[str, str], kept: dict[str, 
 def test_how_long_it_may_still_run_is_its_walltime_if_it_has_one() -> None:
     texts = suspended()
     del texts["Resource_List.walltime"]
-    (found,) = find_kept(server_status({"12.s": texts}))
+    (found,) = find_resume_needs(server_status({"12.s": texts}))
     assert found.run_s == UNLIMITED_S
 
 
@@ -46,7 +46,7 @@ def test_nothing_is_kept_where_nobody_resumed_it_nor_within_a_reservation(texts:
         queues={"workq": queue(), "R7": queue()},
         reservations={"R7.s": {"queue": "R7", "reserve_state": "5"}},
     )
-    assert not list(find_kept(seen))
+    assert not list(find_resume_needs(seen))
 
 
 def test_no_waiting_job_starts_on_what_is_kept() -> None:

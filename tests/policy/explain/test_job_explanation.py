@@ -291,7 +291,7 @@ def test_nothing_is_said_of_a_test_where_nothing_is_shrunk() -> None:
     [
         (Backfilled(70, True), "expected to end in 60 s; may be cut at the time promised to a head"),
         (Backfilled(UNLIMITED_S, True), "expected to end at an unknown time; may be cut"),
-        (Backfilled(5, True), "has outlived the estimate it was tested with; may be cut"),
+        (Backfilled(5, True), "has run longer than the estimate it was tested with; may be cut"),
         (Backfilled(100, False), "started ahead of the job first in line, which loses nothing by it: it is not cut"),
     ],
 )
@@ -361,7 +361,8 @@ def test_a_victim_that_lingers() -> None:
 
 def test_a_run_that_may_go_says_by_what() -> None:
     assert text_of(of("1.srv"), "may go") == (
-        "u:alice holds 8 of a quota of 4, and keeps it without this run: a job within quota may take its cores"
+        "u:alice uses 8 of a quota of 4, and stays at or above it without this run: a job within quota"
+        " may take its cores"
     )
     assert texts_of(of("1.srv", settings=Settings(quota=QuotaSettings(preempt=False))), "may go") == []
     assert (

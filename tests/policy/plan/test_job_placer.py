@@ -331,7 +331,7 @@ def test_a_turn_to_pack_that_would_be_scattered_is_striped() -> None:
     each = job("99", select="32", application="cfd")
     a_pass = Pass(runs=halves, layout="learn")
     assert a_pass.where(each) == "n1=16 n2=16"
-    assert "packing was its turn, but finds no room" in a_pass.why(each)
+    assert "it was to be packed this time, but there is no room" in a_pass.why(each)
 
 
 # Ranked

@@ -122,7 +122,7 @@ def an_end(*, start: int = NOON_S, end: int = NOON_S, **others: Any) -> str:
         ([record("S", 9, NOON_S, fields(start=NOON_S))], RUNNING),
         ([record("S", 9, NOON_S, fields(start=NOON_S)), record("C", 9, NOON_S)], WAITING),
         ([record("R", 9, NOON_S, fields(start=NOON_S, end=NOON_S))], WAITING),
-        (ended(1, NOON_S, NOON_S + 60)[2:], "an end told before"),
+        (ended(1, NOON_S, NOON_S + 60)[2:], "an end recorded before"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_counted_by_cause_with_its_line(tmp_path: Path, lines: list[str], cause: str) -> None:

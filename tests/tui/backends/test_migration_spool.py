@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.passes.source_state_between_passes import read_notes
 from tests.tui.migrating import put_files
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.backends.backend_protocol import BackendError
@@ -111,3 +112,18 @@ def test_a_site_without_other_clusters_imports_nothing_of_migration() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (said.stdout, said.stderr) == ("[]\n", "")
+
+
+def test_a_pause_at_either_end_is_found(home: Path) -> None:
+    put_files(home)
+    notes = read_notes(home)
+    answer = notes.of("b").answer
+    assert answer is not None
+    answer["paused"] = True
+    notes.write(home)
+    file = home / "cluster.toml"
+    file.write_text(file.read_text() + '[here]\npause_sending_to = ["c"]\n')
+    assert found(open_spool()).pauses == {
+        "b": "takes no jobs of this cluster at the moment (its pause_taking_from)",
+        "c": "sending there is paused (pause_sending_to)",
+    }

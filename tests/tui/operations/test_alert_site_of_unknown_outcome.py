@@ -14,9 +14,9 @@ from hooks.alerts.alert_command import find_other_writers
 from hooks.alerts.syslog import WARNING
 from tests.tui.scripted_server import ScriptedBackend
 from tui.audit.audit_file import UNCONFIRMED, Actor, AuditLog
-from tui.audit.unconfirmed_changes import tell_unconfirmed
+from tui.audit.unconfirmed_changes import report_unconfirmed
 from tui.operations import alert_site_of_unknown_outcome as site_alert
-from tui.operations.alert_site_of_unknown_outcome import find_command, tell_site, teller_of
+from tui.operations.alert_site_of_unknown_outcome import alert_site, find_command, site_alert_of
 
 COMMAND = "qdel 13.s"
 OF_HOOKS, OF_HOST = "/usr/bin/tee", "/bin/cat"
@@ -43,7 +43,7 @@ def wait_for(path: Path, text: str) -> None:
 
 def test_a_change_without_an_answer_is_told_and_others_are_not(tmp_path: Path) -> None:
     told: list[str] = []
-    log = AuditLog(tmp_path / "audit.jsonl", Actor("eve", "10.0.0.7 port 22"), "hpc1", tell=told.append)
+    log = AuditLog(tmp_path / "audit.jsonl", Actor("eve", "10.0.0.7 port 22"), "hpc1", alert=told.append)
     write(log, "sending", "done", "sending", "failed", "refused")
     assert told == []
     write(log, "sending", UNCONFIRMED)
@@ -54,22 +54,22 @@ def test_a_change_without_an_answer_is_told_and_others_are_not(tmp_path: Path) -
 def test_one_whose_console_was_killed_is_told_once_by_the_next(tmp_path: Path) -> None:
     told: list[str] = []
     path = tmp_path / "audit.jsonl"
-    write(AuditLog(path, Actor("eve", "here"), "hpc1", tell=told.append), "sending")
+    write(AuditLog(path, Actor("eve", "here"), "hpc1", alert=told.append), "sending")
     for _ in range(2):
-        tell_unconfirmed(AuditLog(path, Actor("eve", "here"), "hpc1", tell=told.append), lambda: 1_795_000_100.0)
+        report_unconfirmed(AuditLog(path, Actor("eve", "here"), "hpc1", alert=told.append), lambda: 1_795_000_100.0)
     assert len(told) == 1
 
 
 def test_of_a_simulated_server_nobody_is_told(backend: ScriptedBackend) -> None:
-    assert teller_of(backend) is not None
+    assert site_alert_of(backend) is not None
     backend.simulated = True
-    assert teller_of(backend) is None
+    assert site_alert_of(backend) is None
 
 
 def test_syslog_and_the_command_get_it_as_one_line_as_this_user(tmp_path: Path, sent: list[tuple[str, int]]) -> None:
     got = tmp_path / "got"
     script = 'cat > "$0"; { id -u; env; pwd; } >> "$0"'
-    tell_site("sent to hpc1\nand never confirmed", ("/bin/sh", "-c", script, str(got)))
+    alert_site("sent to hpc1\nand never confirmed", ("/bin/sh", "-c", script, str(got)))
     wait_for(got, "PWD=/")
     lines = got.read_text().splitlines()
     assert lines[0].endswith(": sent to hpc1\\nand never confirmed")
@@ -92,7 +92,7 @@ def test_a_command_that_cannot_be_run_or_fails_is_said_in_syslog(
     ):
         sent.clear()
         begun_s = time.monotonic()
-        tell_site("x", argv)
+        alert_site("x", argv)
         while len(sent) < 2:
             assert time.monotonic() - begun_s < 30
             time.sleep(0.02)

@@ -76,7 +76,7 @@ async def test_columns_grow_but_never_shrink_from_poll_to_poll(backend: Scripted
         await steered.press("3")
 
         def state_at() -> int:
-            return steered.screen_lines[2].index("state")
+            return steered.table[0].index("state")
 
         before = state_at()
         backend.server_status = changed(

@@ -82,8 +82,8 @@ class PbsBackend:
         """The server's own name, its host's, and the configured one; only the last until the server replies."""
         if not self._names:
             with contextlib.suppress(BackendError):
-                told = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + _NAMES_TIMEOUT_S)
-                name, attributes = next(iter(objects(told, "Server").items()), ("", {}))
+                reply = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + _NAMES_TIMEOUT_S)
+                name, attributes = next(iter(objects(reply, "Server").items()), ("", {}))
                 if name:
                     self._names = names_of(name, attributes.get("server_host", ""), self._place.server)
         return self._names or (self.name,)

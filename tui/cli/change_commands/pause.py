@@ -14,7 +14,7 @@ from tui.operations.pause_ops import resume as resume_operation
 
 @click.command()
 @operation_options
-@click.option("--reason", default=REASON, help="Why, for everybody who looks; up to 200 characters.")
+@click.option("--reason", default=REASON, help="The reason that every view and comment shows; up to 200 characters.")
 def pause(*, reason: str, **options: Any) -> None:
     """Start and preempt nothing from the next pass on, in any mode, until pbsteer resume.
 

@@ -40,7 +40,7 @@ def quota() -> None:
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, by queue, instead of tables.")
 def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
-    """Who uses what beside their quota, in QUEUE or in every queue; most over quota first.
+    """Use beside quota of users, groups and projects, in QUEUE or in every queue; most over quota first.
 
     A quota marked * is the queue's entry for everyone else.
     """

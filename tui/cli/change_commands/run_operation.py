@@ -19,7 +19,7 @@ from tui.backends.backend_protocol import Backend, addressed
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.shared_options import look, open_backend, source_options
-from tui.operations.alert_site_of_unknown_outcome import teller_of
+from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation_lines import further_lines, operation_lines
 from tui.operations.effect_preview_lines import effect_lines
@@ -42,10 +42,10 @@ def operation_options(command: F) -> F:
 
 def open_audit(backend: Backend) -> AuditLog:
     """The audit file for changes to this server: a simulated server's own, else this user's. Changes without a
-    confirmed outcome are also reported to the site (``teller_of``).
+    confirmed outcome are also reported to the site (``site_alert_of``).
     """
     actor, path = Actor.of_environment(os.environ), backend.own_audit or audit_path(os.environ)
-    return addressed(AuditLog(path, actor, backend.name, tell=teller_of(backend)), backend)
+    return addressed(AuditLog(path, actor, backend.name, alert=site_alert_of(backend)), backend)
 
 
 def run_operation(

@@ -202,7 +202,8 @@ def remove_command(*, only_plan: bool, keep_partition: bool, as_json: bool, pbs_
 def status_command(*, as_json: bool, pbs_conf: Path) -> None:
     """Say which hooks are in the server, each queue's mode, the last pass, and the last errors.
 
-    Ends with 0 where all is well, with 1 where there is a problem. What passes by itself is told too, and is none.
+    Ends with 0 where all is well, with 1 where there is a problem. What ends by itself is shown too, and is not a
+    problem.
     """
     deployment, place = _open(pbs_conf)
     now_s = time.time()

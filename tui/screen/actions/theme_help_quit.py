@@ -9,8 +9,10 @@ from policy.model.pbs_units import show_job
 from tui.action_registry import SPEEDS, Action, CommandError, complete, find_actions, parse_command, views_of
 from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS
+from tui.pages.key_hints import actions_of
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
+from tui.screen.dialogs.messages import MessagesScreen
 from tui.screen.widgets.prompt import Complaint, Typing
 from tui.tables.vnode_ranks import MODES
 from tui.text.screen_line import Line
@@ -122,7 +124,12 @@ class ConsoleActions:
         """All actions with their keys, those of the shown view in front; narrowed by what is typed."""
         screen_api = self._screen
         simulated, migrates = screen_api.simulation is not None, screen_api.migration is not None
-        screen_api.app.push_screen(HelpScreen(simulated=simulated, migrates=migrates, here=actions_of(screen_api.view.view_name)))
+        here = actions_of(screen_api.view.view_name)
+        screen_api.app.push_screen(HelpScreen(simulated=simulated, migrates=migrates, here=here))
+
+    def messages(self) -> None:
+        """What the line at the bottom said."""
+        self._screen.app.push_screen(MessagesScreen(self._screen.footer.kept))
 
     def quit(self) -> None:
         """Leave."""

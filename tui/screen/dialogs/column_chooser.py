@@ -27,7 +27,7 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", show=False),
         Binding("enter", "take", show=False),
-        Binding("space", "turn", show=False),
+        Binding("space", "show_or_hide", show=False),
         Binding("d", "take_usual", show=False),
         Binding("K,shift+up", "carry(-1)", show=False),
         Binding("J,shift+down", "carry(1)", show=False),
@@ -59,13 +59,13 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         self._head.show([((f"columns of {self._view}", "title"),)])
         keys = (("space", "show"), ("J K", "order"), ("d", "the usual"), ("enter", "take"), ("esc", "leave"))
         self._foot.show([tuple(span for key, does in keys for span in ((key, "key"), (f" {does}   ", "")))])
-        self.tell()
+        self.show_entries()
 
     def on_resize(self) -> None:
         """The height depends on the size of the terminal."""
-        self.tell()
+        self.show_entries()
 
-    def tell(self) -> None:
+    def show_entries(self) -> None:
         """Show the columns, as many as there is room for."""
         self.paper.styles.height = max(1, min(len(self._names), self.app.size.height - _OTHER_LINES))
         lines: list[Line] = []
@@ -76,10 +76,10 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         self.paper.show(lines)
         self.paper.show_index(self.at)
 
-    def action_turn(self) -> None:
+    def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor."""
         self._shown ^= {self._names[self.at]}
-        self.tell()
+        self.show_entries()
 
     def action_carry(self, steps: int) -> None:
         """Move the column under the cursor by ``steps`` places."""
@@ -87,7 +87,7 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         if 0 <= to < len(self._names):
             self._names.insert(to, self._names.pop(self.at))
             self.at = to
-            self.tell()
+            self.show_entries()
 
     def action_take(self) -> None:
         """Accept the chosen columns; without any, the usual ones."""

@@ -45,11 +45,11 @@ class ListDialog(ModalScreen[Result]):
         """How many entries there are."""
         raise NotImplementedError
 
-    def tell(self) -> None:
+    def show_entries(self) -> None:
         """Show the entries in their present state."""
         raise NotImplementedError
 
     def action_go(self, move: str) -> None:
         """Move the cursor to another entry."""
         self.at = max(0, min(self.at + lines_of(move, self.paper.page), self.count - 1))
-        self.tell()
+        self.show_entries()

@@ -83,9 +83,9 @@ class OperationDialog(ModalScreen[None]):
         self._asked = ""
         self._shown: list[Line] = []
         self.operation: Operation | None = None
-        self.head, self.told, self.foot = Paper(classes="head"), Paper(classes="told"), Paper(classes="foot")
+        self.head, self.details, self.foot = Paper(classes="head"), Paper(classes="details"), Paper(classes="foot")
         self.label, self.entry = Paper(), Horizontal()
-        for paper in (self.head, self.label, self.told, self.foot):
+        for paper in (self.head, self.label, self.details, self.foot):
             paper.can_focus = False
         self.field = Input(compact=True, select_on_focus=True)
 
@@ -96,7 +96,7 @@ class OperationDialog(ModalScreen[None]):
             with self.entry:
                 yield self.label
                 yield self.field
-            yield self.told
+            yield self.details
             yield self.foot
 
     def on_mount(self) -> None:
@@ -160,9 +160,9 @@ class OperationDialog(ModalScreen[None]):
                 wrapped += [((indent + part, role),) for part in wrap(text.lstrip(), cells - len(indent))]
             else:
                 wrapped.append(line)
-        self.told.styles.height = max(1, min(len(wrapped), self._room))
-        self.told.show(wrapped)
-        self.tell_keys()
+        self.details.styles.height = max(1, min(len(wrapped), self._room))
+        self.details.show(wrapped)
+        self.show_keys()
 
     @property
     def _room(self) -> int:
@@ -171,10 +171,10 @@ class OperationDialog(ModalScreen[None]):
 
     # The keys.
 
-    def tell_keys(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work in the present state."""
         leave: Line = (("esc", "key"), (" cancel", ""))
-        if self.told.line_count() > self._room:
+        if self.details.line_count() > self._room:
             leave = (("↑ ↓" if self._state == "confirming" else "j k", "key"), (" scroll   ", ""), *leave)
         if self._state == "confirming":
             self.foot.show(
@@ -204,7 +204,7 @@ class OperationDialog(ModalScreen[None]):
         if self.operation is None or self._state != "ready":
             return
         if self._runner.why_not():
-            self.tell_keys()
+            self.show_keys()
             return
         self._asked = self._runner.confirmation(self.operation)
         if not self._asked:
@@ -216,12 +216,12 @@ class OperationDialog(ModalScreen[None]):
 
     def action_unlock(self) -> None:
         """Unlock for a while."""
-        self._runner.unlock(self.tell_keys)
+        self._runner.unlock(self.show_keys)
 
     def _confirm(self, text: str) -> None:
         if self._runner.why_not():
             self._be_ready()
-            self.tell_keys()
+            self.show_keys()
         elif self.operation is not None and is_confirmed(self._asked, text):
             self._run(self.operation)
         else:
@@ -244,7 +244,7 @@ class OperationDialog(ModalScreen[None]):
             self.field.value = choices[at % len(choices)]
             self.field.cursor_position = len(self.field.value)
         else:
-            self.told.scroll_lines(steps)
+            self.details.scroll_lines(steps)
 
     def action_leave(self) -> None:
         """Leave without a change."""
@@ -272,7 +272,7 @@ class OperationDialog(ModalScreen[None]):
         self.field.value = value
         # Immediately: keys that were typed ahead belong to the field.
         self.set_focus(self.field)
-        self.tell_keys()
+        self.show_keys()
 
 
 def open_dialog(app: App[Any], question: Question, runner: OperationRunner) -> None:

@@ -61,13 +61,13 @@ class ActMenu(ListDialog["Item | None"]):
 
     def on_mount(self) -> None:
         """Fill the lines."""
-        self.tell()
+        self.show_entries()
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
-        self.tell()
+        self.show_entries()
 
-    def tell(self) -> None:
+    def show_entries(self) -> None:
         """Show the items."""
         lines: list[Line] = [((safe(self._title), "title"),)]
         cells = max(_NAME_CELLS, min(self.app.size.width, _WIDEST) - _FRAME_CELLS - _NAME_CELLS)
@@ -78,8 +78,8 @@ class ActMenu(ListDialog["Item | None"]):
             here = len(lines) if index == self.at else here
             letter = f"{item.key or ' '} " if self._has_letters else ""
             name = f"{pointer} {letter}{item.name}"
-            for told in wrap(safe(item.why_not or item.help), cells):
-                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (told, ("dim" if item.why_not else "") + role)))
+            for text in wrap(safe(item.why_not or item.help), cells):
+                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (text, ("dim" if item.why_not else "") + role)))
                 name = ""
         keys: Line = (("enter", "key"), (" or the letter   " if self._has_letters else " apply   ", ""))
         lines.append((*keys, ("esc", "key"), (" cancel", "")))

@@ -1,4 +1,4 @@
-"""The colours of the console. They repeat what words and glyphs say, so each can be done without.
+"""The colours of the console. They repeat what words and glyphs say, so none is needed to read the screen.
 
 ``dark`` and ``light`` keep blue, orange and bluish green apart for all common kinds of colour blindness;
 ``colour-blind`` is the palette of Okabe and Ito itself ("Color universal design", 2008), ``contrast`` black and white
@@ -36,12 +36,28 @@ _MUTED = {
     "contrast": "#D0D0D0",
     "none": "ansi_default",
 }
+_HERE = {
+    "dark": "#22384C",
+    "light": "#CCE0EE",
+    "colour-blind": "#26323C",
+    "contrast": "#303060",
+    "none": "ansi_default",
+}
 DEFAULT, NONE = "dark", "none"
+
+
+def _cursor_row(name: str) -> dict[str, str]:
+    """The row under the cursor: a background that leaves the colours on it as they are; without colours, reverse."""
+    return {"here": _HERE[name], "here-style": "bold reverse" if name == NONE else "bold"}
+
+
+VARIABLES: Mapping[str, str] = _cursor_row(DEFAULT)
+"""The variables that Textual's own themes do not have."""
 
 
 def _theme(name: str) -> Theme:
     colours = dict(zip(_PARTS, _PALETTES[name].split()))
-    variables = {"text-muted": _MUTED[name]}
+    variables = {"text-muted": _MUTED[name], **_cursor_row(name)}
     if name == NONE:
         # Without colours only the video attribute shows where the cursor is.
         variables = {**BUILTIN_THEMES["ansi-dark"].variables, **variables, "input-cursor-text-style": "reverse"}

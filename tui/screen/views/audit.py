@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 from tui.audit.audit_file import UNCONFIRMED
 from tui.audit.audit_records import Record
-from tui.screen.views.table_with_details import TellingTable
+from tui.screen.views.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.audit_columns import audit_columns
 from tui.tables.columns import Column
 from tui.text.screen_line import Line, safe
 
 
-class AuditView(TellingTable[int]):
+class AuditView(TableWithDetails[int]):
     """Audit records by their number in the file."""
 
     view_name = "audit"
@@ -35,7 +35,7 @@ class AuditView(TellingTable[int]):
         """The columns of the audit."""
         return audit_columns(self._records, cluster.now_s, self.size.width)
 
-    def tell(self, cluster: ClusterView, key: int) -> Line:
+    def describe(self, cluster: ClusterView, key: int) -> Line:
         """The whole command, its origin, and the server's reply."""
         record = self._records[key]
         reply = f" · {record.reply}" if record.reply else ""

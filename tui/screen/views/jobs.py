@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hooks.pbs.job_ids_and_states import parent_of
-from tui.screen.views.table_with_details import TellingTable
+from tui.screen.views.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
@@ -15,7 +15,7 @@ from tui.tables.planned_job_outcome import describe_job
 from tui.text.screen_line import Line
 
 
-class JobsView(TellingTable[str]):
+class JobsView(TableWithDetails[str]):
     """Jobs and arrays by id."""
 
     view_name = "jobs"
@@ -60,7 +60,7 @@ class JobsView(TellingTable[str]):
         """The jobs' columns."""
         return job_columns(cluster)
 
-    def tell(self, cluster: ClusterView, key: str) -> Line:
+    def describe(self, cluster: ClusterView, key: str) -> Line:
         """Where the job runs and until when, or the full reason why it waits."""
         return describe_job(cluster, key)
 

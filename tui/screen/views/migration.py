@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from migration.cli.shown_job import why_there
 from tui.model.migrating_jobs import Migration
 from tui.pages.other_clusters import cluster_lines
-from tui.screen.views.table_with_details import TellingTable
+from tui.screen.views.table_with_details import TableWithDetails
 from tui.screen.widgets.line_view import Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
@@ -25,7 +25,7 @@ _SHARE = 4
 _LATE_S = 300
 
 
-class MigrationView(TellingTable[str]):
+class MigrationView(TableWithDetails[str]):
     """Migrating jobs by id."""
 
     view_name = "migration"
@@ -71,7 +71,7 @@ class MigrationView(TellingTable[str]):
         """The columns of migrating jobs."""
         return migration_columns(self._migration)
 
-    def tell(self, cluster: ClusterView, key: str) -> Line:
+    def describe(self, cluster: ClusterView, key: str) -> Line:
         """The whole reason, where the job's folder is, and its program."""
         migration = self._migration
         record = migration.records.get(key)

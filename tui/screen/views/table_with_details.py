@@ -13,34 +13,34 @@ from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, plain, wrap
 
 _MARGIN = " "
-_TOLD_LINES = 2
+_DETAIL_LINES = 2
 _ROOMY = 12
 """Lines that a view needs to show the details."""
 
 
-class TellingTable(TableView[Key]):
+class TableWithDetails(TableView[Key]):
     """A table view with two lines of details below the table."""
 
     DEFAULT_CSS = """
-    TellingTable > .told { height: 2; }
+    TableWithDetails > .details { height: 2; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.told = Paper(classes="told")
+        self.details = Paper(classes="details")
 
-    def tell(self, cluster: ClusterView, key: Key) -> Line:
+    def describe(self, cluster: ClusterView, key: Key) -> Line:
         """The details of a row, in one line of any length."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
         """The table, and the details."""
         yield from super().compose()
-        yield self.told
+        yield self.details
 
     def on_resize(self) -> None:
         """Show the details only where there is room."""
-        self.told.display = self.size.height >= _ROOMY
+        self.details.display = self.size.height >= _ROOMY
 
     def retitle(self) -> None:
         """Update the title and the details; called whenever the cursor moves."""
@@ -48,9 +48,9 @@ class TellingTable(TableView[Key]):
         if self.shown is None:
             return
         cursor = self.table.cursor
-        text = plain(self.tell(self.shown.cluster, cursor)) if cursor is not None else ""
+        text = plain(self.describe(self.shown.cluster, cursor)) if cursor is not None else ""
         lines = wrap(text, max(1, self.size.width - 2 * len(_MARGIN)))
-        told = lines[:_TOLD_LINES]
-        if len(lines) > _TOLD_LINES:
-            told[-1] = f"{told[-1]} …"
-        self.told.show([((_MARGIN + line, ""),) for line in told])
+        shown = lines[:_DETAIL_LINES]
+        if len(lines) > _DETAIL_LINES:
+            shown[-1] = f"{shown[-1]} …"
+        self.details.show([((_MARGIN + line, ""),) for line in shown])

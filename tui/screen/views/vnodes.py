@@ -26,7 +26,7 @@ _AROUND = 5
 """Cells of the grid's title besides its heading and its legend."""
 _ROOMY = 18
 """Lines that a view needs to show the longer details."""
-_TOLD, _TOLD_AT_LENGTH = 3, 5
+_DETAIL_LINES, _DETAIL_LINES_ROOMY = 3, 5
 """How many lines of details there are."""
 
 
@@ -60,14 +60,14 @@ class OccupancyView(View):
     view_name = "grid"
     kind = "vnode"
     DEFAULT_CSS = f"""
-    OccupancyView > .told {{ height: {_TOLD}; }}
-    OccupancyView.roomy > .told {{ height: {_TOLD_AT_LENGTH}; }}
+    OccupancyView > .details {{ height: {_DETAIL_LINES}; }}
+    OccupancyView.roomy > .details {{ height: {_DETAIL_LINES_ROOMY}; }}
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.grid_view = GridView(classes="body")
-        self.told = Paper(classes="told")
+        self.details = Paper(classes="details")
         self.mode = MODES[0]
         self.by_user = False
         self._who: Occupants | None = None
@@ -77,7 +77,7 @@ class OccupancyView(View):
         """Title, grid, and the details."""
         yield self.title_line
         yield self.grid_view
-        yield self.told
+        yield self.details
 
     @property
     def body(self) -> LineView:
@@ -100,24 +100,24 @@ class OccupancyView(View):
         heading = f"grid · {len(cluster.server_status.vnodes):,} vnodes"
         meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, who)
         self.title(((heading, "title"), (f" · {meant}", "")))
-        self.tell()
+        self.show_details()
 
     def _room(self) -> Size:
         """The grid's part of the room that all views share. It is used before the grid has a size of its own, for a key
         that arrives that early.
         """
         whole = self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
-        about = _TOLD_AT_LENGTH if whole.height >= _ROOMY else _TOLD
+        about = _DETAIL_LINES_ROOMY if whole.height >= _ROOMY else _DETAIL_LINES
         return Size(whole.width, max(1, whole.height - 1 - about))
 
-    def tell(self) -> None:
+    def show_details(self) -> None:
         """Show the details of the cell under the cursor."""
         cell = self.grid_view.cell
         if self.shown is not None and cell is not None:
             who = self._who.describe(cell.vnodes) if self._who is not None else ""
             more = who or describe_more(self.shown.cluster, cell, self._ranks)
             lines: list[Line] = [((f" {describe_cell(self.shown.cluster, cell)}", "bold"),), ((f" {more}", ""),)]
-            self.told.show(wrapped(lines, self.size.width))
+            self.details.show(wrapped(lines, self.size.width))
 
     def turn_users(self) -> bool:
         """Switch between the user with most of each vnode and how full each is; returns True for users."""
@@ -132,7 +132,7 @@ class OccupancyView(View):
 
     def on_grid_view_moved(self) -> None:
         """The cursor has moved."""
-        self.tell()
+        self.show_details()
 
     def move(self, name: str) -> None:
         """Move the cursor by cells, rows and pages."""

@@ -24,7 +24,7 @@ _WHEEL = 3
 _NEAR = 16
 """Longest gap in cells between two changes that are written together: skipping it would cost more, with its colours."""
 
-ROLES = ("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor")
+ROLES = ("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor", "tab", "here")
 
 
 class LineView(ScrollView, can_focus=True):
@@ -43,6 +43,8 @@ class LineView(ScrollView, can_focus=True):
     LineView > .role-mark { color: $foreground; text-style: bold; }
     LineView > .role-bar { color: $secondary; }
     LineView > .role-cursor { text-style: reverse; }
+    LineView > .role-tab { color: $primary; text-style: bold reverse; }
+    LineView > .role-here { background: $here; text-style: $here-style; }
     """
     pinned = 0
     """How many lines at the top do not scroll."""

@@ -210,7 +210,7 @@ class Prompt(Horizontal):
         self.field.can_focus = False
         self.post_message(self.Closed())
 
-    def tell(self, text: str, of: str) -> None:
+    def show_note(self, text: str, of: str) -> None:
         """Show ``text`` beside the field if the line is still ``of``."""
         if self.is_open and self.field.value == of and not self._wrong.end:
             self._beside.show([((safe(text), "bold"), *self._candidates(of, before="   "))])

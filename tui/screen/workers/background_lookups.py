@@ -1,7 +1,7 @@
 """Lookups in threads: one job's page, counts of rows, the audit file, migration's files, loading a trace, exports.
 
 Each result arrives as a message. A new lookup marks the one before it of the same kind as cancelled, which only
-:meth:`Lookups.count` heeds; exports run side by side.
+:meth:`Lookups.count` checks; exports run side by side.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tui.audit.audit_file import AuditLog
-from tui.audit.unconfirmed_changes import tell_unconfirmed
+from tui.audit.unconfirmed_changes import report_unconfirmed
 from tui.backends.backend_protocol import Backend, addressed
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
@@ -100,7 +100,7 @@ class OperationRunner:
 
     def unconfirmed(self) -> str:
         """What an earlier console sent without a confirmation, reported once."""
-        return tell_unconfirmed(self._audit, self._clock)
+        return report_unconfirmed(self._audit, self._clock)
 
     @property
     def server(self) -> str:

@@ -1,4 +1,4 @@
-"""What is kept for a user from one console to the next: preferences, and typed lines.
+"""Stores a user's preferences and typed lines from one console session to the next.
 
 The screen never waits for a disk: a change takes effect here at once; a thread then applies the changes one after
 another to the current content of the file. What cannot be written is reported, and lasts as long as the console.

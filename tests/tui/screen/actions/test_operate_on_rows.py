@@ -330,7 +330,7 @@ async def test_the_next_console_tells_of_a_change_that_was_never_confirmed_once(
     log = AuditLog(audit, Actor("root", "10.0.0.7"), "hpc1")
     log.write(1.0, "sending", "qdel 13.hpc1", before="queued", after="gone", reply="", change="a1")
     async with open_console(backend, audit, (160, 30)) as steered:
-        await steered.until_shown("sent and never confirmed, look whether it was done: qdel 13.hpc1 on hpc1")
+        await steered.until_shown("sent and never confirmed, check whether it was done: qdel 13.hpc1 on hpc1")
     assert stages(audit) == ["sending", "unconfirmed"]
     async with open_console(backend, audit, (160, 30)) as steered:
         assert "never confirmed" not in steered.text

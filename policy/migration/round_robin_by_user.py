@@ -1,6 +1,7 @@
-"""Gives each user a share of what one pass does, so that nobody's many items keep the others' waiting.
+"""Shares the work of one pass among users, so that one user's many items do not delay those of others.
 
-Users take turns; what is beyond a share waits for the next pass, which begins with others.
+Items are taken from each user in rotation (round robin). What is beyond a share waits for the next pass, which begins
+with other users.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Callable, TypeVar
 T = TypeVar("T")
 
 
-def take_turns(items: Iterable[T], whose: Callable[[T], object], most_of_one: int, most: int) -> list[T]:
+def round_robin_by_user(items: Iterable[T], user_of: Callable[[T], object], most_of_one: int, most: int) -> list[T]:
     """The items of this pass: the first of each user, then the second of each, in the order in which they come; at most
     ``most_of_one`` of a user, and ``most`` in all."""
     ranks: dict[object, int] = {}
     ranked: list[tuple[int, int, T]] = []
     for place, item in enumerate(items):
-        user = whose(item)
+        user = user_of(item)
         rank = ranks[user] = ranks.get(user, 0) + 1
         if rank <= most_of_one:
             ranked.append((rank, place, item))

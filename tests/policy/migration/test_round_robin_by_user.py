@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.migration.take_turns import begin_at, take_turns
+from policy.migration.round_robin_by_user import begin_at, round_robin_by_user
 
 ITEMS = st.lists(st.sampled_from("abc"), max_size=30).map(lambda users: list(enumerate(users)))
 
@@ -11,15 +11,15 @@ def user_of(item: tuple[int, str]) -> str:
 
 
 def test_users_take_turns_in_the_order_in_which_their_items_come() -> None:
-    assert take_turns("aaabbc", str, 2, 10) == list("abcab")
-    assert take_turns("aaabbc", str, 2, 4) == list("abca")
+    assert round_robin_by_user("aaabbc", str, 2, 10) == list("abcab")
+    assert round_robin_by_user("aaabbc", str, 2, 4) == list("abca")
 
 
 @given(ITEMS, st.integers(1, 5), st.integers(1, 20))
 def test_nobody_has_more_than_a_share_and_nobody_waits_behind_anothers_second(
     items: list[tuple[int, str]], most_of_one: int, most: int
 ) -> None:
-    taken = take_turns(items, user_of, most_of_one, most)
+    taken = round_robin_by_user(items, user_of, most_of_one, most)
     counts = {user: sum(user_of(one) == user for one in taken) for user in "abc"}
     assert len(taken) <= most
     assert max(counts.values()) <= most_of_one
