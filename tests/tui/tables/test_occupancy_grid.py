@@ -30,7 +30,7 @@ def cluster(vnodes: int = 40, **racks: range) -> ClusterView:
 
 def values(seen: ClusterView, colour: str) -> dict[str, tuple[str, str, str]]:
     grid = lay_out(seen, 200, 40, colours_by(seen, colour))
-    return {cell.vnodes[0]: tuple(cell.shade) for cell in grid.cells}
+    return {cell.vnodes[0]: (cell.shade.glyph, cell.shade.value, cell.shade.role) for cell in grid.cells}
 
 
 @pytest.mark.parametrize(("width_", "height", "cell_cells"), [(120, 30, 7), (60, 10, 7), (60, 4, 3), (30, 3, 1)])
