@@ -18,7 +18,14 @@ Hint = tuple[str, str]
 _OPEN: Hint = ("into", "open")
 _TABLE: Sequence[Hint] = (("filter", "filter"), ("sort", "sort"), ("mark", "mark"), ("columns", "columns"))
 _OF_VIEW: Mapping[str, Sequence[Hint]] = {
-    "overview": (_OPEN, ("down", "move"), ("next-view", "next view"), ("act", "act"), ("refresh", "ask now")),
+    "overview": (
+        _OPEN,
+        ("down", "move"),
+        ("find", "find"),
+        ("next-view", "next view"),
+        ("act", "act"),
+        ("refresh", "ask now"),
+    ),
     "queues": (("into", "its jobs"), ("act", "act"), ("to-quotas", "quotas"), ("to-vnodes", "vnodes"), *_TABLE),
     "vnodes": (("into", "its jobs"), ("act", "act"), *_TABLE),
     "grid": (("into", "its jobs"), ("colour", "colour by"), ("act", "act"), ("rank", "rank"), ("down", "move")),
@@ -26,6 +33,7 @@ _OF_VIEW: Mapping[str, Sequence[Hint]] = {
         _OPEN,
         ("act", "act"),
         *_TABLE[:3],
+        ("output", "output"),
         ("to-vnodes", "its vnodes"),
         ("to-quotas", "quota"),
         ("finished", "ended jobs"),
@@ -38,6 +46,8 @@ _OF_VIEW: Mapping[str, Sequence[Hint]] = {
     "migration": (_OPEN, ("act", "act"), *_TABLE),
     "job": (
         ("back", "back"),
+        ("right", "next page"),
+        ("output", "output"),
         ("act", "act"),
         ("to-jobs", "user's jobs"),
         ("to-vnodes", "its vnodes"),

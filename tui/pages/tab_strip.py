@@ -47,6 +47,18 @@ def tab_strip(tabs: Sequence[Tab], shown: str, cells: int) -> Line:
     return fit_line(line, cells)
 
 
+def view_at(strip: Line, tabs: Sequence[Tab], x: int) -> str:
+    """The view whose tab is in this cell of the strip; empty where there is none."""
+    at, key = 0, ""
+    for text, role in strip:
+        if role in ("key", "tab"):
+            if at - (role == "key") > x:
+                break
+            key = text.strip("[")[:1]
+        at += width(text)
+    return next((tab.view for tab in tabs if tab.key == key), "") if 0 <= x < at else ""
+
+
 def _tab(tab: Tab, level: int, *, is_shown: bool) -> tuple[Span, ...]:
     about = f" {tab.about}" if tab.about else ""
     if is_shown:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.events import Key
+from textual.events import Click, Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
@@ -27,7 +28,7 @@ from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line
 from tui.pages.key_hints import key_hints
-from tui.pages.tab_strip import Tab, counts_of_views, tab_strip
+from tui.pages.tab_strip import Tab, counts_of_views, tab_strip, view_at
 from tui.screen.actions.dispatch_action import Dispatcher
 from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.dialogs.unlock import UnlockDialog
@@ -122,6 +123,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._header, self._tabs = Paper(classes="line"), Paper(classes="line tabs")
         self.footer = Footer()
         self._counted: tuple[ClusterView | None, dict[str, str]] = (None, {})
+        self._view_at: Callable[[int], str] = lambda _: ""
         self.prompt = Prompt()
 
     def compose(self) -> ComposeResult:
@@ -319,13 +321,23 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self._counted = (cluster, counts_of_views(cluster))
         views = views_of(migrates=self.migration is not None)
         tabs = [Tab(str(key), name, self._counted[1].get(name, "")) for key, name in enumerate(views, start=1)]
-        self._tabs.show([tab_strip(tabs, self.view_name, self.size.width)])
+        strip = tab_strip(tabs, self.view_name, self.size.width)
+        self._view_at = partial(view_at, strip, tabs)
+        self._tabs.show([strip])
         if self._seen.away:
             self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))
             return
         view = self.view
         marked = len(view.table.marked) if isinstance(view, TableView) else 0
         self.footer.hint(key_hints(self._dispatcher.situation, marked, self.size.width))
+
+    def on_click(self, event: Click) -> None:
+        """A view's name was clicked."""
+        name = self._view_at(event.x) if event.widget is self._tabs else ""
+        if name:
+            event.stop()
+            self.footer.clear_message()
+            self.go(name)
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """A row was clicked twice."""

@@ -14,6 +14,7 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
 from tui.screen.dialogs.messages import MessagesScreen
 from tui.screen.widgets.prompt import Complaint, Typing
+from tui.tables.grid_colours import COLOURS
 from tui.tables.vnode_ranks import MODES
 from tui.text.screen_line import Line
 
@@ -107,6 +108,7 @@ class ConsoleActions:
             "switch": list(_SWITCH),
             "speed": [str(speed) for speed in SPEEDS],
             "rank": list(MODES),
+            "colour": list(COLOURS),
             "queue": list(cluster.server_status.queues) if cluster else [],
             "user": sorted({user for _, user in cluster.counts.users}) if cluster else [],
             "saved": list(self._screen.keeping.preferences.filters.get(self._screen.view.view_name, {})),

@@ -88,27 +88,6 @@ async def test_a_command_is_found_by_parts_of_its_name_and_described(backend: Sc
         assert "give jobs another walltime" not in steered.text
 
 
-async def test_messages_go_with_the_next_key_and_stay_in_a_list(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 40)) as steered:
-        await steered.press("a")
-        assert "act: there is nothing under the cursor" in steered.screen_lines[-1]
-        await steered.press("5")
-        assert "there is nothing under the cursor" not in steered.text
-        assert "space mark" in steered.screen_lines[-1]
-        await steered.command("messages")
-        assert "act: there is nothing under the cursor" in steered.text
-
-
-async def test_a_message_that_is_no_error_goes_by_itself(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 40)) as steered:
-        await steered.press("u")
-        assert "unlocked for five minutes" in steered.text
-        steered.elapsed_s += 9
-        steered.main.tick()
-        await steered.pilot.pause()
-        assert "unlocked for five minutes" not in steered.text
-
-
 async def test_the_pages_of_a_job_are_gone_through_and_its_output_is_opened_in_a_pager(
     backend: ScriptedBackend, audit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,14 +117,14 @@ async def test_the_pages_of_a_job_are_gone_through_and_its_output_is_opened_in_a
 async def test_the_mouse_chooses_rows_columns_and_views(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 40)) as steered:
         await steered.press("5")
-        await steered.pilot.click(offset=(5, 5))
+        await steered.pilot.click(offset=(5, 6))
         assert steered.main.view.cursor_name == "13.hpc1"
-        await steered.pilot.click(offset=(5, 5), times=2)
+        await steered.pilot.click(offset=(5, 6), times=2)
         await steered.until_shown("job 13")
         await steered.press("escape")
-        column = steered.screen_lines[2].index("user")
-        await steered.pilot.click(offset=(column, 2))
+        column = steered.screen_lines[3].index("user")
+        await steered.pilot.click(offset=(column, 3))
         await steered.until_shown("sort: user")
-        tabs = steered.screen_lines[-2]
-        await steered.pilot.click(offset=(tabs.index("vnodes"), 38))
+        tabs = steered.screen_lines[1]
+        await steered.pilot.click(offset=(tabs.index("vnodes"), 1))
         await steered.until(lambda: steered.main.view_name == "vnodes")
