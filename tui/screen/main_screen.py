@@ -9,13 +9,12 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.events import Click, Key
+from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
@@ -28,7 +27,7 @@ from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line
 from tui.pages.key_hints import key_hints
-from tui.pages.tab_strip import Tab, counts_of_views, tab_strip, view_at
+from tui.pages.tab_strip import Tab, counts_of_views
 from tui.screen.actions.dispatch_action import Dispatcher
 from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.dialogs.unlock import UnlockDialog
@@ -38,6 +37,7 @@ from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import View
 from tui.screen.views.overview_plan_and_job import JobView
 from tui.screen.views.visited_places import Place, Places
+from tui.screen.widgets.clickable_tabs import Tabs
 from tui.screen.widgets.footer import Footer, Said
 from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
@@ -120,10 +120,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.places = Places()
         self._views = dict(make_views())
         self.views: Mapping[str, View] = self._views
-        self._header, self._tabs = Paper(classes="line"), Paper(classes="line tabs")
+        self._header, self._tabs = Paper(classes="line"), Tabs(classes="line tabs")
         self.footer = Footer()
         self._counted: tuple[ClusterView | None, dict[str, str]] = (None, {})
-        self._view_at: Callable[[int], str] = lambda _: ""
         self.prompt = Prompt()
 
     def compose(self) -> ComposeResult:
@@ -321,9 +320,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self._counted = (cluster, counts_of_views(cluster))
         views = views_of(migrates=self.migration is not None)
         tabs = [Tab(str(key), name, self._counted[1].get(name, "")) for key, name in enumerate(views, start=1)]
-        strip = tab_strip(tabs, self.view_name, self.size.width)
-        self._view_at = partial(view_at, strip, tabs)
-        self._tabs.show([strip])
+        self._tabs.show_tabs(tabs, self.view_name, self.size.width)
         if self._seen.away:
             self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))
             return
@@ -331,13 +328,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         marked = len(view.table.marked) if isinstance(view, TableView) else 0
         self.footer.hint(key_hints(self._dispatcher.situation, marked, self.size.width))
 
-    def on_click(self, event: Click) -> None:
-        """A view's name was clicked."""
-        name = self._view_at(event.x) if event.widget is self._tabs else ""
-        if name:
-            event.stop()
-            self.footer.clear_message()
-            self.go(name)
+    def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
+        """The name of a view was clicked."""
+        message.stop()
+        self.action_do(f"view-{message.view}")
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """A row was clicked twice."""

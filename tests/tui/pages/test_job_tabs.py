@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Ledger, Settings
-from tests.tui.scripted_server import NOON_S, a_server_status, running, with_job
+from tests.tui.scripted_server import a_server_status, running, with_job
 from tui.backends.job_output_tail import Tail
 from tui.pages.job_page import JobDetail
 from tui.pages.job_tabs import HISTORY, OUTPUT, RESOURCES, SUBJOBS, tab_lines, tabs_of
@@ -54,7 +54,3 @@ def test_the_output_has_the_errors_and_ends_with_its_last_line() -> None:
 def test_what_is_not_looked_up_yet_is_said() -> None:
     for tab in (OUTPUT, HISTORY):
         assert shown(tab, "11.hpc1") == "looking it up"
-
-
-def test_a_job_without_a_start_has_no_share() -> None:
-    assert "%" not in shown(RESOURCES, "13.hpc1", JobDetail("13.hpc1", {"resources_used.walltime": str(NOON_S)}))

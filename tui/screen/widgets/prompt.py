@@ -221,6 +221,7 @@ class Prompt(Horizontal):
         text = event.value.strip()
         complaint = (self._watch(event.value) or self.typing.check(text)) if text else None
         if complaint is not None:
+            self.above.tell([])
             self.post_message(self.Wrong(complaint.text))
             return
         self.close()
@@ -250,13 +251,16 @@ class Prompt(Horizontal):
         self.typing.leave()
 
     def on_prompt_input_asked(self, event: PromptInput.Asked) -> None:
-        """Tab: insert what all completions share, else the first, which stands behind the cursor."""
+        """Tab: insert what all completions share; of a command's name else the first one."""
         event.stop()
         found = self.typing.complete(self.field.value)
         if found:
             shared = found[0] if len(found) == 1 else _shared_beginning(found)
             typed = self.field.value
-            self._put(shared if shared.startswith(typed) and len(shared) > len(typed) else found[0])
+            if shared.startswith(typed) and len(shared) > len(typed):
+                self._put(shared)
+            elif " " not in typed:
+                self._put(found[0])
 
     def on_prompt_input_recalled(self, event: PromptInput.Recalled) -> None:
         """Up and down: recall earlier lines that begin with the typed text."""
