@@ -12,7 +12,7 @@ from policy.model.pbs_units import show_count, show_job
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import moment
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope import quota_scopes, scope_of
+from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
 from tui.tables.quota_columns import quota_rows, show_name
 from tui.text.name_ranges import folded_names
