@@ -9,7 +9,7 @@ from policy.model.limit_attributes import GENERIC, EntityKey
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.visited_places import Place
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope import quota_scopes, scope_of
+from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.columns import Column
 from tui.tables.export_table import Origin
 from tui.tables.quota_columns import QuotaRow, name_cells, quota_columns, quota_rows
