@@ -6,8 +6,8 @@ that stays queued. It reads no clock, file, environment or random source, so equ
 """
 
 from policy.cycle.engine import decide
-from policy.model.cluster import Finished, Job, Queue, Reading, Run, Vnode
 from policy.model.job_request import Request, parse_request
+from policy.model.jobs_runs_vnodes_queues import Finished, Job, Queue, Reading, Run, Vnode
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan, Preempt, Start
 from policy.reasons.reason import Reason

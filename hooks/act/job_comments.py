@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from hooks.pbs.job_comment import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
+from hooks.pbs.job_comment_format import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_by_qsub_priority import queue_order
 from policy.explain.queue_position import InLine
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.printable_text import printable
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason

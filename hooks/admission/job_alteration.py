@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.admission.impossible_requests_and_estimate import (
+from hooks.admission.impossible_requests_and_soft_walltime import (
     Look,
     Preemptibility,
     find_impossible,

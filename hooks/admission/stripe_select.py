@@ -13,8 +13,8 @@ from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_N
 from hooks.pbs.select_before_striping import undo_stripe, without_stripe
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job_preferences import read_wishes
-from policy.model.cluster import UNLIMITED_S, Job
 from policy.model.job_request import Request, RequestError, parse_request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import UnitError, parse_duration_s
 from policy.settings.site_settings import Settings
 from policy.striping.layout_learning import layout_of

@@ -1,8 +1,8 @@
 """Checks at a start what the job requires of each vnode, by the readings of that moment.
 
-It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking`; docs/policies.md, P4), for the job's
-vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check enforces
-them.
+It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking_by_readings`; docs/policies.md, P4), for
+the job's vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check
+enforces them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job_preferences import read_wishes
 from hooks.translate.reservation_windows_by_vnode import Reservations
 from hooks.translate.vnodes import read_vnode
-from policy.model.cluster import Job, Server
 from policy.model.job_preferences import Needs
 from policy.model.job_request import Request
-from policy.ranking.vnode_ranking import Ranking
+from policy.model.jobs_runs_vnodes_queues import Job, Server
+from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 

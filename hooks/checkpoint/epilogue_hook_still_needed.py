@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.checkpoint.requeue_after_end import AWAY_S
+from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
 from hooks.checkpoint.save_methods import SAVING
 from hooks.pbs.job_ids_and_states import is_running, read_start_s
 from hooks.pbs.victim_mark import read_marks

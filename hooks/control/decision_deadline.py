@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from heapq import heappushpop
 from typing import Callable, NamedTuple
 
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.pbs_units import show_count
 from policy.plan.pass_deadline import Deadline
 

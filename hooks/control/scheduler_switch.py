@@ -12,9 +12,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.control.work_for_pbs_scheduler import PendingWork, find_pending_work
+from hooks.control.work_only_pbs_scheduler_can_do import PendingWork, find_pending_work
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.pause import describe_pause, is_stopped
+from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.raw_server_status import DEFAULT_SCHEDULER
 from hooks.pbs.requests_within_time_budget import attempt
@@ -57,7 +57,7 @@ class Switched(NamedTuple):
     """The schedulers that pbsteer has switched off. ``lost``: the record cannot be read. ``cycles``: the last cycle
     given to each scheduler. ``unset``: the server's own ``scheduling`` was not False when the default scheduler was
     switched off or given a cycle, or later; a False there is an administrator's from then on
-    (:mod:`hooks.pbs.pause`)."""
+    (:mod:`hooks.pbs.pause_in_server_attributes`)."""
 
     names: frozenset[str] = frozenset()
     lost: bool = False

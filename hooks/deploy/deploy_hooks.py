@@ -37,7 +37,7 @@ from hooks.deploy.installed_state import (
     read_applied,
     read_installed,
 )
-from hooks.deploy.make_sched_priv_folders import make_folder, steps_to_make, steps_to_remove
+from hooks.deploy.make_partition_scheduler_folders import make_folder, steps_to_make, steps_to_remove
 from hooks.deploy.partition import Part, with_part
 from hooks.deploy.settings_check import find_unfit
 from hooks.deploy.settings_choice import Chosen, choose

@@ -21,7 +21,7 @@ from hooks.checkpoint.skip_server_query_at_job_end import (
 )
 
 if TYPE_CHECKING:
-    from hooks.checkpoint.requeue_after_end import Asked, Verdict
+    from hooks.checkpoint.decide_requeue_at_job_end import Asked, Verdict
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
@@ -55,7 +55,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
-    from hooks.checkpoint.requeue_after_end import judge_failed_restart
+    from hooks.checkpoint.decide_requeue_at_job_end import judge_failed_restart
 
     _act(pbs, job, exit_status, judge_failed_restart)
 
@@ -63,7 +63,7 @@ def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
 def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
-    from hooks.checkpoint.requeue_after_end import find_mom_start, judge_end
+    from hooks.checkpoint.decide_requeue_at_job_end import find_mom_start, judge_end
 
     ended_s = time.time()
     saving = read_saving(pbs.hook_config_filename)
@@ -84,7 +84,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], V
 
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    from hooks.checkpoint.requeue_after_end import ask_server, judge_patiently
+    from hooks.checkpoint.decide_requeue_at_job_end import ask_server, judge_patiently
 
     began_s = time.time()
     job_id = str(job.id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.impossible_requests_and_estimate import read_preemptibility
+from hooks.admission.impossible_requests_and_soft_walltime import read_preemptibility
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.reread_vnodes_before_refusing import look

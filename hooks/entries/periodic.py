@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
-from hooks.act.estimate_and_stripe_waiting_jobs import Hints, find_hints, give_hints
 from hooks.act.job_priorities import Advice, find_advice, give_advice
+from hooks.act.soft_walltime_stripe_for_waiting_jobs import Hints, find_hints, give_hints
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_deadline import (
@@ -33,7 +33,7 @@ from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_answer_time import Watched
 from hooks.pbs.job_ids_and_states import is_array
-from hooks.pbs.pause import name_pause
+from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests

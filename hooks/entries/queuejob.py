@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.impossible_requests_and_estimate import (
+from hooks.admission.impossible_requests_and_soft_walltime import (
     find_impossible,
     find_nonsense,
     read_preemptibility,

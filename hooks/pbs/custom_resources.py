@@ -57,7 +57,7 @@ SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
 """The attribute of a queue that has it."""
 
 PAUSED = "pbsteer_paused"
-"""Of the server: why pbsteer is paused; it is not if this is unset (hooks/pbs/pause.py)."""
+"""Of the server: why pbsteer is paused; it is not if this is unset (hooks/pbs/pause_in_server_attributes.py)."""
 PAUSED_ATTRIBUTE = f"resources_available.{PAUSED}"
 """The attribute of the server that has it."""
 

@@ -323,7 +323,7 @@ class Connection:
 
     def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
         """Switch a scheduler on, which also starts a cycle, or off, which ends the current cycle. The default scheduler
-        is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pbs.pause`)."""
+        is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pbs.pause_in_server_attributes`)."""
         ifl = self._ifl
         change = ifl.attropl()
         change.name, change.resource, change.value, change.op = (

@@ -31,7 +31,8 @@ class Mark(NamedTuple):
     (:mod:`hooks.checkpoint.plan_victim_requests`), with time to save until ``until_s``. ``held``: we hold it until the
     beneficiary runs. ``why`` is the reason if the request was withdrawn, at ``until_s``
     (:mod:`hooks.checkpoint.withdraw_save_requests`). ``saved_s`` is the work in seconds that runs before the marked one
-    had saved (see :class:`policy.model.cluster.Job`), ``then_s`` what is saved once the marked run is over.
+    had saved (see :class:`policy.model.jobs_runs_vnodes_queues.Job`), ``then_s`` what is saved once the
+    marked run is over.
     """
 
     beneficiary: str = ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from hooks.pbs.job_ids_and_states import has_index, index_of, parent_of
 from hooks.pbs.raw_server_status import ServerStatus
-from policy.model.cluster import UNLIMITED_S, Finished
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 from policy.striping.idle_and_shared_nodes import StripeNodes, touched

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from hooks.pbs.job_comment import show_moment
-from policy.model.cluster import Job
+from hooks.pbs.job_comment_format import show_moment
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.printable_text import printable
 from policy.plan.plan_types import Plan
 

@@ -10,9 +10,9 @@ from hooks.control.decision_deadline import Slow
 from hooks.record.dry_run_counts import Episodes
 from hooks.translate.snapshot import Translation
 from policy.explain.longest_backfill_walltime import Longest
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.plan.plan_types import Plan
-from policy.ranking.vnodes_without_sensors import find_missing_sensors
+from policy.ranking.find_vnodes_missing_sensors import find_missing_sensors
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import ReasonCode
 from policy.settings.site_settings import Settings

@@ -14,7 +14,7 @@ from hooks.translate.suspended_jobs import find_resume_needs
 from hooks.translate.uncounted_resources import find_unlisted
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes
-from policy.striping.fewest_nodes import sort_sizes
+from policy.striping.fewest_empty_nodes import sort_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

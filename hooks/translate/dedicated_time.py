@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from policy.model.cluster import UNLIMITED_S, Window
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
 
 DEDICATED, OTHER = "dedicated time", "time that is not dedicated"
 

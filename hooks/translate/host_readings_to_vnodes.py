@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hooks.pbs.custom_resources import READING
 from hooks.pbs.raw_server_status import Objects
 from hooks.telemetry.host_reading_format import Amount, HostReading, parse_reading
-from policy.model.cluster import Reading, Vnode
+from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
 from policy.ranking.vnode_headroom import speed_of
 from policy.settings.site_settings import RankingSettings
 

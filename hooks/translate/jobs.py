@@ -26,12 +26,12 @@ from hooks.pbs.raw_server_status import Attributes, read_whole
 from hooks.pbs.select_before_striping import own_place
 from hooks.pbs.victim_mark import Mark, read_marks
 from hooks.translate.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
-from hooks.translate.job_wide_resource_mismatch import OwnerValue, find_unmet
+from hooks.translate.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
-from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.job_request import Amounts, Chunk, Request, RequestError, parse_request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource
 from policy.settings.simulated_queues import MOST_PRIORITY
 from policy.settings.site_settings import RankingSettings, Settings
@@ -61,10 +61,10 @@ class JobContext(NamedTuple):
     """What jobs of one server status are read with, beside their own attributes.
 
     ``job_wide``: the resources that count for a job as a whole; ``methods``: how jobs of a queue save that do not say;
-    ``known``: by queue, what a job may ask for of the queue and the server (:mod:`job_wide_resource_mismatch`), with
-    the ``measured`` resources. These are the same for equal servers; the other two change with the jobs:
-    ``licences``: the licence of each job of which others are alternatives (:mod:`runone`); ``running``: how many
-    subjobs of each array run.
+    ``known``: by queue, what a job may ask for of the queue and the server
+    (:mod:`~hooks.translate.job_wide_resource_vs_queue_server`), with the ``measured`` resources. These are the same for
+    equal servers; the other two change with the jobs: ``licences``: the licence of each job of which others are
+    alternatives (:mod:`~hooks.translate.runone`); ``running``: how many subjobs of each array run.
     """
 
     consumables: frozenset[str]

@@ -18,8 +18,8 @@ from hooks.pbs.custom_resources import (
     is_reservation_queue,
 )
 from hooks.pbs.raw_server_status import Attributes, Objects, ServerStatus, read_whole
-from policy.model.cluster import HardLimits, Queue, Server
 from policy.model.job_request import DEFAULT_CONSUMABLES
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.model.pbs_units import SIZES, parse_amount, parse_resource
 from policy.settings.site_settings import MODES, Settings

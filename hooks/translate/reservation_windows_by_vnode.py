@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from policy.model.cluster import Window
+from policy.model.jobs_runs_vnodes_queues import Window
 
 
 class Reservations(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hooks.pbs.raw_server_status import Objects
 from policy.eligibility.request_text_limits import find_many_dependencies
-from policy.model.cluster import ONE_OF
+from policy.model.jobs_runs_vnodes_queues import ONE_OF
 from policy.settings.site_settings import SubmissionSettings
 
 _OTHERS = re.compile("(?:^|,)runone:([^,]+)")

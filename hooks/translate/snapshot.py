@@ -20,17 +20,17 @@ from hooks.pbs.sched_config import SchedFiles, read_sched_config
 from hooks.pbs.schedulers import find_scheduler
 from hooks.translate.dedicated_time import close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.host_readings_to_vnodes import read_readings
-from hooks.translate.job_wide_resource_mismatch import find_known
+from hooks.translate.job_wide_resource_vs_queue_server import find_known
 from hooks.translate.jobs import JobContext, read_job, read_run
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.reservations import read_reservations
 from hooks.translate.reservations_towards_quotas import find_user_reservations
+from hooks.translate.running_subjob_own_attributes import Subjobs
 from hooks.translate.runone import find_alternatives
-from hooks.translate.subjobs import Subjobs
 from hooks.translate.suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.uncounted_resources import find_uncounted
 from hooks.translate.vnodes import read_vnode
-from policy.model.cluster import Job, Queue, Run, Server, Window
+from policy.model.jobs_runs_vnodes_queues import Job, Queue, Run, Server, Window
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 

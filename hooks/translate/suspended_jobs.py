@@ -15,8 +15,8 @@ from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from hooks.translate.reservation_windows_by_vnode import Reservations
 from hooks.translate.reservations import amounts_by_vnode
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
-from policy.model.cluster import UNLIMITED_S, Window
 from policy.model.job_request import Amounts
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
 from policy.model.pbs_units import UnitError, parse_duration_s
 
 _ALONE = frozenset({"excl", "exclhost"})

@@ -15,7 +15,7 @@ from hooks.pbs.custom_resources import READING
 from hooks.pbs.raw_server_status import Attributes
 from hooks.translate.queues import Report, read_partition
 from hooks.translate.reservation_windows_by_vnode import Reservations
-from policy.model.cluster import Vnode, Window
+from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.pbs_units import parse_amount, parse_measure, parse_resource
 
 _TAKES_JOBS = frozenset({"free", "job-busy", "job-exclusive"})

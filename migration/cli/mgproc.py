@@ -10,8 +10,8 @@ from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
 from migration.spool.spool import SpoolError
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
+from migration.target_job.run_phases_of_job_at_target import process
 from migration.target_job.service_context import open_site
-from migration.target_job.target_job_process import process
 
 
 @click.command(context_settings=HELP)

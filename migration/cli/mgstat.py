@@ -21,9 +21,9 @@ from migration.cli.shown_job import (
     why_paused,
     why_there,
 )
-from migration.passes.source_state_between_passes import Notes, read_notes
+from migration.passes.notes_on_other_clusters import Notes, read_notes
 from migration.spool.drop_box import TICKET
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.model.printable_text import printable
 
 SOME_NOT_FINAL = 3

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from migration.as_user.run_as import run_as
+from migration.as_user.call_root_helper import run_as
 from migration.cli.open_source_cluster import open_source, said_in_a_line
-from migration.passes.check_pairs import check_pairs
+from migration.passes.check_setup_with_other_clusters import check_pairs
 from migration.passes.source_pass import plan
 from migration.spool.queue_file import Queue
 from policy.model.printable_text import printable

@@ -15,7 +15,7 @@ from migration.config.mg_home_folder import home
 from migration.spool.newest_copies import OWN_JOBS, newest_copies
 from migration.spool.queue_file import Queue
 from migration.spool.spool import INCOMING, Spool, SpoolError
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 HELP = {"help_option_names": ["-h", "--help"]}
 

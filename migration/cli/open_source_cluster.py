@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import click
 
-from migration.as_user.run_as import run_as
+from migration.as_user.call_root_helper import run_as
 from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.in_place_job_script import HomeFolders
+from migration.passes.notes_on_other_clusters import read_notes
+from migration.passes.run_at_source_job_script import HomeFolders
 from migration.passes.source_context import Source
 from migration.passes.source_pass import BusyError
-from migration.passes.source_state_between_passes import read_notes
 from migration.programs.run import run
 from migration.protocol.call import SshCall
 from migration.schedulers.by_kind import open_scheduler

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any
 
 from migration.config.mg_home_folder import FILE
-from migration.config.parse_toml import parse_toml
-from policy.migration.placing import PlacingSettings
-from policy.migration.record import ANY, CLUSTER_NAME, LOCAL
+from migration.config.tomllib_or_tomli import parse_toml
+from policy.migration.job_record_and_copy_updates import ANY, CLUSTER_NAME, LOCAL
+from policy.migration.place_on_first_free_cluster import PlacingSettings
 from policy.migration.returns_and_retries import WaitSettings
 
 SCHEDULERS = ("pbs", "slurm")

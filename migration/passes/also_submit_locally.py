@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from migration.passes.hand_over import hand_over
-from migration.passes.in_place import read_states, refusal_here, submit_once
+from migration.passes.offer_and_settle_hand_over import hand_over
+from migration.passes.run_at_source import read_states, refusal_here, submit_once
 from migration.passes.source_context import Source
 from migration.schedulers.base import HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
-from policy.migration.placing import Accepted, Declined, Unconfirmed
-from policy.migration.record import Record, advance, amend
+from policy.migration.job_record_and_copy_updates import Record, advance, amend
+from policy.migration.place_on_first_free_cluster import Accepted, Declined, Unconfirmed
 from policy.migration.transitions import DOWNLOADING, SUBMITTED
 
 UNKNOWN = "?"

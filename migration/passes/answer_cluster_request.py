@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from migration.passes.accept import accept, answer_now, find_account_refusal
+from migration.passes.accept_or_refuse_offer import accept, answer_now, find_account_refusal
 from migration.passes.landing_folder_check import LANDING_OF, try_landing
 from migration.protocol.messages import (
     ACCEPT,
@@ -25,7 +25,7 @@ from migration.protocol.messages import (
 from migration.schedulers.base import SchedulerSilent
 from migration.spool.queue_file import Queue
 from migration.target_job.service_context import Site
-from policy.migration.record import Record, advance, split_gid
+from policy.migration.job_record_and_copy_updates import Record, advance, split_gid
 from policy.migration.transitions import REQUESTED, WAITING
 from policy.model.printable_text import printable
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from migration.spool.queue_file import Queue
 from migration.target_job.job_at_target import SHARED
-from migration.target_job.lease import is_leased
+from migration.target_job.job_process_lock_and_transfer_slots import is_leased
 from migration.target_job.service_context import Site
-from migration.transfer.shared_files import unnamed
+from migration.transfer.shared_input_cache import unnamed
 from policy.migration.ended_records import Ended, find_surplus
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import ABORTED
 
 _DAY_S = 86_400

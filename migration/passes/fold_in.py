@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migration.passes.hand_over import note_reason, take_over
+from migration.passes.offer_and_settle_hand_over import note_reason, take_over
 from migration.passes.source_context import Source
 from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
 from migration.protocol.call import NoReply
 from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
 from migration.spool.queue_file import Queue
-from policy.migration.record import Record, fold
+from policy.migration.job_record_and_copy_updates import Record, fold
 from policy.migration.returns_and_retries import SILENT_EVERY
 from policy.migration.transitions import ABORTED, DOWNLOADING, OFFERED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.migration.job_demand import Demand
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import BEFORE_RUN, SUBMITTED
 
 _UNSEEN_FOR_S = 60

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Protocol
 
 from migration.config.cluster_file import ClusterFile
-from migration.passes.source_state_between_passes import Notes
+from migration.passes.notes_on_other_clusters import Notes
 from migration.protocol.call import Call, FailedReply, NoReply
 from migration.protocol.messages import Reply
 from migration.schedulers.base import LocalJob, LocalScheduler
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.available_to_other_clusters import Answer
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import FINAL
 
 

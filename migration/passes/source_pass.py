@@ -1,7 +1,8 @@
-"""``mgsched``: one pass over the requests of this cluster's users, by the decisions of ``policy.migration.placing``.
+"""``mgsched``: one pass over the requests of this cluster's users.
 
-Each step is on disk before the next one, so a kill at any point loses nothing, and the next pass continues from what is
-written. A second pass at the same time ends at the lock.
+The decisions are those of ``policy.migration.place_on_first_free_cluster``. Each step is on disk before the next one,
+so a kill at any point loses nothing, and the next pass continues from what is written. A second pass at the same time
+ends at the lock.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from migration.config.cluster_file import SENDING_IS_PAUSED
-from migration.passes import also_submit_locally, in_place
+from migration.passes import also_submit_locally, run_at_source
 from migration.passes.fold_in import fold_in, may_be_resumed, repeat_stops
-from migration.passes.hand_over import renew, settle
+from migration.passes.offer_and_settle_hand_over import renew, settle
 from migration.passes.promised_cores import find_in_flight
 from migration.passes.source_context import Source
 from migration.passes.stop_request_state import stops_of_pass
-from migration.passes.take_in import take_in
+from migration.passes.take_in_submissions_and_stops import take_in
 from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import AVAIL
 from migration.schedulers.base import SchedulerSilent
@@ -26,7 +27,8 @@ from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer, make_answer
 from policy.migration.ended_records import Ended, find_surplus
-from policy.migration.placing import (
+from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record, advance, split_gid
+from policy.migration.place_on_first_free_cluster import (
     Accepted,
     Ask,
     NoAnswer,
@@ -41,7 +43,6 @@ from policy.migration.placing import (
     Stop,
     placing,
 )
-from policy.migration.record import ANY, LOCAL, Record, advance, split_gid
 from policy.migration.returns_and_retries import is_asked
 from policy.migration.transitions import BEFORE_RUN, OFFERED
 
@@ -72,7 +73,7 @@ def source_pass(source: Source) -> Placements:
     fold_in(source)
     repeat_stops(source)
     also_submit_locally.follow(source)
-    in_place.watch(source)
+    run_at_source.watch(source)
     placements = _place(source)
     _note_reasons(source, placements)
     _prune(source)
@@ -154,7 +155,7 @@ def _do(source: Source, step: Step) -> Outcome:
     if isinstance(step, Offer):
         return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
-        return in_place.start_here(source, record)
+        return run_at_source.start_here(source, record)
     also_submit_locally.submit_also(source, record)
     return None
 

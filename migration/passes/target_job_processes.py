@@ -11,9 +11,9 @@ from migration.spool.queue_file import Queue
 from migration.target_job.follow_local_job import watch
 from migration.target_job.hung_users import HungUsers
 from migration.target_job.job_at_target import GoneError, Job, find_due
-from migration.target_job.lease import is_leased, take_slot
+from migration.target_job.job_process_lock_and_transfer_slots import is_leased, take_slot
 from migration.target_job.service_context import Site
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import DOWNLOADING, SUBMITTED, WAITING
 
 _LOCK = "mgrecv"

@@ -13,7 +13,7 @@ from migration.as_user.folder_tree_listing import find_home_problem
 from migration.config.cluster_file import ClusterFile
 from migration.spool.record_line import LineError, read_fields, to_line
 from policy.migration.job_demand import find_demand_problem
-from policy.migration.record import ANY, LOCAL, Record
+from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record
 
 FIELDS = frozenset(
     (

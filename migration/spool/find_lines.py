@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from migration.spool.record_line import LineError, encode, from_line
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 
 def find_lines(path: Path, field: str, value: str) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 OWN_JOBS = (Queue.REQUEST, Queue.SENT, Queue.DONE, Queue.REQUEST)
 """The files of a source's own jobs. The file to which a job may move back is read last, so that none is missed."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hooks.store.atomic_file import replace_file
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 FOLDER = "shown"
 _MODE = 0o644

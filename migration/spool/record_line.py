@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from policy.migration.record import Record, split_gid
+from policy.migration.job_record_and_copy_updates import Record, split_gid
 from policy.migration.transitions import read_state
 
 MOST_LINE = 256 << 10

@@ -30,7 +30,7 @@ from migration.spool.queue_file import (
     with_records,
     without_records,
 )
-from policy.migration.record import Record, split_gid
+from policy.migration.job_record_and_copy_updates import Record, split_gid
 
 BAD = "bad.q"
 INCOMING = "incoming"

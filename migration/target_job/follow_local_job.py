@@ -13,7 +13,7 @@ from migration.schedulers.base import ENDED, QUEUED, RUNNING, JobState, RequestU
 from migration.target_job.hung_users import HungError
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.local_job_script import exit_path
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.returns_and_retries import VANISHED_AFTER_S, goes_back
 from policy.migration.transitions import END
 

@@ -17,8 +17,8 @@ from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
 from migration.target_job.service_context import Site
 from migration.transfer.connection import Connection, TransferError
-from migration.transfer.manifest import Manifest, read_manifest
-from policy.migration.record import Record, advance, amend
+from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
+from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.transitions import ABORTED, DOWNLOADING, REQUESTED
 from policy.model.printable_text import printable
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from migration.as_user.deeds import BUILD_LOG
 from migration.schedulers.base import LocalJob
-from migration.transfer.manifest import outputs, service_prefix
-from policy.migration.record import Record
+from migration.transfer.upload_manifest_and_changed_files import outputs, service_prefix
+from policy.migration.job_record_and_copy_updates import Record
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from migration.spool.queue_file import Queue
 from migration.target_job.job_at_target import Job
 from migration.target_job.service_context import Site
-from policy.migration.record import advance
+from policy.migration.job_record_and_copy_updates import advance
 from policy.migration.transitions import ABORTED
 
 

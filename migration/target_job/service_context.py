@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from migration.as_user.run_as import run_as
+from migration.as_user.call_root_helper import run_as
 from migration.config.cluster_file import ClusterFile, read_cluster_file
 from migration.config.mg_home_folder import home
 from migration.programs.path import set_path

@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.config.cluster_file import Here
 from migration.transfer.connection import JOB, SHARED, STAGED
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 _LETTERS = re.compile(r"-(?=.)[vlogDtprRnxiz]*(?:e[0-9]*\.[A-Za-z]*)?")
 """rsync's short options. With nothing after ``e`` rsync would take the next word for its value; a ``-`` alone is no

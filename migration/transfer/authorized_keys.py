@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Callable
 
 from migration.config.cluster_file import PUBLISHED_KEY, ClusterFile
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import AT_SOURCE
 
 

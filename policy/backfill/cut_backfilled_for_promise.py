@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import Future, Pending, future_of, give_back
 from policy.fit.best_fit import fits
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Backfilled
 from policy.model.vnode_bitsets import count_vnodes
 from policy.preemption.victim_search import Search, Slot

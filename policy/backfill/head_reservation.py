@@ -12,8 +12,8 @@ from collections.abc import Container, Sequence
 
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation, Directory
-from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.state.free_cores import Capacity

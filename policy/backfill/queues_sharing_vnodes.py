@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policy.backfill.head_reservation import Reservation
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.reasons.reason import Reason
 from policy.state.cluster_index import ClusterIndex
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation, Share
-from policy.model.cluster import Job
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.state.cluster_index import ClusterIndex
 from policy.state.free_cores import Capacity
 

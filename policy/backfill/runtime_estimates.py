@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from policy.model.cluster import UNLIMITED_S, Finished, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished, Job, Run
 from policy.model.ledger_between_passes import History, Ledger
 from policy.settings.site_settings import Settings
 

@@ -15,7 +15,7 @@ from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, keep
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import Future, Pending, Release, expected_ends, future_of, give_back
 from policy.fit.best_fit import fits
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.state.closure_windows import Closed, Windows
 from policy.state.cluster_index import ClusterIndex
 from policy.state.free_cores import Capacity

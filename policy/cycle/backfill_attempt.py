@@ -14,7 +14,7 @@ from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.runtime_estimates import Tested
 from policy.cycle.start_places import StartPlaces
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Backfilled
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder

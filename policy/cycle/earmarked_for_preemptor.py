@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from policy.eligibility.quotas import Standing
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
 from policy.model.limit_attributes import show_entity
 from policy.plan.pass_context import Context

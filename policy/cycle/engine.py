@@ -16,9 +16,9 @@ from policy.cycle.attempts_within_time_limit import AttemptLoop, TimedAttemptLoo
 from policy.cycle.backfill_attempt import wait_behind
 from policy.cycle.incremental_pass import settle, still_settled
 from policy.cycle.job_attempt import JobAttempts
-from policy.cycle.short_job_rescue import rescue
+from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.order_by_qsub_priority import queue_order
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.pass_context import Context
 from policy.plan.pass_deadline import NEVER, Deadline

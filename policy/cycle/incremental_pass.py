@@ -11,7 +11,7 @@ from __future__ import annotations
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.backfill_attempt import idle_cores_decide
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.correct_idle_cores_in_reasons import with_idle
 from policy.plan.pass_context import Context

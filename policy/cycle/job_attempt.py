@@ -15,7 +15,7 @@ from policy.cycle.start_places import StartPlaces
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.fit.split_chunk_within_host import ever_holds
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.cycle.start_places import StartPlaces
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Backfilled
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder

@@ -12,7 +12,7 @@ from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.shadow_time import reserve
 from policy.cycle.preempt_backfilled import NOTHING_EXPECTED, PromisedCuts
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import MovedPromise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.plan.pass_context import Context
 from policy.reasons.reason import Reason
 from policy.state.closure_windows import NOTHING_CLOSED, Closed

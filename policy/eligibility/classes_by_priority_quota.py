@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policy.eligibility.quotas import QuotaEntry, Quotas
-from policy.model.cluster import Job, Run
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import GENERIC, EntityKey
 from policy.reasons.reason_names import Numbers

@@ -12,8 +12,8 @@ from policy.model.limit_attributes import ALL, GENERIC, EntityKey
 
 if TYPE_CHECKING:
     from policy.eligibility.quotas import Quotas
-    from policy.model.cluster import Job
     from policy.model.job_request import Request
+    from policy.model.jobs_runs_vnodes_queues import Job
 
 _NO_LIMIT = float("inf")
 

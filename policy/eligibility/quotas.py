@@ -14,8 +14,8 @@ from typing import NamedTuple, Union
 from policy.eligibility.quota_headroom import QuotaHeadroom
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.limit_attributes import EntityKey, Limits, show_entity
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Union
 
 from policy.eligibility.unpreemptible_only_within_quota import Confined
-from policy.model.cluster import ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.job_request import Amounts, Request
+from policy.model.jobs_runs_vnodes_queues import ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers

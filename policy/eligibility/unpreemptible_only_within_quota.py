@@ -11,7 +11,7 @@ import re
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers

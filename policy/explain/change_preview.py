@@ -14,7 +14,7 @@ from policy.cycle.engine import decide
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.pbs_units import show_duration, show_job
 from policy.plan.plan_types import Plan

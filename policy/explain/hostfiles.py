@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from policy.fit.core_binding import sockets_of
 from policy.model.allocation import NO_CORES, Allocation, Cores, Spot
-from policy.model.cluster import Vnode
 from policy.model.job_request import Chunk, Request
+from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.plan.plan_types import Plan
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from policy.explain.job_facts import Facts, Line
 from policy.model.allocation import Allocation
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.pbs_units import show_duration, show_job
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason

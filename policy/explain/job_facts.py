@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from policy.backfill.runtime_estimates import Estimates
-from policy.cycle.short_job_rescue import waits_until_s
+from policy.cycle.preempt_long_run_for_short_job import waits_until_s
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.order_by_qsub_priority import queue_order
 from policy.eligibility.quotas import Quotas
@@ -17,13 +17,13 @@ from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.explain.would_start_be_revoked import KeptStarts
 from policy.model.allocation import Allocation
-from policy.model.cluster import UNLIMITED_S, Job, Run
 from policy.model.job_preferences import RankWish
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import show_entity
 from policy.model.pbs_units import show_count, show_duration, show_job
 from policy.plan.plan_types import Plan, Start
-from policy.ranking.vnode_ranking import Ranking, Standing
+from policy.ranking.vnode_ranking_by_readings import Ranking, Standing
 from policy.reasons.reason import Reason, recall, show_quota
 from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings

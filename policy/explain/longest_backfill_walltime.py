@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
 from policy.backfill.runtime_estimates import Estimates
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason

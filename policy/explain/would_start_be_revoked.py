@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.quotas import Quotas
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 

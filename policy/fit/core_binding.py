@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from policy.model.allocation import Allocation, Cores
-from policy.model.cluster import Vnode
+from policy.model.jobs_runs_vnodes_queues import Vnode
 
 
 class CoreBook:

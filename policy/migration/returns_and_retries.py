@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policy.migration.record import ANY, Record
+from policy.migration.job_record_and_copy_updates import ANY, Record
 from policy.migration.transitions import SUBMITTED
 
 MOST_ATTEMPTS = 3

@@ -1,8 +1,8 @@
 """What a job may ask for beyond select and place: how its vnodes are ranked, how its ranks are laid out, how its work
 is saved.
 
-Ranking and layout are values read once from the job; :mod:`policy.ranking.vnode_ranking` (docs/policies.md, P4) and
-:mod:`policy.striping.spread_ranks` (docs/policies.md, P5) apply them.
+Ranking and layout are values read once from the job; :mod:`policy.ranking.vnode_ranking_by_readings`
+(docs/policies.md, P4) and :mod:`policy.striping.spread_ranks` (docs/policies.md, P5) apply them.
 """
 
 from __future__ import annotations

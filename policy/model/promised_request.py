@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from policy.model.cluster import UNLIMITED_S, Job
 from policy.model.job_request import Amounts, Chunk, Request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 
 
 class Asked(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policy.backfill.queues_sharing_vnodes import Region
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.reasons.reason import Reason
 
 _NAMES_IDLE = frozenset({"too-few-idle", "fragmented"})

@@ -6,7 +6,7 @@ checked between jobs, and within searches that can be long. A deadline that neve
 
 from __future__ import annotations
 
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 
 
 class TimeIsUp(Exception):  # noqa: N818 - it ends an attempt as StopIteration ends a loop

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
 from policy.model.allocation import NO_CORES, Allocation, Cores
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
 from policy.plan.correct_idle_cores_in_reasons import with_idle_left
 from policy.plan.pass_context import Context

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from policy.model.allocation import NO_CORES, Allocation, Cores
-from policy.model.cluster import Job, Run
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.reasons.reason import Reason
 

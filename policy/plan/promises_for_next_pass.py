@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Earmark, Ledger, Moved
 from policy.model.promised_request import Asked
 from policy.plan.plan_types import MovedPromise

@@ -13,9 +13,9 @@ from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.quota_headroom import NO_ENTRY
 from policy.fit.best_fit import fits
 from policy.fit.split_chunk_within_host import count_pieces
-from policy.model.cluster import Job
 from policy.model.job_preferences import Layout, RankWish
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.reasons.reason import Reason

@@ -15,7 +15,7 @@ from typing import Callable
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Standing
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job, Run
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
 from policy.preemption.preemptible_runs_cache import OfferCache
 from policy.preemption.preemptible_sums import PreemptionRights

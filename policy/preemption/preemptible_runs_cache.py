@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Callable
 
 from policy.eligibility.quotas import Quotas
-from policy.model.cluster import Run
+from policy.model.jobs_runs_vnodes_queues import Run
 from policy.state.free_cores import Capacity
 
 

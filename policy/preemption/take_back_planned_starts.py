@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container
 
-from policy.model.cluster import Run
+from policy.model.jobs_runs_vnodes_queues import Run
 
 
 class PlannedStarts:

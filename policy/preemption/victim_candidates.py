@@ -12,8 +12,8 @@ from typing import NamedTuple
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Owner, Quotas
 from policy.fit.best_fit import fits
-from policy.model.cluster import Job, Run
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes, indices_of
 from policy.preemption.preemptible_sums import Offers, PreemptionRights

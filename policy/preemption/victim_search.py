@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 from policy.fit.best_fit import fit
 from policy.fit.split_chunk_within_host import may_span
 from policy.model.allocation import Allocation, Directory
-from policy.model.cluster import Job, Run
 from policy.model.job_request import Amounts, Chunk, Request
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.vnode_bitsets import count_vnodes, each_bit
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 from policy.state.cluster_index import ClusterIndex

@@ -15,7 +15,7 @@ from typing import Callable, NamedTuple
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas, Standing
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job, Run
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.preemption.preemptible_runs_cache import Line, OfferCache
 from policy.preemption.preemptible_sums import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job, Reading, Vnode
 from policy.model.job_preferences import Needs
+from policy.model.jobs_runs_vnodes_queues import Job, Reading, Vnode
 from policy.model.vnode_bitsets import each_bit, indices_of, mask_of
 from policy.settings.site_settings import RankingSettings
 from policy.settings.vnode_score_formulas import QUANTITIES, UNKNOWN, Left

@@ -2,7 +2,7 @@
 
 A reason is made where the decision is made and shared by all jobs to which it applies; what belongs to one job (its
 cores, estimate, position) is added when the sentence is written. If a sentence names a change that would help, that
-change does help (``tests/property/test_reasons_are_true.py``).
+change does help (``tests/property/test_changes_named_in_reasons_help.py``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, Optional, cast, get_args
 
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import SIZES, show_count, show_duration, show_job
 from policy.reasons.reason_names import (
     FactName,

@@ -5,7 +5,7 @@ Where estimates are shrunk, :mod:`policy.explain.longest_backfill_walltime` find
 
 from __future__ import annotations
 
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import show_duration, show_walltime
 from policy.reasons.reason_names import Facts
 

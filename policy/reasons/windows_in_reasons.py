@@ -5,7 +5,7 @@ The facts are those of :mod:`policy.reasons.reason`; names ending in ``_in`` are
 
 from __future__ import annotations
 
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.reasons.reason_names import Facts
 
 

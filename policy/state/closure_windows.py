@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation, Share
-from policy.model.cluster import UNLIMITED_S, Job, Window
 from policy.model.job_request import Amounts, Request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Window
 from policy.model.vnode_bitsets import count_vnodes
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers

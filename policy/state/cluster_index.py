@@ -11,8 +11,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable
 
-from policy.model.cluster import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.model.limit_attributes import EntityKey
 from policy.state.free_cores import Capacity
 from policy.state.usage_by_user import Scope, Usage

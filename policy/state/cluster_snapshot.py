@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from policy.model.cluster import Finished, Job, Queue, Reading, Run, Server, Vnode
+from policy.model.jobs_runs_vnodes_queues import Finished, Job, Queue, Reading, Run, Server, Vnode
 from policy.model.limit_attributes import EntityKey
 from policy.state.closure_windows import windows_of
 from policy.state.cluster_index import ClusterIndex, Op

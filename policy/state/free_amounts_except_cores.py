@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 
-from policy.model.cluster import Vnode
+from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.model.vnode_bitsets import each_bit
 
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Callable
 
 from policy.model.allocation import Allocation, Share
-from policy.model.cluster import Vnode
 from policy.model.job_request import Chunk, Request
+from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
 from policy.state.free_amounts_except_cores import Consumables
 from policy.state.free_per_host import HostSums
-from policy.state.placement_sets import Groups
-from policy.state.vnode_inventory import MOST_CORELESS, Inventory, most_on_vnode
+from policy.state.place_group_candidates import Groups
 from policy.state.vnode_sharing import Sharing
+from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS, Inventory, most_on_vnode
 
 
 class Capacity:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from policy.model.vnode_bitsets import indices_of
-from policy.state.vnode_inventory import Inventory
+from policy.state.vnode_totals_hosts_and_matching import Inventory
 
 _KEPT = 4
 """At most this many sets of vnodes are updated beside the set of all; more would cost each change more than they

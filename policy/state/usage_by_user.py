@@ -13,8 +13,8 @@ from policy.model.vnode_bitsets import count_vnodes, indices_of
 
 if TYPE_CHECKING:
     from policy.model.allocation import Allocation
-    from policy.model.cluster import Job, Run, Vnode
     from policy.model.job_request import Request
+    from policy.model.jobs_runs_vnodes_queues import Job, Run, Vnode
     from policy.state.cluster_index import ClusterIndex
 
 Scope = tuple[str, str]

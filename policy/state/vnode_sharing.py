@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policy.model.cluster import Vnode
 from policy.model.job_request import Request
-from policy.state.vnode_inventory import Inventory
+from policy.model.jobs_runs_vnodes_queues import Vnode
+from policy.state.vnode_totals_hosts_and_matching import Inventory
 
 
 class Sharing:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from policy.model.allocation import Allocation, Directory
-from policy.model.cluster import Job
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.ranking.ranked_fit import Order
 from policy.settings.site_settings import StripeSettings
 from policy.state.cluster_index import ClusterIndex
-from policy.striping.fewest_nodes import Size, Sizes, fewest_nodes, sort_sizes
+from policy.striping.fewest_empty_nodes import Size, Sizes, fewest_nodes, sort_sizes
 
 
 def touched(allocation: Allocation, directory: Directory) -> int:

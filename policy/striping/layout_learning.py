@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Callable, NamedTuple
 
-from policy.model.cluster import UNLIMITED_S, Finished, Job
 from policy.model.job_preferences import LAYOUTS, Layout
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished, Job
 from policy.model.ledger_between_passes import Tally
 from policy.settings.site_settings import StripeSettings
 

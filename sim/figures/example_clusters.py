@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from policy import Job, Queue, Reading, Request, Run, Settings, Snapshot, Vnode, parse_request
 from policy.model.allocation import parse_exec_vnode
-from policy.model.cluster import HardLimits
 from policy.model.job_preferences import Needs, RankWish
+from policy.model.jobs_runs_vnodes_queues import HardLimits
 from policy.model.limit_attributes import Limits, parse_limits
 from policy.settings.site_settings import QuotaSettings, StripeSettings
 from sim.replay.named_policies import QUEUE, Policy, resolve

@@ -17,7 +17,7 @@ from typing import Callable, NamedTuple
 
 import click
 
-from policy.model.cluster import HardLimits
+from policy.model.jobs_runs_vnodes_queues import HardLimits
 from policy.model.limit_attributes import Limits
 from sim.cli.replay_options import progress
 from sim.replay.job_records import Replay

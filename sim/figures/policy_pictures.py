@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from policy import Ledger, Plan, decide
-from policy.ranking.vnode_ranking import Ranking
+from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, RANK_WISH, RANKED_AT_S, Scene
 from sim.figures.svg import INK, Drawing
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.replay import replay
-from sim.report.gantt import Bar, bars
+from sim.report.gantt_bar_rows import Bar, bars
 from sim.report.shown_time_span import Span
 
 _WIDTH = 780

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable
 
-from policy.model.cluster import HardLimits, Queue, Server
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import (
     BackfillSettings,

@@ -23,7 +23,7 @@ from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.node_contention import Contention, Shape
 from sim.workload.application_contention_traits import traits_of
-from sim.workload.reservation_windows import windows_of_nodes
+from sim.workload.windows_of_given_reservations import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 _PROGRESS_EVERY = 1000

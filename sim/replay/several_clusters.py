@@ -1,8 +1,8 @@
 """Replays several clusters side by side, each with its own jobs and scheduler, without or with migration.
 
 A migration pass runs each minute in which anything has changed. It uses the placing of the real system
-(:mod:`policy.migration.placing`): a job that waits goes to the first other cluster that can start it, arrives there
-when its files have been copied, and waits in that cluster's queue if the cores are gone by then.
+(:mod:`policy.migration.place_on_first_free_cluster`): a job that waits goes to the first other cluster that can start
+it, arrives there when its files have been copied, and waits in that cluster's queue if the cores are gone by then.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from math import ceil, inf
 from time import process_time
 
 from policy import Changes, Job, Ledger, Request, Snapshot, decide
-from policy.migration import placing
+from policy.migration import place_on_first_free_cluster
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer, reserved_for_head
 from policy.migration.job_demand import Demand
-from policy.migration.placing import PassState, PlacingSettings, place
+from policy.migration.place_on_first_free_cluster import PassState, PlacingSettings, place
 from policy.migration.returns_and_retries import MOST_ATTEMPTS, WaitSettings
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
@@ -226,7 +226,7 @@ class _Centre:
         answers = {name: scheduler.answer(now_s) for name, scheduler in self._by_name.items()}
         for scheduler in self._sites:
             requests = [
-                placing.Request(job_id, job.user, _demand(job))
+                place_on_first_free_cluster.Request(job_id, job.user, _demand(job))
                 for job_id, job in scheduler.waiting.items()
                 if self._may_move(job, now_s)
             ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import ALL, CLASSES, Compared, Spread, first_and_last_s
-from sim.report.gantt import Bar, bars
+from sim.report.gantt_bar_rows import Bar, bars
 from sim.report.matplotlib_setup import colour_of, new_figure, plain, save
 from sim.report.shown_time_span import Span
 from sim.report.wait_slowdown_usage_plots import draw_usage

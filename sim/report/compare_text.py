@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sim.replay.job_records import JobRecord, Replay
 from sim.report.compare_by_job_class import ALL, CLASSES, LONG_S, Compared, Spread, first_and_last_s, usage
-from sim.report.gantt import telling_jobs
+from sim.report.gantt_bar_rows import telling_jobs
 from sim.report.replay_report import aligned, describe, figure_rows, find_incomparable, printable, short_name
 from sim.report.shown_time_span import DAY_S, Span
 from sim.workload.workload import Cluster, Workload

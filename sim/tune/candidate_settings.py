@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from policy.model.cluster import Queue
+from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.model.pbs_units import show_duration
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, PassSettings, QuotaSettings, Settings
 from sim.replay.named_policies import QUEUE, Policy

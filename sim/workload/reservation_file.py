@@ -12,7 +12,7 @@ from typing import Any
 
 from policy.model.pbs_units import UnitError, parse_duration_s
 from sim.workload.read_toml_file import TomlFileError, read_toml
-from sim.workload.reservation_windows import Reservation
+from sim.workload.windows_of_given_reservations import Reservation
 from sim.workload.workload import Cluster
 
 KEYS = ("name", "nodes", "cores", "start", "duration", "every", "count")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim.workload.reservation_windows import Reservation
+from sim.workload.windows_of_given_reservations import Reservation
 
 # Far above any real machine; a typing mistake beyond it would fill the memory before it failed.
 _MOST_NODES = 1_000_000

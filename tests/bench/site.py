@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from policy import Changes, Finished, Job, Plan, Queue, Reading, Request, Run, Snapshot, Vnode
 from policy.model.allocation import Allocation, Spot
-from policy.model.cluster import Window
 from policy.model.job_preferences import Needs, RankWish
 from policy.model.job_request import Chunk
+from policy.model.jobs_runs_vnodes_queues import Window
 from policy.model.limit_attributes import Limits
 
 USERS = 500

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Callable
 
-from tests.bench_pbs.figures import HEADING, Figure, machine
+from tests.bench_pbs.benchmark_result import HEADING, Figure, machine
 
 Measure = Callable[[Sequence[str]], Iterator[Figure]]
 

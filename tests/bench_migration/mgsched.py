@@ -9,7 +9,7 @@ from pathlib import Path
 
 from migration.passes.source_pass import source_pass
 from tests.bench_migration.recorded_site import REQUESTS, RecordedClusters, make_answers, open_recorded, put_site
-from tests.bench_pbs.figures import Figure
+from tests.bench_pbs.benchmark_result import Figure
 
 _MOST_S = 2.0
 _HOUR_S = 3600

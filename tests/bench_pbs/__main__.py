@@ -17,7 +17,7 @@ from pathlib import Path
 
 from container.requirements import find_shortcomings
 from tests.bench_pbs import (
-    console_comparison,
+    console_vs_other_tui,
     ending,
     pass_over_many_jobs,
     requests_with_many_quotas,
@@ -26,7 +26,7 @@ from tests.bench_pbs import (
     starting,
     submitting,
 )
-from tests.bench_pbs.figures import HEADING, Figure, machine
+from tests.bench_pbs.benchmark_result import HEADING, Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "submit": submitting.measure,
@@ -37,7 +37,7 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "ends": ending.measure,
     "softlimits": soft_limit_comparison.measure,
     "entries": requests_with_many_quotas.measure,
-    "beside": console_comparison.measure,
+    "beside": console_vs_other_tui.measure,
 }
 
 
@@ -59,7 +59,7 @@ def main() -> int:
         return 2
     figures_of: dict[str, Callable[[], list[Figure]]] = {
         **FIGURES,
-        "beside": partial(console_comparison.measure, arguments.neighbour),
+        "beside": partial(console_vs_other_tui.measure, arguments.neighbour),
     }
     found: dict[str, list[Figure]] = {}
     broken = False

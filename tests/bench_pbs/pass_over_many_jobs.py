@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy.settings.site_settings import PassSettings, Settings
-from tests.bench_pbs.figures import Figure, median, percentile
+from tests.bench_pbs.benchmark_result import Figure, median, percentile
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy, state_of
 from tests.pbs.cluster import PbsCluster

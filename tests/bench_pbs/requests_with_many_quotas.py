@@ -8,7 +8,7 @@ the server's answer to one request after another, through its library; passes ar
 from __future__ import annotations
 
 from policy.settings.site_settings import PassSettings, Settings
-from tests.bench_pbs.figures import Figure, median
+from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy
 from tests.pbs.cluster import PbsCluster

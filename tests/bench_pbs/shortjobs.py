@@ -10,7 +10,7 @@ import time
 from typing import Callable
 
 from policy.settings.site_settings import Settings
-from tests.bench_pbs.figures import Figure, median
+from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, without_hooks
 from tests.hooks.deploy_on_testbed import deploy, last_pass, set_mode
 from tests.pbs.cluster import PbsCluster

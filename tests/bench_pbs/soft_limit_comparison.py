@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from policy.settings.site_settings import PassSettings, Settings
-from tests.bench_pbs.figures import Figure
+from tests.bench_pbs.benchmark_result import Figure
 from tests.bench_pbs.testbed import open_site, without_hooks
 from tests.hooks.deploy_on_testbed import deploy
 from tests.pbs.cluster import PbsCluster

@@ -6,7 +6,7 @@ import random
 import time
 
 from policy.settings.site_settings import PassSettings, Settings
-from tests.bench_pbs.figures import Figure, median
+from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy, last_pass
 from tests.pbs.cluster import PbsCluster

@@ -14,7 +14,7 @@ from policy.settings.site_settings import (
     Settings,
     StripeSettings,
 )
-from tests.bench_pbs.figures import Figure, median, percentile
+from tests.bench_pbs.benchmark_result import Figure, median, percentile
 from tests.bench_pbs.testbed import calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy
 from tests.pbs.cluster import PbsCluster

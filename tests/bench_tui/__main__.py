@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from tests.bench_pbs.figures import Figure, machine
-from tests.bench_tui.consoles import Size
+from tests.bench_pbs.benchmark_result import Figure, machine
 from tests.bench_tui.measuring import measure_far, measure_recorded, measure_simulated
+from tests.bench_tui.start_console_process import Size
 
 FIGURES: Mapping[str, Callable[[Size], Iterator[Figure]]] = {
     "recorded": measure_recorded,

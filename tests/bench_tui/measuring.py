@@ -7,9 +7,9 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
-from tests.bench_pbs.figures import Figure, median, percentile
-from tests.bench_tui.consoles import Recorded, Size, on_recorded, on_simulated
-from tests.bench_tui.processes import children_of, cpu_s, peak_mib
+from tests.bench_pbs.benchmark_result import Figure, median, percentile
+from tests.bench_tui.process_memory_and_cpu_time import children_of, cpu_s, peak_mib
+from tests.bench_tui.start_console_process import Recorded, Size, on_recorded, on_simulated
 from tests.bench_tui.terminal import PATIENCE_S, SilentError, Terminal
 
 KEYS = 200

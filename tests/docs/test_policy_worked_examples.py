@@ -12,9 +12,9 @@ from policy.explain.hostfiles import Lists, lists_of
 from policy.explain.job_explanation import explain
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
 from policy.migration.job_demand import Demand
-from policy.migration.placing import PlacingSettings, Request, place
+from policy.migration.place_on_first_free_cluster import PlacingSettings, Request, place
 from policy.model.job_preferences import Layout, Needs, RankWish
-from policy.ranking.vnode_ranking import Ranking
+from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings, Settings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, Scene

@@ -8,7 +8,7 @@ import pytest
 
 from policy import Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode, decide, parse_request
 from policy.model.allocation import parse_exec_vnode
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.limit_attributes import parse_limits
 from policy.settings.site_settings import QuotaSettings
 

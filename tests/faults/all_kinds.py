@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from tests.faults import (
-    kinds_costly_requests,
+    kinds_costly_selects,
     kinds_daemons,
     kinds_disk_clock_lock,
-    kinds_errors,
+    kinds_exceptions_and_failed_writes,
+    kinds_kills_during_preemption,
     kinds_passes,
     kinds_people,
     kinds_saving,
-    kinds_victims,
 )
 from tests.faults.registry import KINDS
 
 MODULES = (
     kinds_passes,
-    kinds_errors,
+    kinds_exceptions_and_failed_writes,
     kinds_disk_clock_lock,
     kinds_daemons,
-    kinds_victims,
+    kinds_kills_during_preemption,
     kinds_people,
     kinds_saving,
-    kinds_costly_requests,
+    kinds_costly_selects,
 )
 """Where they are."""
 

@@ -7,9 +7,9 @@ import subprocess
 import time
 from typing import Callable
 
-from tests.faults.faulty_server import Ground, LostError
-from tests.faults.injector import Missed
+from tests.faults.build_injector_into_hook import Missed
 from tests.faults.registry import HIT_S, STARTS, kind, linger
+from tests.faults.testbed_under_faults import Ground, LostError
 
 _TEMPORARY = (".ledger.json.new", ".last-pass.json.new", ".passes.json.new")
 _HOWS = ("cut", "cut", "cut", "cut", "empty", "garbage", "newer", "wrong", "deep", "mode", "gone", "folder", "dangling")

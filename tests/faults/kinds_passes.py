@@ -6,8 +6,8 @@ import random
 import time
 from typing import Any
 
-from tests.faults.faulty_server import ALARM_S, Ground, LostError
 from tests.faults.registry import HIT_S, REQUESTS, STARTS, WRITES, kill_in_pass, kind, linger
+from tests.faults.testbed_under_faults import ALARM_S, Ground, LostError
 
 _DURABLE = ["fsync", "replace", "write", "fork", "pbs_alterjob", *STARTS]
 _OFTEN = {"fsync": (1, 1, 2, 3), "replace": (1, 1, 2, 3), "write": (1, 1, 2, 3), "pbs_alterjob": (1, 1, 2)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tests.faults.faulty_server import Ground, LostError
 from tests.faults.registry import ASKING_S, demand, kind, linger
+from tests.faults.testbed_under_faults import Ground, LostError
 from tests.faults.workload import Shape
 from tests.pbs.checkpointing_test_jobs import reread, with_actions
 

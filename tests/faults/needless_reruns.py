@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hooks.checkpoint.requeue_after_end import SLACK_S
+from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
 from tests.faults.accounting_invariants import Spell, time_of
 
 _AGAIN = re.compile(

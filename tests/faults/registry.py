@@ -12,8 +12,8 @@ import random
 import time
 from typing import Any, Callable, NamedTuple
 
-from tests.faults.faulty_server import Ground, LostError
-from tests.faults.injector import Hit, Missed
+from tests.faults.build_injector_into_hook import Hit, Missed
+from tests.faults.testbed_under_faults import Ground, LostError
 
 Inflict = Callable[[Ground, int, random.Random], str]
 

@@ -13,9 +13,9 @@ import pytest
 from container import testbed as testbeds
 from container.requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedSpec
-from tests.environment import for_testbeds
-from tests.faults.campaign import draw_schedule, run_campaign, show_table
-from tests.faults.faulty_server import Ground
+from tests.environment_variables import for_testbeds
+from tests.faults.campaign_on_testbed import draw_schedule, run_campaign, show_table
+from tests.faults.testbed_under_faults import Ground
 from tests.pbs.cluster import PbsCluster
 
 FAULTS = 52

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.fuzz_tui.fuzz_run import fuzz
+from tests.fuzz_tui.send_random_keys_to_console import fuzz
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, a_job, a_vnode, running
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
-from tui.backends.pbs.change_commands import PbsCommands
+from tui.backends.pbs.build_change_commands import PbsCommands
 
 _ODD = (
     *HOSTILE_NAMES,

@@ -7,7 +7,7 @@ from typing import Any
 
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 

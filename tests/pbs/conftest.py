@@ -22,7 +22,7 @@ from container.cli import list_own_folders
 from container.engines.engine_interface import ENGINES
 from container.requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedError, TestbedSpec
-from tests.environment import for_testbeds
+from tests.environment_variables import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent

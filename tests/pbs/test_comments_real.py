@@ -6,7 +6,7 @@ import re
 
 from tests.hooks.deploy_on_testbed import LATE_S
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven
+from tests.pbs.compare_placement_with_pbs_sched import driven
 
 
 def test_a_changed_quota_is_in_the_comment_at_once_and_the_time_in_front(pbs: PbsCluster) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.hooks.deploy_on_testbed import deploy, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven, run_by_pass, why_it_waits
+from tests.pbs.compare_placement_with_pbs_sched import driven, run_by_pass, why_it_waits
 
 
 def test_one_partition_is_driven_and_the_other_is_not(pbs: PbsCluster) -> None:

@@ -10,7 +10,7 @@ from policy.model.pbs_units import parse_duration_s, show_walltime
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deploy_on_testbed import LATE_S, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven
+from tests.pbs.compare_placement_with_pbs_sched import driven
 
 PBSTEER = str(Path(sys.executable).with_name("pbsteer"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.hooks.deploy_on_testbed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven, why_it_waits
+from tests.pbs.compare_placement_with_pbs_sched import driven, why_it_waits
 
 
 def states(pbs: PbsCluster, array: str, *indices: int) -> str:

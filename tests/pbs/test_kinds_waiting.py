@@ -6,7 +6,7 @@ import time
 
 from tests.hooks.deploy_on_testbed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven, run_by_pass, why_it_waits
+from tests.pbs.compare_placement_with_pbs_sched import driven, run_by_pass, why_it_waits
 
 RUNNING = 42
 

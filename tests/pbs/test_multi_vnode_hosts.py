@@ -12,7 +12,7 @@ from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from tests.hooks.deploy_on_testbed import last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
+from tests.pbs.compare_placement_with_pbs_sched import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
 
 
 @pytest.fixture(scope="module")

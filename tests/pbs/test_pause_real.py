@@ -11,7 +11,7 @@ import pytest
 from policy.settings.site_settings import PassSettings, ServerSettings, Settings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, is_scheduling, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.compare_with_pbs_sched import driven
+from tests.pbs.compare_placement_with_pbs_sched import driven
 
 PBSTEER = str(Path(sys.executable).with_name("pbsteer"))
 STOPPED = "set server scheduling = False"

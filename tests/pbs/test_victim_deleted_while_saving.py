@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from hooks.checkpoint.requeue_after_end import SLACK_S
+from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
 from policy.settings.site_settings import CheckpointSettings

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from policy import Finished, Job, Queue, Reading, Run, Snapshot, Vnode, parse_request
 from policy.model.allocation import Allocation, Spot
-from policy.model.cluster import UNLIMITED_S, HardLimits, Server
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server
 from policy.model.limit_attributes import GENERIC, EntityKey, Limits
 from policy.model.pbs_units import show_resource
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from policy import Job, Queue, Run, Vnode
 from policy.model.allocation import Allocation, Spot
-from policy.model.cluster import Server, Window
 from policy.model.job_request import parse_request
+from policy.model.jobs_runs_vnodes_queues import Server, Window
 from policy.model.limit_attributes import EntityKey, Limits
 from tests.property.cluster_strategies import NOW_S, Parts
 

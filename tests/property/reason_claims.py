@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from policy import Ledger, Settings, Snapshot, Vnode, decide
 from policy.explain.queue_position import IN_LINE, InLine
-from policy.model.cluster import UNLIMITED_S, HardLimits
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits
 from policy.model.limit_attributes import ALL, EntityKey
 from policy.reasons.reason_names import NumberName
 from policy.settings.site_settings import (
@@ -23,7 +23,7 @@ from policy.settings.site_settings import (
     QuotaSettings,
     RescueSettings,
 )
-from tests.property.reasons_with_inputs import Told, starts_of, with_entry
+from tests.property.reason_what_if import Told, starts_of, with_entry
 
 MUCH = 10**6
 

@@ -18,7 +18,7 @@ from policy.cycle.job_attempt import JobAttempts
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.allocation import Allocation
-from policy.model.cluster import Job, Run
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.preemption.precedence_over_head import Claims
 from policy.preemption.preempt_for_job import Preemption
 from policy.preemption.preemptible_sums import PreemptionRights
@@ -26,7 +26,11 @@ from policy.preemption.victim_candidates import Candidates
 from policy.preemption.victim_selection import VictimSelection
 from policy.reasons.reason import Reason
 from policy.state.closure_windows import Closed
-from tests.property import test_class_laws, test_head_veto_laws, test_unpreemptible_laws
+from tests.property import (
+    test_head_yields_to_entitled_jobs,
+    test_priority_class_preemption_laws,
+    test_unpreemptible_laws,
+)
 
 Law = Callable[..., None]
 
@@ -176,23 +180,23 @@ CONFINED = (
 CLASSES: tuple[tuple[Mutation, Law], ...] = (
     (
         Mutation("rule B takes equal classes", PreemptionRights, "by_class", _takes_equal_classes),
-        test_class_laws.test_who_has_waited_longer_in_the_same_class_keeps_its_cores,
+        test_priority_class_preemption_laws.test_who_has_waited_longer_in_the_same_class_keeps_its_cores,
     ),
     (
         Mutation("no quota bounds a class", Classes, "_left", lambda _: lambda *_: 1000),
-        test_class_laws.test_a_job_starts_in_the_class_that_is_left_for_it,
+        test_priority_class_preemption_laws.test_a_job_starts_in_the_class_that_is_left_for_it,
     ),
     (
         Mutation("the class of a run is decided anew", Classes, "_classes_of_runs", _classes_forgotten),
-        test_class_laws.test_the_class_of_a_run_is_frozen,
+        test_priority_class_preemption_laws.test_the_class_of_a_run_is_frozen,
     ),
     (
         Mutation("rule B takes nobody", PreemptionRights, "by_class", lambda _: lambda *_: False),
-        test_class_laws.test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait,
+        test_priority_class_preemption_laws.test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait,
     ),
     (
         Mutation("higher classes go first", Candidates, "_lowest_first", lambda real: lambda *args: real(*args)[::-1]),
-        test_class_laws.test_lower_classes_go_first_and_among_equals_the_later_submitted,
+        test_priority_class_preemption_laws.test_lower_classes_go_first_and_among_equals_the_later_submitted,
     ),
 )
 """Each with the law of classes that it breaks."""
@@ -223,21 +227,24 @@ def _break(monkeypatch: pytest.MonkeyPatch, mutation: Mutation) -> None:
 
 @pytest.mark.parametrize("mutation", ENTITLED, ids=lambda mutation: mutation.title)
 def test_the_law_of_entitled_jobs_notices(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
-    law = test_head_veto_laws.test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it
+    laws = test_head_yields_to_entitled_jobs
+    law = laws.test_no_entitled_job_waits_beside_runs_that_may_be_taken_for_it
     _break(monkeypatch, mutation)
-    assert finds_a_counterexample(law, test_head_veto_laws.situations(), test_head_veto_laws.EXAMPLES)
+    assert finds_a_counterexample(law, laws.situations(), laws.EXAMPLES)
 
 
 @pytest.mark.parametrize("mutation", CONFINED, ids=lambda mutation: mutation.title)
 def test_the_law_of_confined_jobs_notices(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
     law = test_unpreemptible_laws.test_what_may_not_be_preempted_starts_within_quota_only_and_waits_only_beyond_it
     _break(monkeypatch, mutation)
-    assert finds_a_counterexample(law, test_head_veto_laws.roomy_situations(), test_head_veto_laws.EXAMPLES)
+    others = test_head_yields_to_entitled_jobs
+    assert finds_a_counterexample(law, others.roomy_situations(), others.EXAMPLES)
 
 
 @pytest.mark.parametrize(("mutation", "law"), CLASSES, ids=[mutation.title for mutation, _ in CLASSES])
 def test_the_laws_of_classes_notice(mutation: Mutation, law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = "lower" in law.__name__ or "longer" in law.__name__
-    strategy = test_class_laws.by_class_only(plain=True) if plain else test_class_laws.ranked()
+    laws = test_priority_class_preemption_laws
+    strategy = laws.by_class_only(plain=True) if plain else laws.ranked()
     _break(monkeypatch, mutation)
-    assert finds_a_counterexample(law, strategy, test_class_laws.EXAMPLES)
+    assert finds_a_counterexample(law, strategy, laws.EXAMPLES)

@@ -18,7 +18,7 @@ from policy.settings.site_settings import BackfillSettings, QuotaSettings
 from tests.property import plan_invariants
 from tests.property.change_strategies import shuffles
 from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
-from tests.property.pass_ledger_strategies import due_ledgers, ledgers
+from tests.property.ledger_between_passes_strategies import due_ledgers, ledgers
 from tests.property.settings_strategies import (
     all_settings,
     by_class_settings,

@@ -10,7 +10,7 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Preempt, Settings, Snapshot, decide
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.property import plan_invariants, unpreemptible_by_hand
 from tests.property.change_strategies import arrivals

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Queue, Run, Settings, Snapshot, Vnode
 from policy.model.allocation import Allocation, Spot
-from policy.model.cluster import HardLimits, Server
 from policy.model.job_request import parse_request
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, Limits
 from tests.property.cluster_strategies import NOW_S, Parts, parts_of
 from tests.property.settings_strategies import backfills, cutting_settings, lively, nobody_makes_room

@@ -15,7 +15,7 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_preferences import RANK_MODES, Needs, RankWish
 from policy.model.vnode_bitsets import count_vnodes
 from policy.ranking.ranked_fit import fit_ranked
-from policy.ranking.vnode_ranking import Ranking
+from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.settings.vnode_score_formulas import FORMULAS
 from tests.property.cluster_strategies import places, selects

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.model.cluster import HardLimits, Queue
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue
 from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import QuotaSettings, Settings
 from sim.replay.named_policies import QUEUE, Policy, resolve

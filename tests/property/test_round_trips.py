@@ -12,7 +12,7 @@ from policy.model.allocation import Allocation, parse_exec_vnode
 from policy.model.limit_attributes import Limits, parse_limits, show_limits
 from policy.settings.site_settings import find_conflicts
 from tests.property.cluster_strategies import places, selects
-from tests.property.pass_ledger_strategies import allocations, any_ledgers
+from tests.property.ledger_between_passes_strategies import allocations, any_ledgers
 from tests.property.settings_strategies import any_limits, written_settings
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.plan.plan_types import MovedPromise
 from tests.property import unpreemptible_by_hand
 from tests.property.change_strategies import finished_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from policy import Vnode
-from policy.model.cluster import Window
+from policy.model.jobs_runs_vnodes_queues import Window
 from tests.property.cluster_strategies import NOW_S, Parts
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from policy.model.cluster import Queue
+from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import (
     BACKFILL_ORDERS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from policy import Changes, Job, Ledger, Queue, Settings, Snapshot, Vnode, decide, parse_request
-from policy.model.cluster import Finished
+from policy.model.jobs_runs_vnodes_queues import Finished
 from policy.settings.site_settings import BackfillSettings, QuotaSettings, StripeSettings
 from sim.replay.node_contention import Contention, Shape
 from sim.workload.application_contention_traits import traits_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from migration.passes.source_state_between_passes import ClusterNotes, Notes
+from migration.passes.notes_on_other_clusters import ClusterNotes, Notes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.tui.scripted_server import NOON_S
 
 NOW = int(NOON_S)

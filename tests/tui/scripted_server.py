@@ -15,7 +15,7 @@ from tests.hooks import server_statuses
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.commands_interface import Commands
 from tui.backends.pass_journal import JournalReader
-from tui.backends.pbs.change_commands import PbsCommands
+from tui.backends.pbs.build_change_commands import PbsCommands
 
 NOON_S = 1_790_000_000.0
 HOSTILE_NAMES = (

@@ -17,7 +17,7 @@ from policy import Ledger, Settings
 from tui.audit.audit_file import AUDIT_FILE
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
-from tui.backends.pbs.change_commands import PbsCommands
+from tui.backends.pbs.build_change_commands import PbsCommands
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 
 TICK_S = 0.1

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from tui.audit.audit_file import audit_path
-from tui.audit.audit_records import Record, find_problem, read_trail
+from tui.audit.read_and_merge_audit_records import Record, find_problem, read_trail
 from tui.cli.shared_options import open_backend, source_options
 from tui.text.screen_line import safe
 from tui.text.times_and_durations import day_and_time

@@ -18,7 +18,7 @@ from tui.backends.pbs.server import PbsBackend
 from tui.backends.simulated_cluster import SimulatedBackend
 
 if TYPE_CHECKING:
-    from sim.demo.cluster import DemoCluster
+    from sim.demo.demo_cluster_with_hooks import DemoCluster
 from tui.config.site_settings_file import chosen_settings, has_site_settings, read_settings
 
 DEMO_SEED = 1
@@ -79,7 +79,7 @@ def open_demo(trace: Path | None = None, size: str = "", settings: Path | None =
 
     def build() -> DemoCluster:
         # Importing the simulated server imports the bundled hooks; a console on a real server starts without them.
-        from sim.demo.cluster import DemoCluster  # noqa: PLC0415
+        from sim.demo.demo_cluster_with_hooks import DemoCluster  # noqa: PLC0415
 
         return DemoCluster(seed=DEMO_SEED, settings=policy, calm=True)
 
@@ -99,7 +99,7 @@ def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -
     """A simulated cluster with the jobs of a trace: the trace's own size, or NODESxCORES. Raises
     :class:`tui.backends.backend_protocol.BackendError`.
     """
-    from sim.demo.cluster import DemoCluster  # noqa: PLC0415 - as above
+    from sim.demo.demo_cluster_with_hooks import DemoCluster  # noqa: PLC0415 - as above
     from sim.traces.read_trace import read_trace  # noqa: PLC0415
     from sim.workload.workload import Cluster  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from sim.demo.cluster import DemoCluster
+from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.demo.scratch_folder import Scratch
 from tui.audit.audit_file import Actor
 from tui.backends.simulated_cluster import SimulatedBackend

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from migration.cli.shown_job import is_on_the_way
-from migration.passes.source_state_between_passes import ClusterNotes, Notes
-from policy.migration.record import Record
+from migration.passes.notes_on_other_clusters import ClusterNotes, Notes
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import REQUESTED
 
 _RECENT_S = 86_400

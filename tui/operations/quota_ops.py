@@ -18,7 +18,7 @@ from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits
 from tui.operations.operation_changes import Operation
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope import SERVER, QuotaScope, scope_of
+from tui.state.quota_scope_queue_or_server import SERVER, QuotaScope, scope_of
 
 MOST_CORES = 10**9
 _KINDS = ("u", "g", "p", "o")
@@ -50,8 +50,8 @@ def set_quota(
 ) -> Operation:
     """The operation that sets an entity's entry to ``after`` (None: removes it), from the value in the cluster view.
 
-    ``queue`` names a scope (:mod:`tui.state.quota_scope`), ``resource`` replaces the scope's own resource if not empty.
-    Raises :class:`ChangeError` if nothing would change.
+    ``queue`` names a scope (:mod:`tui.state.quota_scope_queue_or_server`), ``resource`` replaces the scope's own
+    resource if not empty. Raises :class:`ChangeError` if nothing would change.
     """
     demand_supported(commands, "user-priority" if resource == PRIORITY else "quota")
     scope = scope_of(cluster, check_scope(cluster, queue))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.audit.audit_records import Record
+from tui.audit.read_and_merge_audit_records import Record
 from tui.model.server_changes import Event
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tui.audit.audit_records import Record
+from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.changes_since_opened import changed_lines
 from tui.pages.needs_attention import attention

@@ -15,7 +15,7 @@ from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import moment
 from tui.pages.goal import PLAN, Goal
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope import quota_scopes, scope_of
+from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
 from tui.tables.filter_line import quoted
 from tui.tables.quota_columns import quota_rows, show_name

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hooks.record.day_of_activity import SLOT_S, SLOTS, Day, Slot
 from policy.model.pbs_units import show_job
-from tui.audit.audit_records import Record
+from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.changes_since_opened import changed_lines
 from tui.pages.goal import PLAN, Goal

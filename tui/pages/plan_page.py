@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.pbs_units import show_job
 from policy.plan.plan_types import Preempt, Start, Wait
 from tui.pages.pass_page import would_have

@@ -17,8 +17,8 @@ from tui.audit.audit_file import Actor
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.config.production_servers import Site
 from tui.screen.main_screen import MainScreen
+from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
-from tui.screen.terminal.keys_typed_ahead import TypedAhead
 from tui.screen.terminal.repaint_changed_cells import narrowed
 from tui.screen.terminal.themes import DEFAULT, THEMES, VARIABLES, Look
 from tui.screen.workers.user_files import KeptFiles

@@ -43,7 +43,7 @@ from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups
-from tui.screen.workers.latest_cluster_view import Seen
+from tui.screen.workers.last_polled_data_and_age import Seen
 from tui.screen.workers.operation_runner import OperationRunner
 from tui.screen.workers.user_files import Keeping, KeptFiles
 from tui.screen.workers.worker_messages import (

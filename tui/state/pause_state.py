@@ -1,12 +1,13 @@
 """Whether pbsteer is paused, as far as the console can see, and why.
 
 A pause with a reason is an attribute of the server. A pause by the server's ``scheduling`` attribute looks the same as
-schedulers switched off by pbsteer itself, so it is taken from the last pass (:mod:`hooks.pbs.pause`).
+schedulers switched off by pbsteer itself, so it is taken from the last pass
+(:mod:`hooks.pbs.pause_in_server_attributes`).
 """
 
 from __future__ import annotations
 
-from hooks.pbs.pause import is_stopped, name_pause
+from hooks.pbs.pause_in_server_attributes import is_stopped, name_pause
 from tui.state.cluster_view import ClusterView
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.audit.audit_file import UNCONFIRMED
-from tui.audit.audit_records import Record
+from tui.audit.read_and_merge_audit_records import Record
 from tui.tables.columns import Column
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from policy.model.limit_attributes import EntityKey
 from tui.model.typed_attributes import Attributes
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope import quota_scopes
+from tui.state.quota_scope_queue_or_server import quota_scopes
 from tui.tables.attribute_columns import AttributesOf, attribute_column, find_attribute
 from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
 from tui.tables.filter_line import Value, parse_filter

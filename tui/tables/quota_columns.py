@@ -16,7 +16,7 @@ from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
 from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope import QuotaScope, scope_of
+from tui.state.quota_scope_queue_or_server import QuotaScope, scope_of
 from tui.tables.columns import Column
 from tui.text.screen_line import Line, safe, width
 from tui.text.text_bars import quota_bar, round_scale, ruler
@@ -46,7 +46,7 @@ class QuotaRow(NamedTuple):
 
 
 def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
-    """The rows of one scope (:mod:`tui.state.quota_scope`), most over quota first."""
+    """The rows of one scope (:mod:`tui.state.quota_scope_queue_or_server`), most over quota first."""
     scope = scope_of(cluster, queue)
     attributes = scope.attributes(cluster.server_status)
     quotas = soft_limits(attributes, scope.resource).entries

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hooks.act.job_comments import find_comments
-from hooks.pbs.job_comment import show_moment
+from hooks.pbs.job_comment_format import show_moment
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan, Start, Waits
 from policy.reasons.reason import Reason

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from hooks.checkpoint.decide_requeue_at_job_end import Asked, judge_end
 from hooks.checkpoint.plan_victim_requests import Asking, VictimRequest, find_silent, forget_hold, plan_asking
-from hooks.checkpoint.requeue_after_end import Asked, judge_end
 from hooks.checkpoint.save_method_of_job import find_method, read_methods
-from hooks.pbs.job_comment import OWN_COMMENT
+from hooks.pbs.job_comment_format import OWN_COMMENT
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.translate.snapshot import translate

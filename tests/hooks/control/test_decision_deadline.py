@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hooks.control.decision_deadline import PassDeadline, Slow, describe_left_out, time_to_decide_s
-from policy.model.cluster import Job
 from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job
 
 
 class Clock:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint import requeue_after_end as ended
+from hooks.checkpoint import decide_requeue_at_job_end as ended
 from hooks.checkpoint.saved_task_notes import SAVED
 from hooks.deploy.bundle_hook import build
 from hooks.entries import execjob_epilogue
@@ -106,7 +106,7 @@ def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
         "hooks/checkpoint/skip_server_query_at_job_end.py",
-        "hooks/checkpoint/requeue_after_end.py",
+        "hooks/checkpoint/decide_requeue_at_job_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     guarded_from = lines.index("    try:") + 2
@@ -124,7 +124,7 @@ def test_an_error_at_any_line_after_it_knows_of_a_failed_restart_loses_no_job(tm
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
         "hooks/checkpoint/saved_task_notes.py",
-        "hooks/checkpoint/requeue_after_end.py",
+        "hooks/checkpoint/decide_requeue_at_job_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     known_from = next(number for number, line in enumerate(lines, 1) if "is_lost = has_failed_restart" in line) + 1

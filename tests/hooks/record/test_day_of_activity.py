@@ -8,7 +8,7 @@ import pytest
 
 from hooks.record.day_of_activity import SLOT_S, SLOTS, Day, Events
 from hooks.store.state_files import DAY
-from sim.demo.cluster import DemoCluster
+from sim.demo.demo_cluster_with_hooks import DemoCluster
 
 BEGIN_S = 1_772_442_000.0
 

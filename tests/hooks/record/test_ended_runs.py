@@ -10,7 +10,7 @@ import pytest
 
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.record.ended_runs import find_finished, learns, note_runs
-from policy.model.cluster import UNLIMITED_S, Finished
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.settings.site_settings import BackfillSettings, Settings, StripeSettings
 from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of, vnode
 

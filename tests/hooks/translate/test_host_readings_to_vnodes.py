@@ -6,7 +6,7 @@ import pytest
 
 from hooks.translate.host_readings_to_vnodes import Readings, read_readings
 from hooks.translate.snapshot import translate
-from policy.model.cluster import Reading, Vnode
+from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
 from policy.settings.site_settings import RankingSettings, Settings
 from tests.hooks.server_statuses import server_status, vnode
 

@@ -13,8 +13,8 @@ from hooks.pbs.job_ids_and_states import read_indices
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide
-from policy.model.cluster import Run
 from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
 from tests.hooks.server_statuses import (

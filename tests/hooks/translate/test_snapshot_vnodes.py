@@ -9,8 +9,8 @@ import pytest
 
 from hooks.pbs.custom_resources import PLENTY
 from hooks.translate.snapshot import translate
-from policy.model.cluster import Vnode
 from policy.model.job_request import parse_request
+from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import RESOURCES, job, problems_of, running, server_status, snapshot_of, vnode
 

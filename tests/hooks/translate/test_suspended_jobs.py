@@ -6,8 +6,8 @@ import pytest
 
 from hooks.translate.suspended_jobs import find_resume_needs
 from policy import Ledger, Settings, decide
-from policy.model.cluster import UNLIMITED_S
 from policy.model.job_request import Amounts
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of, vnode
 
 TO_BE_RESUMED = "45"

@@ -4,34 +4,36 @@ from pathlib import Path
 
 import pytest
 
-from migration.cli import mgdata
+from migration.cli import mgdata_ssh_forced_rsync_command
 from migration.config.cluster_file import Limits
+
+_slot = mgdata_ssh_forced_rsync_command._slot
 
 SEND, TAKE = ["rsync-server", "--server", "--sender", "."], ["rsync-server", "--server", "."]
 
 
 def test_transfers_wait_for_a_slot_of_their_direction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mgdata, "_SLOT_WITHIN_S", 0)
+    monkeypatch.setattr(mgdata_ssh_forced_rsync_command, "_SLOT_WITHIN_S", 0)
     limits = Limits(max_uploads=1, max_downloads=1)
-    with mgdata._slot(tmp_path, limits, "al", SEND) as first, mgdata._slot(tmp_path, limits, "al", TAKE) as other_way:
+    with _slot(tmp_path, limits, "al", SEND) as first, _slot(tmp_path, limits, "al", TAKE) as other_way:
         assert first
         assert other_way
         with (
-            mgdata._slot(tmp_path, limits, "al", SEND) as second,
-            mgdata._slot(tmp_path, limits, "al", ["state"]) as question,
+            _slot(tmp_path, limits, "al", SEND) as second,
+            _slot(tmp_path, limits, "al", ["state"]) as question,
         ):
             assert not second
             assert question
-    with mgdata._slot(tmp_path, limits, "al", ["rsync-shared", "{}", "--server", "--sender"]) as again:
+    with _slot(tmp_path, limits, "al", ["rsync-shared", "{}", "--server", "--sender"]) as again:
         assert again
 
 
 def test_a_user_has_a_share_of_the_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mgdata, "_SLOT_WITHIN_S", 0)
+    monkeypatch.setattr(mgdata_ssh_forced_rsync_command, "_SLOT_WITHIN_S", 0)
     limits = Limits(max_uploads=4, max_transfers_per_user=2)
-    with mgdata._slot(tmp_path, limits, "al", SEND) as first, mgdata._slot(tmp_path, limits, "al", SEND) as second:
+    with _slot(tmp_path, limits, "al", SEND) as first, _slot(tmp_path, limits, "al", SEND) as second:
         assert first
         assert second
-        with mgdata._slot(tmp_path, limits, "al", SEND) as third, mgdata._slot(tmp_path, limits, "bo", SEND) as other:
+        with _slot(tmp_path, limits, "al", SEND) as third, _slot(tmp_path, limits, "bo", SEND) as other:
             assert not third
             assert other

@@ -16,7 +16,7 @@ from migration.cli import mgstat, mgstop, mgsub
 from migration.cli.shown_job import show_age, show_bytes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.passes.simulated import LOST, USER, Centre
 
 CLUSTER_FILE = """

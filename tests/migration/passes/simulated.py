@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Callable
 
 from migration.config.cluster_file import Cluster, ClusterFile, Here, Limits
+from migration.passes.notes_on_other_clusters import read_notes
 from migration.passes.source_context import Source
 from migration.passes.source_pass import source_pass
-from migration.passes.source_state_between_passes import read_notes
-from migration.passes.take_in import SUBMIT
+from migration.passes.take_in_submissions_and_stops import SUBMIT
 from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import (
     ACCEPT,
@@ -41,8 +41,8 @@ from migration.spool.drop_box import drop, make_drop_box
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
-from policy.migration.placing import Placements
-from policy.migration.record import Record, advance, amend
+from policy.migration.job_record_and_copy_updates import Record, advance, amend
+from policy.migration.place_on_first_free_cluster import Placements
 from policy.migration.transitions import FINAL
 
 USER = pwd.getpwuid(os.getuid()).pw_name

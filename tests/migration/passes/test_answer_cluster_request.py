@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from migration.passes import accept as accepting
-from migration.passes.accept import accept
+from migration.passes import accept_or_refuse_offer as accepting
+from migration.passes.accept_or_refuse_offer import accept
 from migration.passes.answer_cluster_request import serve
 from migration.programs.run import Finished
 from migration.protocol.messages import (
@@ -31,7 +31,7 @@ from migration.protocol.messages import (
 from migration.schedulers.base import Verdict
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget
 
 OFFER = Record(

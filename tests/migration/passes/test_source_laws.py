@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.spool.queue_file import Queue
-from policy.migration.record import amend
+from policy.migration.job_record_and_copy_updates import amend
 from policy.migration.transitions import BEFORE_RUN, FINAL, OFFERED
 from tests.migration.passes.simulated import NETWORK, Centre
 

@@ -15,7 +15,7 @@ from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
 from policy.migration.available_to_other_clusters import Answer
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.passes.simulated import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders
 
 
@@ -405,7 +405,7 @@ def test_a_user_has_so_many_requests_and_is_told_why_no_more_are_taken(tmp_path:
 
 
 def test_refused_submissions_are_kept_up_to_a_bound(centre: Centre, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("migration.passes.take_in._MOST_REFUSALS", 2)
+    monkeypatch.setattr("migration.passes.take_in_submissions_and_stops._MOST_REFUSALS", 2)
     for number in range(5):
         centre.submit(cores=0, dir=f"/home/u/{number}")
         centre.run_pass()

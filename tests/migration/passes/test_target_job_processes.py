@@ -11,7 +11,7 @@ from migration.passes.target_job_processes import run_target_pass
 from migration.schedulers.base import JobState
 from migration.spool.queue_file import Queue
 from migration.target_job.job_at_target import Job
-from migration.target_job.lease import hold_lease
+from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
 from tests.migration.target_job.fake_target import FakeTarget
 
 DAY_S = 86_400

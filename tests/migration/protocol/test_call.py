@@ -21,7 +21,7 @@ from migration.protocol.messages import (
     to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.schedulers.fake_run import FakeRun, failed
 
 B = Cluster("b", "mg@b-mgmt")

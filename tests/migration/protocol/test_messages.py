@@ -31,7 +31,7 @@ from migration.protocol.messages import (
     to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.spool.record_strategies import RECORDS
 
 ANSWER = make_answer("b", FreeNodes("slurm", 64, (Shape(2, 8, 100, 0),)), [], 8, time=99)

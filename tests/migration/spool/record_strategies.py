@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from hypothesis import strategies as st
 
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import FINAL, STATES
 
 TEXTS = st.one_of(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, StaleRecordError
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 CALLS = ("open", "write", "fsync", "replace", "fchmod")
 GIDS = ("a.1", "a.2", "b.1")

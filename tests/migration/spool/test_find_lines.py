@@ -13,7 +13,7 @@ from migration.spool import find_lines as finding
 from migration.spool.queue_file import Queue
 from migration.spool.record_line import from_line, to_line
 from migration.spool.spool import Spool
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.spool.record_strategies import RECORDS
 
 KEY = "ssh-rsa " + "A" * 40 + "=="

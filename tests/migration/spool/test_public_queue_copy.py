@@ -11,7 +11,7 @@ import pytest
 
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 SECRETS: dict[str, Any] = {
     "env": ("TOKEN=s3cret",), "args": ("--password=s3cret",), "build": ("make KEY=s3cret",), "shared": ("/d/s3cret",),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from migration.spool.record_line import LineError, decode, encode, from_line, to_line
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.spool.record_strategies import RECORDS, TEXTS
 
 RECORD = Record(gid="a.1", user="alice", src="a", dir="/home/alice/run 1", prog="./p", args=("-n", "", "a,b"), cores=8)

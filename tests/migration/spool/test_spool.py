@@ -9,7 +9,7 @@ import pytest
 
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError, StaleRecordError
-from policy.migration.record import Record, advance, amend
+from policy.migration.job_record_and_copy_updates import Record, advance, amend
 
 ONE = Record(gid="a.1", user="alice", src="a", cores=4)
 TWO = Record(gid="a.2", user="bob", src="a", cores=2)

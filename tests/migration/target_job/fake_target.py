@@ -13,7 +13,7 @@ from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from migration.target_job.service_context import Site
 from policy.migration.available_to_other_clusters import FreeNodes, Shape
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 
 class FakeScheduler:

@@ -7,7 +7,7 @@ from migration.protocol.messages import MOST_TEXT
 from migration.schedulers.base import Ended, JobState, RequestUnanswered
 from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import Job
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget
 
 NO_FILE = Finished(2, b"", b"")

@@ -12,8 +12,8 @@ from migration.programs.run import Finished
 from migration.schedulers.base import JobState, LocalJob
 from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import GoneError, Job, key_path
-from migration.target_job.target_job_process import process
-from policy.migration.record import Record
+from migration.target_job.run_phases_of_job_at_target import process
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget
 
 SURVEY = json.dumps({"problem": "", "bytes": 1, "files": 1, "refused": [], "shared": []}).encode()

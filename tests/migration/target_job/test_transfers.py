@@ -10,8 +10,8 @@ import pytest
 from migration.programs.run import Finished
 from migration.target_job.job_at_target import key_path
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
-from migration.target_job.target_job_process import process
-from policy.migration.record import Record
+from migration.target_job.run_phases_of_job_at_target import process
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.returns_and_retries import DOWNLOAD_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
 

@@ -11,7 +11,7 @@ from container.centre import centre as centres
 from container.centre.centre import Centre
 from container.centre.centre_spec import CentreSpec, Programs
 from container.requirements import find_slurm_shortcomings
-from tests.pbs.centre import installed_programs as folders
+from tests.pbs.centre import install_programs_for_all_accounts as folders
 from tests.pbs.centre.site_user import SiteUser
 
 

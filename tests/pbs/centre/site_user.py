@@ -16,7 +16,7 @@ from container.centre.centre_spec import Programs
 from container.run_program import Finished
 from container.testbed import run_on
 from migration.spool.record_line import from_line
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 
 HOME = "/var/spool/pbsteer-mg"
 WITHIN_S = 240

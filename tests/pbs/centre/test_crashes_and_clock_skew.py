@@ -12,7 +12,7 @@ import pytest
 
 from container import testbed as testbeds
 from container.centre.server_crash import crash_server, start_crashed_server
-from tests.pbs.centre.installed_programs import CLOCK_FILE
+from tests.pbs.centre.install_programs_for_all_accounts import CLOCK_FILE
 from tests.pbs.centre.site_user import HOME, SiteUser
 
 pytestmark = pytest.mark.centre_faults

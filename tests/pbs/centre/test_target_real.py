@@ -14,7 +14,7 @@ from container.centre import centre as centres
 from container.centre.centre import Centre
 from container.centre.centre_spec import Programs
 from container.testbed import run_on
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from tests.pbs.centre.site_user import HOME, QUEUE_FILES, read_record, wait_for_record
 
 BY_HAND = str(Path(__file__).with_name("source_by_hand.py"))

@@ -8,7 +8,7 @@ from policy import Job, Run, Snapshot, Vnode
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.shadow_time import reserve
 from policy.fit.best_fit import fit
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from tests.policy.clusters import cluster, job, run, vnode
 
 

@@ -9,7 +9,7 @@ import pytest
 from policy import Finished, Ledger
 from policy.backfill.runtime_estimates import Estimates, remember
 from policy.backfill.runtime_estimates import Tested as Outcome
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import History
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
 from tests.policy.clusters import job

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Changes, Ledger, Settings
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.settings.site_settings import BackfillSettings
 from tests.policy.clusters import cluster, job, plan_for, queue, run, started, vnode
 

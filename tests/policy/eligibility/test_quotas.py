@@ -6,7 +6,7 @@ import pytest
 
 from policy import Changes
 from policy.eligibility.quotas import Quotas, Standing
-from policy.model.cluster import Server
+from policy.model.jobs_runs_vnodes_queues import Server
 from policy.model.limit_attributes import parse_limits
 from tests.policy.clusters import cluster, job, queue, run, vnode
 

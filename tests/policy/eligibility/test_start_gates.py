@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.model.cluster import HardLimits, Queue, Server
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from tests.policy.clusters import QUEUE, cluster, codes, job, plan_for, queue, quotas, run, started, victims, vnode
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from policy import Changes, Ledger, Reading, Run, Settings, Snapshot, decide
 from policy.explain.job_explanation import Explanation, explain
-from policy.model.cluster import UNLIMITED_S
 from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark
 from policy.settings.site_settings import (
     BackfillSettings,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from policy.migration.record import Record
+from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.returns_and_retries import WaitSettings, goes_back, is_asked, pause_s
 
 WAITS = Record(gid="a.1", src="a", dst="b", state="Submitted", localid="7")

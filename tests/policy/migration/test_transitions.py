@@ -2,7 +2,7 @@
 
 import pytest
 
-from policy.migration.record import Record, advance, amend
+from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.transitions import (
     DOWNLOADED,
     FINAL,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from policy.model.cluster import UNLIMITED_S
 from policy.model.job_request import parse_request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import (
     VERSION,
     Backfilled,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from policy import Changes, Job, Ledger
-from policy.model.cluster import UNLIMITED_S
 from policy.model.job_request import parse_request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.promised_request import Asked
 from tests.policy.clusters import cluster, codes, job, plan_for, run, started, vnode
 

@@ -10,8 +10,8 @@ import pytest
 from policy import Job, Ledger, Run, Settings, Snapshot, Vnode
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
-from policy.model.cluster import Reading
 from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.jobs_runs_vnodes_queues import Reading
 from policy.model.ledger_between_passes import Tally
 from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason

@@ -10,7 +10,7 @@ import pytest
 
 import policy
 from policy import Job, Reason
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.reasons.reason import _SENTENCES, recall
 from policy.reasons.reason_names import Number, NumberName, Numbers, ReasonCode
 from tests.policy.clusters import job

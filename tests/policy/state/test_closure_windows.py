@@ -6,8 +6,8 @@ import math
 
 from policy import Settings, Vnode
 from policy.explain.queue_position import InLine
-from policy.model.cluster import Window
 from policy.model.job_request import parse_request
+from policy.model.jobs_runs_vnodes_queues import Window
 from policy.settings.site_settings import PassSettings
 from policy.state.closure_windows import NOTHING_CLOSED, windows_of
 from policy.state.cluster_snapshot import Changes

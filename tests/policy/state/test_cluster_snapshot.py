@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy import Changes, Run, Snapshot
-from policy.model.cluster import HardLimits, Server
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import ALL
 from tests.policy.clusters import cluster, job, place_of, queue, quotas, run, vnode
 

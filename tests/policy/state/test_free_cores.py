@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Vnode, parse_request
 from policy.state.free_cores import Capacity
-from policy.state.vnode_inventory import MOST_CORELESS
+from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS
 from tests.policy.clusters import place_of, vnode
 
 

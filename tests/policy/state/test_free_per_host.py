@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy.state.free_cores import Capacity
 from policy.state.free_per_host import HostSums
-from policy.state.vnode_inventory import Inventory
+from policy.state.vnode_totals_hosts_and_matching import Inventory
 from tests.policy.clusters import vnode
 
 VNODES = {

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from policy.model.cluster import UNLIMITED_S, Finished
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.model.ledger_between_passes import Tally
 from policy.settings.site_settings import StripeSettings
 from policy.striping.layout_learning import MOST_MEASURED, choose, learn, size_key

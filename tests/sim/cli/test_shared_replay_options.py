@@ -17,7 +17,7 @@ from sim.cli.replay_options import (
     writing,
 )
 from sim.replay.named_policies import PolicyError
-from sim.workload.reservation_windows import Reservation
+from sim.workload.windows_of_given_reservations import Reservation
 from sim.workload.workload import Cluster, Workload
 from tests.sim.builders import a_job, swf_record, swf_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.settings.site_settings import RankingSettings, Settings
-from sim.demo.cluster import DemoCluster
+from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.sensors import Sensors, read_sensors
 from sim.pbs_server.server import SimServer

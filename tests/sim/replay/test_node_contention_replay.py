@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from policy.model.cluster import Queue
+from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import CheckpointSettings, QuotaSettings, Settings
 from sim.replay.job_records import Replay

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from policy.model.cluster import HardLimits, Queue
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue
 from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings, Settings
 from sim.replay.job_records import JobRecord, Replay

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sim.workload.reservation_file import ReservationError, read_reservations
-from sim.workload.reservation_windows import Reservation
+from sim.workload.windows_of_given_reservations import Reservation
 from sim.workload.workload import Cluster
 
 CLUSTER = Cluster(10, 4)

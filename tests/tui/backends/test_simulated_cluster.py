@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.demo.cluster import DemoCluster
+from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.demo.scratch_folder import Scratch
 from tui.backends.backend_protocol import BackendError
 from tui.backends.simulated_cluster import SimulatedBackend

@@ -94,6 +94,6 @@ def test_migration_is_a_line_where_there_are_other_clusters(
     data = json.loads(shown("--json"))["migration"]
     assert (data["requested"], data["here"], data["guests"], data["last_pass_s"]) == (1, 1, 1, NOW - 12)
     assert data["clusters"][0] == {
-        "name": "b", "avail": 216, "cores": 1000, "answered_s": NOW - 12, "failures": 0, "text": "", "jobs": 2,
-        "on_the_way": 1,
+        "name": "b", "avail": 216, "cores": 1000, "answered_s": NOW - 12, "failures": 0, "text": "", "paused": "",
+        "jobs": 2, "on_the_way": 1,
     }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from tests.tui.commands import run, script_commands
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import ScriptedBackend
-from tui.backends.pbs.change_commands import PbsCommands
+from tui.backends.pbs.build_change_commands import PbsCommands
 
 NO_LIMITS = "this manager has no soft limits"
 NO_MOVES = "this manager cannot move jobs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz_tui.fuzz_run import fuzz, keys_of_actions
+from tests.fuzz_tui.send_random_keys_to_console import fuzz, keys_of_actions
 
 STEPS = 300
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.pbs.qmgr_list import parse_list
+from hooks.pbs.parse_qmgr_list import parse_list
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
@@ -22,7 +22,7 @@ from policy.model.ledger_between_passes import LedgerError
 from tui.audit.match_server_names import goes_by, is_same, names_of
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
-from tui.backends.pbs.change_commands import PROGRAMS, PbsCommands
+from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.qstat import BUILT_IN, flat, objects, picture_of, read_json
 from tui.backends.pbs.reader_client import Reader, ReaderUnusableError

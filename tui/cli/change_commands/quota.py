@@ -15,9 +15,9 @@ from tui.cli.change_commands.run_operation import operation_options, run_operati
 from tui.cli.shared_options import look, open_backend, source_options
 from tui.operations.operation_changes import Operation
 from tui.operations.quota_ops import check_scope, parse_entity, parse_quota, set_quota
-from tui.pages.status_report import quota_data
+from tui.pages.cluster_status import quota_data
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope import quota_scopes, scope_of
+from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
 from tui.tables.quota_columns import quota_columns, quota_rows

@@ -27,10 +27,10 @@ from hooks.deploy.settings_check import find_missing
 from hooks.deploy.settings_choice import BUILT_IN, Chosen
 from policy.settings.site_settings import Settings, SettingsError
 from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.pbs.open_deployment import open_deployment, qmgr_command, read_place
+from tui.backends.pbs.open_hook_deployment import open_deployment, qmgr_command, read_place
 from tui.backends.pbs.unreachable_server import explain
-from tui.cli.hooks_commands.hooks_alert import send_test
 from tui.cli.hooks_commands.hooks_status import describe_health, fold, health_as_data, look
+from tui.cli.hooks_commands.send_test_alert import send_test
 from tui.cli.shared_options import ServerAwayError
 from tui.config.site_settings_file import DEFAULT_POLICY, read_settings
 from tui.text.screen_line import safe

@@ -18,7 +18,7 @@ from tui.screen.actions.navigate import NavigateActions
 from tui.screen.actions.operate_on_rows import OperateActions
 from tui.screen.actions.quota_pause_undo import QuotaActions
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.actions.show_more import InspectActions
+from tui.screen.actions.show_subjobs_ended_users_ranks import InspectActions
 from tui.screen.actions.simulation_controls import SimulationActions
 from tui.screen.actions.stop_migrating_jobs import MigrationActions
 from tui.screen.actions.theme_help_quit import ConsoleActions

@@ -15,7 +15,7 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.views.quotas import QuotasView
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope import scope_of
+from tui.state.quota_scope_queue_or_server import scope_of
 from tui.tables.quota_columns import show_name
 
 

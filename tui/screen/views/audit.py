@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.audit.audit_file import UNCONFIRMED
-from tui.audit.audit_records import Record
+from tui.audit.read_and_merge_audit_records import Record
 from tui.screen.views.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.audit_columns import audit_columns

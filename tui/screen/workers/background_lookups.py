@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
-from tui.audit.audit_records import find_problem, read_trail
+from tui.audit.read_and_merge_audit_records import find_problem, read_trail
 from tui.backends.backend_protocol import Backend, BackendError, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
-from tui.pages.job_lookup import detail_of
+from tui.pages.collect_job_details import detail_of
 from tui.screen.workers.worker_messages import Counted, JobFound, Loaded, MigrationRead, TakenOut, TrailRead
 from tui.tables.export_table import ExportError
 

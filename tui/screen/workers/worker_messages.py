@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from tui.audit.audit_records import Record
+from tui.audit.read_and_merge_audit_records import Record
 from tui.operations.compare_and_set import Outcome
 from tui.operations.operation_changes import Operation
 from tui.pages.job_page import JobDetail

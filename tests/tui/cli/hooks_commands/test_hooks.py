@@ -12,7 +12,7 @@ from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from policy.settings.site_settings import AlertSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.cli.hooks_commands import hooks as hooks_cli
-from tui.cli.hooks_commands import hooks_alert as alert_cli
+from tui.cli.hooks_commands import send_test_alert as alert_cli
 
 
 def run(*words: str) -> Result:

@@ -1,0 +1,170 @@
+"""Judges a submission: whether it can ever run in its queue, and which estimate PBS's scheduler plans with.
+
+A job is refused only if it can never run: it asks for more than all vnodes of the queue have together, for a chunk
+larger than its largest host, for more hosts than there are, for a host or vnode that does not exist, or has an invalid
+wish. Any other job may fit one day, and is left to the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Callable, NamedTuple, Union
+
+from hooks.store.event_hook_summary import QueueSummary, Summary
+from hooks.translate.job_preferences import read_saves, read_wishes
+from policy.backfill.runtime_estimates import Estimates
+from policy.model.job_request import Chunk, Request, RequestError, parse_request
+from policy.model.jobs_runs_vnodes_queues import Job
+from policy.model.ledger_between_passes import Ledger
+from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
+from policy.settings.site_settings import RankingSettings, Settings
+from policy.striping.spread_ranks import cut
+
+Look = Callable[[], Union[Summary, None]]
+"""Returns the summary as it would be now, or None if that cannot be known."""
+
+
+def find_impossible(
+    resource_list: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
+) -> str | None:
+    """Why a job with this ``Resource_List`` can never run in the queue; None if it can, if the list cannot be read, or
+    if the settings let such jobs wait in a queue of that mode.
+
+    With ``look`` a refusal is judged again by the server's present vnodes, and dropped if they cannot be read.
+
+    A chunk that is too large for any host is no reason if the job may be striped and so cut.
+    """
+    if not settings.submission.refuses_impossible_in(summary.mode(queue)):
+        return None
+    why = _find_why(resource_list, queue, summary, settings)
+    if why and look is not None:
+        now = look()
+        why = _find_why(resource_list, queue, now, settings) if now is not None else ""
+    return f"this job can never run in queue {queue}: {why}" if why else None
+
+
+def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
+    here = summary.queues[queue]
+    # Nothing is known of a vnode before it has reported its cores.
+    request = _read_request(resource_list, here, summary.consumables) if here.together.get("ncpus") else None
+    if request is None:
+        return ""
+    why = _find_too_much(request, here) or _find_unknown(request, summary.names)
+    if why and _may_be_striped(resource_list, settings):
+        pieces = cut(request)
+        why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
+    return why
+
+
+def _may_be_striped(resource_list: Mapping[str, str], settings: Settings) -> bool:
+    wish = read_wishes(resource_list, settings.ranking).layout
+    return settings.stripe.layout in ("stripe", "learn") if wish is None else wish.kind == "stripe"
+
+
+def _find_too_much(request: Request, queue: QueueSummary) -> str:
+    for resource, amount in request.totals:
+        most = queue.together.get(resource, 0)
+        if amount > most:
+            return (
+                f"it asks for {_show(resource, amount)},"
+                f" and all vnodes open to that queue have {_show(resource, most)} together"
+            )
+    # A packed job is on one host as a whole.
+    parts = [request.totals] if request.place == "pack" else [chunk.amounts for chunk in request.chunks]
+    for amounts in parts:
+        for resource, amount in amounts:
+            most = queue.largest.get(resource, 0)
+            if amount > most:
+                part = "with place=pack one host has to have" if request.place == "pack" else "one chunk asks for"
+                return (
+                    f"{part} {_show(resource, amount)},"
+                    f" and the largest host open to that queue has {_show(resource, most)}"
+                )
+    pieces = sum(chunk.pieces for chunk in request.chunks)
+    for place, most, what in (("scatter", queue.hosts, "hosts"), ("vscatter", queue.vnodes, "vnodes")):
+        if request.place == place and pieces > most:
+            return f"with place={place} it asks for {pieces} {what}, and {most} are open to that queue"
+    return ""
+
+
+def _find_unknown(request: Request, names: frozenset[str]) -> str:
+    for chunk in request.chunks:
+        for name, value in chunk.wants:
+            if name in ("host", "vnode") and names and value.lower() not in names:
+                return f"it asks for {name}={value[:80]}, and there is no such {name}"
+    return ""
+
+
+def find_nonsense(resource_list: Mapping[str, str]) -> str | None:
+    """Why a job's wishes can never be met; None if they can."""
+    unread = read_wishes(resource_list, RankingSettings()).unread
+    return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
+
+
+class Preemptibility(NamedTuple):
+    """What becomes of a job's work when it is cut: whether it may be rerun, and whether it saves (None: as the settings
+    have it)."""
+
+    rerunable: bool = True
+    saves: bool | None = None
+
+
+def read_preemptibility(
+    rerunable: object, checkpoint: object, resource_list: Mapping[str, str], settings: Settings, *, array: bool = False
+) -> Preemptibility:
+    """The :class:`Preemptibility` of a job by its ``Rerunable``, ``Checkpoint`` (None before PBS has set its defaults)
+    and wishes."""
+    save = read_wishes(resource_list, settings.ranking)
+    return Preemptibility(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
+
+
+def shrink_estimate(
+    resource_list: Mapping[str, str],
+    user: str,
+    past: Ledger,
+    settings: Settings,
+    preemptibility: Preemptibility = Preemptibility(),  # noqa: B008 - a value
+) -> int | None:
+    """The ``soft_walltime`` to set, in seconds: the estimate that backfilling tests with (docs/policies.md, P3).
+
+    ``past`` is what the predictor knows of the users' runs. None if the job keeps what it has: it has a soft walltime
+    already, no walltime, one that is not shrunk, or a range; or the job cannot be cut, or the settings cut none.
+    """
+    if any(resource_list.get(name) for name in _OWN_ESTIMATES) or not resource_list.get("walltime"):
+        return None
+    try:
+        walltime_s = parse_duration_s(resource_list["walltime"])
+    except UnitError:
+        return None
+    job = Job(
+        "",
+        user,
+        _ANY_REQUEST,
+        "",
+        0.0,
+        float(walltime_s),
+        rerunable=preemptibility.rerunable,
+        saves=preemptibility.saves,
+    )
+    short_s = max(1, round(Estimates(settings, past, 0.0).advised_s(job)))
+    return short_s if short_s < walltime_s else None
+
+
+_ANY_REQUEST = Request.of_cores(1)
+_OWN_ESTIMATES = ("soft_walltime", "min_walltime", "max_walltime")
+
+
+def _read_request(resource_list: Mapping[str, str], queue: QueueSummary, consumables: frozenset[str]) -> Request | None:
+    select = resource_list.get("select", "")
+    if select:
+        try:
+            return parse_request(select, resource_list.get("place", "") or queue.place, consumables)
+        except RequestError:
+            return None
+    amounts = {name: parse_amount(text) for name, text in resource_list.items() if name in consumables}
+    known = sorted((name, amount) for name, amount in amounts.items() if amount)
+    return Request((Chunk(1, tuple(known)),)) if known else None
+
+
+def _show(resource: str, amount: int) -> str:
+    return f"{resource}={amount}kb" if resource.endswith("mem") else f"{resource}={amount}"

@@ -1,0 +1,201 @@
+"""The root helper: becomes a user and does one deed of a fixed list. The one program that the service runs as root.
+
+``mguser USER SECONDS BYTES FOLDER DEED ARG...``: the first BYTES of standard input are the deed's input. What follows
+is a lifeline: when it ends, or after SECONDS, the deed is ended with all that it has started. With ``-`` for BYTES the
+deed has the standard input itself, and ends by it. The deed runs in a process that has become the user; this one stays
+root, and only waits and kills.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import re
+import resource
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from migration.as_user import deeds
+from migration.as_user.refuse_members_of_privileged_groups import find_refused_group
+from migration.as_user.supervise import end_with_parent, supervise
+from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
+from migration.config.mg_home_folder import HOME
+from migration.programs.path import find_path
+
+_LOGIN_DEFS = Path("/etc/login.defs")
+_FIRST_UID = 1000
+_MOST_BYTES = 256 << 20
+_NO_TTY_MASK = 0o022
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,31}\$?")
+
+
+class RefusedError(Exception):
+    """What this helper does not do; the message says why."""
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit status of the deed; 77 for what is refused."""
+    try:
+        return _main(words)
+    except RefusedError as refused:
+        sys.stderr.write(f"mguser: {refused}\n")
+        return os.EX_NOPERM
+
+
+def _main(words: Sequence[str]) -> int:
+    if len(words) < 5:
+        raise RefusedError("mguser USER SECONDS BYTES FOLDER DEED ARG...")
+    user, seconds, size, folder, deed, *arguments = words
+    file = read_site(HOME)
+    account = find_account(user, file)
+    if deed not in deeds.DEEDS:
+        raise RefusedError(f"deed {deed!r:.40}: must be one of {', '.join(sorted(deeds.DEEDS))}")
+    limit_s, count = _whole("seconds", seconds, 10**8), 0 if size == "-" else _whole("bytes", size, _MOST_BYTES)
+    if os.geteuid() not in (0, account.pw_uid):
+        raise RefusedError(f"cannot become {account.pw_name!r}: only root can")
+    env = _clean_environment(account)
+
+    def do_as_user() -> int:
+        if deed == "build":
+            _limit_build(file.limits if file else Limits())
+        _become(account)
+        end_with_parent()
+        return _do(deed, arguments, folder, env)
+
+    return supervise(do_as_user, None if size == "-" else _read_input(count, account), limit_s)
+
+
+def read_site(home: Path) -> ClusterFile | None:
+    """The cluster file; None where there is none. Raises :class:`RefusedError` for one with problems.
+
+    It is read as the owner of the folder, who may have put a link to what only root may open in its place.
+    """
+    try:
+        with _as_owner(home):
+            return read_cluster_file(home)
+    except ClusterFileError as error:
+        raise RefusedError(str(error.problems[0])) from error
+
+
+@contextlib.contextmanager
+def _as_owner(folder: Path) -> Iterator[None]:
+    """With the owner's rights alone, where this is root and the folder is there."""
+    try:
+        owner = folder.stat().st_uid
+    except OSError:
+        owner = os.geteuid()
+    root, group, groups = os.geteuid() == 0 != owner, os.getegid(), os.getgroups()
+    if root:
+        os.setgroups([])
+        os.setegid(folder.stat().st_gid)
+        os.seteuid(owner)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+            os.setegid(group)
+            os.setgroups(groups)
+
+
+def find_lowest_uid(file: ClusterFile | None) -> int:
+    """The smallest user id that this helper becomes: the system's first ordinary one, or a larger one of the site."""
+    lowest = _FIRST_UID
+    with contextlib.suppress(OSError):
+        match = re.search(r"^UID_MIN\s+(\d+)", _LOGIN_DEFS.read_text("utf-8", "replace"), re.MULTILINE)
+        lowest = max(1, int(match[1])) if match else lowest
+    return max(lowest, file.here.min_uid) if file else lowest
+
+
+def find_account(user: str, file: ClusterFile | None) -> pwd.struct_passwd:
+    """The account. Raises :class:`RefusedError` for one that is unknown, of the system, or in a refused group."""
+    lowest_uid = find_lowest_uid(file)
+    if not _NAME.fullmatch(user):
+        raise RefusedError(f"user {user!r:.40}: must be the name of an account")
+    try:
+        account = pwd.getpwnam(user)
+    except KeyError:
+        raise RefusedError(f"user {user!r}: no such account") from None
+    if account.pw_uid < max(1, lowest_uid) or account.pw_gid == 0:
+        raise RefusedError(
+            f"user {user!r} has user id {account.pw_uid}: must be at least {lowest_uid}, and no root group"
+        )
+    # The file adds groups and takes none away: the account that writes it must not become root by it.
+    more = file.here.refused_groups if file else ()
+    group = find_refused_group(account, (*Here().refused_groups, *more))
+    if group:
+        raise RefusedError(f"user {user!r} is in group {group}: no job runs as its members (cluster.toml, [here])")
+    return account
+
+
+def _limit_build(limits: Limits) -> None:
+    """Bound what each process of a build may use; what it could have less of stays so."""
+    bounds = (
+        (resource.RLIMIT_CPU, limits.build_cpu_s),
+        (resource.RLIMIT_NOFILE, limits.build_files),
+        (resource.RLIMIT_NPROC, limits.build_processes),
+        (resource.RLIMIT_FSIZE, limits.build_file_mib << 20),
+    )
+    for what, most in bounds:
+        hard = resource.getrlimit(what)[1]
+        if most and (hard == resource.RLIM_INFINITY or most < hard):
+            resource.setrlimit(what, (most, most))
+
+
+def _whole(name: str, text: str, most: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,12}", text) or int(text) > most:
+        raise RefusedError(f"{name} {text!r:.40}: must be a whole number of at most {most}")
+    return int(text)
+
+
+def _become(account: pwd.struct_passwd) -> None:
+    """Give up root for good; for root alone another user is possible."""
+    if os.geteuid() == 0:
+        os.initgroups(account.pw_name, account.pw_gid)
+        os.setgid(account.pw_gid)
+        os.setuid(account.pw_uid)
+    if os.getresuid() != (account.pw_uid,) * 3:
+        raise PermissionError(f"cannot become {account.pw_name!r}")
+    os.umask(_NO_TTY_MASK)
+
+
+def _clean_environment(account: pwd.struct_passwd) -> dict[str, str]:
+    return {
+        "PATH": find_path(),
+        "HOME": account.pw_dir,
+        "USER": account.pw_name,
+        "LOGNAME": account.pw_name,
+        "SHELL": account.pw_shell or "/bin/sh",
+        "LANG": "C.UTF-8",
+    }
+
+
+def _read_input(count: int, account: pwd.struct_passwd) -> int:
+    """The deed's input as a file of its own in memory, so that what follows on standard input is the lifeline."""
+    descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
+    os.fchmod(descriptor, 0o600)
+    os.fchown(descriptor, account.pw_uid, -1)
+    left = count
+    while left:
+        data = os.read(0, min(left, 1 << 20))
+        if not data:
+            raise RefusedError(f"standard input ended {left} bytes before its {count}")
+        left -= len(data)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _do(deed: str, arguments: list[str], folder: str, env: Mapping[str, str]) -> int:
+    os.environ.clear()
+    os.environ.update(env)
+    try:
+        os.chdir(folder)
+        return deeds.DEEDS[deed](arguments)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{deed}: {error}\n")
+        return 1

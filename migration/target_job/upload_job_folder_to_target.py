@@ -1,0 +1,119 @@
+"""Uploading: the job's folder, then its shared input, then the manifest of what is here. Each part can be repeated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from migration.as_user.landing_folder import TAKEN
+from migration.target_job.job_at_target import Job
+from migration.transfer.connection import JOB, Connection, NoSpaceError, StoppedError, TransferError
+from migration.transfer.shared_input_cache import SharedFile, bring_shared
+from migration.transfer.upload_manifest_and_changed_files import read_manifest
+from policy.migration.returns_and_retries import pause_s
+
+_SPARE_BYTES = 1 << 20
+_MOST_SHOWN = 3
+_LOOK_S = 3600
+
+
+class Survey(NamedTuple):
+    """What the source says of the job's folder."""
+
+    problem: str
+    size: int
+    refused: tuple[str, ...]
+    shared: tuple[SharedFile, ...]
+
+    @classmethod
+    def read(cls, data: bytes) -> Survey:
+        """From the source's line. Raises TransferError."""
+        try:
+            found: dict[str, Any] = json.loads(data)
+            shared = tuple(SharedFile.from_data(one) for one in found["shared"])
+            return cls(str(found["problem"]), int(found["bytes"]), tuple(map(str, found["refused"])), shared)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise TransferError(f"the source's answer cannot be read: {error}") from error
+
+
+class FolderTakenError(Exception):
+    """Another user has made the folder with this user's name: nothing can come here until it is removed."""
+
+
+def upload(job: Job) -> None:
+    """The phase: leads to Making or Submitted, or back, or is tried again later."""
+    record, limits = job.record, job.site.file.limits
+    left_s = limits.upload_timeout_s - (job.site.now() - record.since)
+    if left_s <= 0:
+        job.give_back(f"not uploaded within {limits.upload_timeout_s} s: {record.reason}")
+        return
+    try:
+        connection = job.connection()
+        survey = Survey.read(connection.ask("survey"))
+        if survey.problem or survey.refused:
+            job.advance("abandoned", reason=survey.problem or "; ".join(survey.refused[:_MOST_SHOWN]))
+            return
+        make_folder(job)
+        check_space(job, survey)
+        received = connection.fetch(JOB, f"{record.dstdir}/", left_s, record.exclude)
+        job.amend(uploaded_bytes=record.uploaded_bytes + received)
+        _bring_shared(job, connection, survey.shared, left_s)
+        job.write_manifest(job.look_here(left_s))
+    except StoppedError:
+        return
+    except FolderTakenError as taken:
+        job.give_back(str(taken), excluded=True)
+        return
+    except NoSpaceError as full:
+        job.give_back(f"no space: {full}")
+        return
+    except (TransferError, OSError) as broken:
+        job.retry(str(broken), pause_s(job.record.tries + 1))
+        return
+    job.advance("build" if record.build else "submit", reason="", tries=0)
+
+
+def make_folder(job: Job) -> None:
+    """Make the job's folder here, below its user's own. Raises FolderTakenError where that is another user's."""
+    record, landing = job.record, job.site.file.this.landing
+    done = job.site.run(["folder", landing, record.dstdir[len(landing) + 1 :]], user=record.account)
+    if done.status == TAKEN:
+        raise FolderTakenError(done.problem)
+    if done.status:
+        raise TransferError(f"{record.dstdir}: {done.problem}")
+
+
+def check_space(job: Job, survey: Survey) -> None:
+    """Raises NoSpaceError if the folder and its shared files do not fit."""
+    record = job.record
+    done = job.site.run(["space", record.dstdir], user=record.account)
+    if done.status:
+        raise TransferError(f"{record.dstdir}: {done.problem}")
+    free = int(json.loads(done.out)[0])
+    need = survey.size + sum(file.size for file in survey.shared) + _SPARE_BYTES
+    if record.tries:
+        need -= sum(entry.size for entry in read_manifest(job.look_here(_LOOK_S)).values())
+    if need > free:
+        raise NoSpaceError(f"{record.dstdir}: {need:,} bytes are needed, {free:,} are free")
+
+
+def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> None:
+    """Have each shared file, and let the job's links lead to it."""
+    record, landing = job.record, job.site.file.this.landing
+    below = f"{record.account}/{record.src}"
+    placed: dict[SharedFile, str] = {}
+    received = 0
+    for file in files:
+        copy = bring_shared(connection, job.site.home, landing, below, file, timeout_s)
+        placed[file] = copy.path
+        received += copy.received_bytes
+        job.note_shared(sorted({*placed.values()}))
+    if received:
+        job.amend(shared_bytes=job.record.shared_bytes + received)
+    links = [json.dumps([file.link, path]) + "\n" for file, path in placed.items() if file.link]
+    if links:
+        data = "".join(links).encode("ascii")
+        done = job.site.run(["links", record.dstdir], user=record.account, stdin=data)
+        if done.status:
+            raise TransferError(f"links: {done.problem}")

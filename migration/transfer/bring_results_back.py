@@ -1,0 +1,48 @@
+"""Brings results back: copied beside, put into place by the source, and verified by a second run that finds nothing to
+copy.
+
+Each step can be repeated: what is already there is not copied again, and what the user changed is never overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from migration.as_user.folder_tree_listing import Entry
+from migration.as_user.place_results_without_overwrite import Kept
+from migration.transfer.connection import STAGED, Connection, TransferError
+from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest, to_lines
+
+
+class Returned(NamedTuple):
+    """The bytes that went, and the paths that had changed at the source, with the names of our copies."""
+
+    sent_bytes: int
+    kept: tuple[Kept, ...]
+
+
+def bring_back(
+    connection: Connection, folder: str, results: Sequence[Entry], uploaded: Manifest, timeout_s: float
+) -> Returned:
+    """Raises :class:`TransferError` unless everything is proven to be there."""
+    if not results:
+        connection.ask("state")
+        return Returned(0, ())
+    there = read_manifest(connection.ask("state", (json.dumps(entry.path) for entry in results)))
+    missing = [entry for entry in results if there.get(entry.path) != entry]
+    sent = 0
+    if missing:
+        sent = connection.push(folder, (entry.path for entry in missing), STAGED, timeout_s)
+    known = (uploaded[entry.path] for entry in results if entry.path in uploaded)
+    kept = tuple(Kept(*one) for one in json.loads(connection.ask("settle", to_lines(known))))
+    to_prove = [entry.path for entry in results if not _is_kept(entry.path, kept)]
+    left = connection.find_unlike(folder, to_prove, timeout_s) if to_prove else []
+    if left:
+        raise TransferError(f"{len(left)} of {len(to_prove)} results are not at the source yet: {left[0][:100]}")
+    return Returned(sent, kept)
+
+
+def _is_kept(path: str, kept: Sequence[Kept]) -> bool:
+    return any(path == one.path or path.startswith(f"{one.path}/") for one in kept)

@@ -1,0 +1,318 @@
+"""Where requests go: in submit order, here if this cluster can start them, else the first other cluster that can.
+
+:func:`placing` is a generator: it yields what is to be asked or done and is sent the outcome, so that a cluster is
+asked only when the ones before it do not satisfy a request, and once a pass. :func:`place` is the same decision with
+the answers at hand. Every request is placed, unconfirmed, stopped, or stays with one reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Union
+
+from policy.migration.available_to_other_clusters import Answer, find_shortfall, take
+from policy.migration.job_demand import Demand
+from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record
+
+
+class Request(NamedTuple):
+    """What placing needs of a record. ``fallback`` says that the job is also in the queue of this cluster."""
+
+    gid: str
+    user: str
+    demand: Demand
+    want: str = ANY
+    age_s: float = 0
+    stop: bool = False
+    avoid: tuple[str, ...] = ()
+    last: str = ""
+    fallback: str = ""
+
+    @classmethod
+    def of(cls, record: Record, now_s: float) -> Request:
+        """The request of a record that waits for a target."""
+        age_s = max(0.0, now_s - record.created)
+        return cls(
+            record.gid, record.user, record.demand, record.want, age_s, bool(record.stop), record.avoid, record.last,
+            record.fallback,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlacingSettings:
+    """``this`` cluster, the others in the order in which it asks them, and the bounds of a pass.
+
+    A request older than ``fallback_s`` is also submitted to the local queue, where it ages and is reserved for.
+    """
+
+    this: str
+    order: tuple[str, ...]
+    max_per_pass: int = 20
+    max_in_flight_per_target: int = 8
+    fallback_s: float = 3600
+
+
+@dataclass(frozen=True)
+class PassState:
+    """What a pass knows before it asks: jobs on their way to each target, clusters that are not asked this time, and
+    targets that are full for a user, with a text each."""
+
+    in_flight: Mapping[str, int] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
+    full: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask the cluster what is free; this one too. Send an :class:`Answer` or :class:`NoAnswer`."""
+
+    cluster: str
+
+
+@dataclass(frozen=True)
+class StartHere:
+    """Submit the job to this cluster's scheduler, in place. Send :class:`Accepted` or :class:`Declined`."""
+
+    gid: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Hand the job over. Send :class:`Accepted`, :class:`Declined` or :class:`Unconfirmed`."""
+
+    gid: str
+    cluster: str
+
+
+@dataclass(frozen=True)
+class FallBack:
+    """Submit the job to this cluster's queue as well. What is sent is ignored."""
+
+    gid: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The user has stopped the request. What is sent is ignored."""
+
+    gid: str
+
+
+Step = Union[Ask, StartHere, Offer, FallBack, Stop]
+
+
+@dataclass(frozen=True)
+class NoAnswer:
+    """The cluster did not answer: it has nothing this pass."""
+
+    text: str = "unreachable"
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The cluster has the job."""
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The cluster would not start the job now. ``answer`` is what it says is free, if it said so. ``others`` is whether
+    the same would be said to an equal request (False: it is about this user or job alone)."""
+
+    text: str
+    answer: Answer | None = None
+    others: bool = True
+
+
+@dataclass(frozen=True)
+class Unconfirmed:
+    """It is unknown whether the cluster has the job, so no other cluster may be offered it."""
+
+
+Outcome = Union[Answer, NoAnswer, Accepted, Declined, Unconfirmed, None]
+
+
+class Stay(NamedTuple):
+    """Why a request stays: what each cluster lacks, in the order of the look."""
+
+    lacks: tuple[tuple[str, str], ...]
+
+    def sentence(self) -> str:
+        """One line for mgstat: ``b: short by 4 cores (8 of 12); c: unreachable``."""
+        return "; ".join(f"{cluster}: {text}" if cluster else text for cluster, text in self.lacks)
+
+
+@dataclass
+class Placements:
+    """The outcome of a pass, each request in exactly one of the four. ``fallbacks`` are of those that stay."""
+
+    placed: dict[str, str] = field(default_factory=dict)
+    unconfirmed: dict[str, str] = field(default_factory=dict)
+    stopped: list[str] = field(default_factory=list)
+    stays: dict[str, Stay] = field(default_factory=dict)
+    fallbacks: list[str] = field(default_factory=list)
+    hand_overs: int = 0
+
+
+Placing = Generator[Step, Outcome, Placements]
+_NOTHING_KNOWN = PassState()
+_NO_UPLOADS = 10**9
+"""Slots of this cluster: a job that starts here is not uploaded."""
+
+
+def placing(requests: Iterable[Request], settings: PlacingSettings, state: PassState = _NOTHING_KNOWN) -> Placing:
+    """The steps of one pass over the requests, which come in submit order."""
+    return _Pass(settings, state).steps(requests)
+
+
+def place(
+    requests: Iterable[Request],
+    answers: Mapping[str, Answer],
+    settings: PlacingSettings,
+    state: PassState = _NOTHING_KNOWN,
+) -> Placements:
+    """The pass where all answers are known and every offer is accepted. A cluster without an answer is unreachable."""
+    steps = placing(requests, settings, state)
+    outcome: Outcome = None
+    try:
+        while True:
+            step = steps.send(outcome)
+            outcome = answers.get(step.cluster, NoAnswer()) if isinstance(step, Ask) else Accepted()
+    except StopIteration as end:
+        placements: Placements = end.value
+        return placements
+
+
+class _Pass:
+    def __init__(self, settings: PlacingSettings, state: PassState) -> None:
+        self._settings = settings
+        self._state = state
+        self._answers: dict[str, Answer | NoAnswer] = {name: NoAnswer(text) for name, text in state.silent.items()}
+        self._lacks: dict[str, dict[Demand, str]] = {}
+        """What a demand lacks at a cluster, until the answer changes: equal requests are looked at once."""
+        self._declined: dict[tuple[str, Demand], str] = {}
+        """What a cluster said to a demand; it holds for the whole pass."""
+        self._in_flight = dict(state.in_flight)
+        self._found = Placements()
+
+    def steps(self, requests: Iterable[Request]) -> Placing:
+        found, this = self._found, self._settings.this
+        for request in requests:
+            if request.stop:
+                yield Stop(request.gid)
+                found.stopped.append(request.gid)
+                continue
+            lacks: list[tuple[str, str]] = []
+            at_home = request.want in (ANY, LOCAL, this)
+            if at_home and (yield from self._start_here(request, lacks)):
+                continue
+            if request.want not in (LOCAL, this) and (yield from self._hand_over(request, lacks)):
+                continue
+            if at_home and self._falls_back(request):
+                yield FallBack(request.gid)
+                found.fallbacks.append(request.gid)
+            found.stays[request.gid] = Stay(tuple(lacks))
+        return found
+
+    def _falls_back(self, request: Request) -> bool:
+        """Whether it is also submitted here: it is old enough, and there are not too many in this pass."""
+        settings = self._settings
+        room = len(self._found.fallbacks) < settings.max_per_pass
+        return room and not request.fallback and request.age_s >= settings.fallback_s
+
+    def _start_here(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
+        this = self._settings.this
+        if request.fallback:
+            lacks.append((this, f"also local {request.fallback}"))
+            return False
+        lack = yield from self._find_lack(this, request)
+        if not lack:
+            outcome = yield StartHere(request.gid)
+            if not isinstance(outcome, Declined):
+                self._take(this, request)
+                self._found.placed[request.gid] = this
+                return True
+            lack = self._note(this, request, outcome)
+        lacks.append((this, lack))
+        return False
+
+    def _hand_over(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
+        found = self._found
+        for cluster in self._order(request):
+            if found.hand_overs >= self._settings.max_per_pass:
+                lacks.append(("", f"not looked at further: {found.hand_overs} hand-overs in this pass"))
+                return False
+            lack = self._find_bound(cluster, request) or (yield from self._find_lack(cluster, request))
+            if not lack:
+                outcome = yield Offer(request.gid, cluster)
+                if not isinstance(outcome, Declined):
+                    self._take(cluster, request)
+                    self._in_flight[cluster] = self._in_flight.get(cluster, 0) + 1
+                    found.hand_overs += 1
+                    where = found.unconfirmed if isinstance(outcome, Unconfirmed) else found.placed
+                    where[request.gid] = cluster
+                    return True
+                lack = self._note(cluster, request, outcome)
+            lacks.append((cluster, lack))
+        return False
+
+    def _order(self, request: Request) -> tuple[str, ...]:
+        """The targets to look at; the one that gave the job back comes last."""
+        if request.want != ANY:
+            return (request.want,)
+        order = self._settings.order
+        if request.last in order:
+            return (*(name for name in order if name != request.last), request.last)
+        return order
+
+    def _find_bound(self, cluster: str, request: Request) -> str:
+        """What forbids this target whatever is free there; empty if nothing does."""
+        if cluster not in self._settings.order:
+            return "no such cluster in the cluster file"
+        if cluster in request.avoid:
+            return "refused this job before"
+        full = self._state.full.get((cluster, request.user))
+        if full:
+            return full
+        in_flight = self._in_flight.get(cluster, 0)
+        if in_flight >= self._settings.max_in_flight_per_target:
+            return f"{in_flight} jobs are on their way there already"
+        return ""
+
+    def _find_lack(self, cluster: str, request: Request) -> Generator[Step, Outcome, str]:
+        """What the demand lacks there, by an answer of this pass; empty if it fits."""
+        answer = self._answers.get(cluster)
+        if answer is None:
+            outcome = yield Ask(cluster)
+            answer = outcome if isinstance(outcome, (Answer, NoAnswer)) else NoAnswer()
+            if cluster == self._settings.this and isinstance(answer, Answer):
+                answer = answer._replace(slots=_NO_UPLOADS)
+            self._answers[cluster] = answer
+        if isinstance(answer, NoAnswer):
+            return answer.text
+        declined = self._declined.get((cluster, request.demand))
+        if declined is not None:
+            return declined
+        lacks = self._lacks.setdefault(cluster, {})
+        lack = lacks.get(request.demand)
+        if lack is None:
+            shortfall = find_shortfall(answer, request.demand)
+            if shortfall is None:
+                return ""
+            lack = lacks[request.demand] = shortfall.sentence()
+        return lack
+
+    def _take(self, cluster: str, request: Request) -> None:
+        answer = self._answers[cluster]
+        if isinstance(answer, Answer):
+            self._answers[cluster] = take(answer, request.demand)
+            self._lacks.pop(cluster, None)
+
+    def _note(self, cluster: str, request: Request, declined: Declined) -> str:
+        """Remember what the cluster said for the rest of the pass."""
+        if declined.answer is not None:
+            self._answers[cluster] = declined.answer
+            self._lacks.pop(cluster, None)
+        if declined.others:
+            self._declined[cluster, request.demand] = declined.text
+        return declined.text

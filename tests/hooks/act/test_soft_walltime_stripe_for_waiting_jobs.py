@@ -1,0 +1,91 @@
+"""Jobs that wait when their queue's mode changes are told to PBS's scheduler as at a submission, and only once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_hints
+from hooks.pbs.custom_resources import OWN_SELECT
+from hooks.record.summarize_for_event_hooks import summarize
+from hooks.store.event_hook_summary import SUMMARY, read_summary
+from hooks.store.state_files import State
+from hooks.store.state_folder import state_folder
+from hooks.translate.snapshot import translate
+from policy.cycle.engine import decide
+from policy.model.ledger_between_passes import Ledger
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
+from tests.hooks.server_statuses import job, queue, running, server_status, vnode
+
+HALF = Settings(
+    BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600),
+    checkpoint=CheckpointSettings(saves=True),
+)
+VNODES = {name: vnode(resources_available__host=name) for name in ("v1", "v2")}
+STRIPED = {"Resource_List.pbsteer_width": "2", "Resource_List.select": "1:ncpus=4:mpiprocs=4"}
+LONG = {"Resource_List.walltime": "10:00:00"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    state_folder(str(tmp_path)).mkdir()
+    return tmp_path
+
+
+def hint(home: Path, mode: str, texts: dict[str, str], settings: Settings = HALF) -> dict[str, Any]:
+    """What is told of one job."""
+    seen = server_status({"1.s": texts}, vnodes=VNODES, queues={"workq": queue(mode)})
+    translation = translate(seen, settings)
+    plan = decide(translation.snapshot, Ledger(), settings)
+    summary = summarize(translation.snapshot, translation.modes, seen, plan, ())
+    State(state_folder(str(home))).publish(SUMMARY, summary.to_data(), shared=False)
+    assert read_summary(str(home)) == summary
+    return find_hints(translation, seen, summary, settings).get("1.s", {})
+
+
+def asked(*parts: dict[str, str]) -> dict[str, str]:
+    texts = job(cores=4)
+    for part in parts:
+        texts.update(part)
+    return texts
+
+
+def told(texts: dict[str, str], hints: dict[str, str]) -> dict[str, str]:
+    """The job as it is once the hints are given."""
+    after = {**texts, **{f"Resource_List.{name}": value for name, value in hints.items()}}
+    return {name: value for name, value in after.items() if value}
+
+
+def test_an_estimate_is_shrunk_once(home: Path) -> None:
+    texts = asked(LONG)
+    hints = hint(home, "advise", texts)
+    assert hints == {"soft_walltime": "18000"}
+    assert hint(home, "advise", told(texts, hints)) == {}
+
+
+@pytest.mark.parametrize("texts", [{"Rerunable": "False"}, {"Checkpoint": "n"}])
+def test_an_estimate_of_a_job_that_cannot_be_cut_is_not_shrunk(home: Path, texts: dict[str, str]) -> None:
+    assert hint(home, "advise", asked(LONG, texts)) == {}
+
+
+@pytest.mark.parametrize("mode", ["observe", "drive"])
+def test_nothing_is_told_where_pbss_scheduler_is_not_advised(home: Path, mode: str) -> None:
+    assert hint(home, mode, asked(LONG, STRIPED)) == {}
+
+
+def test_a_stripe_is_put_into_the_select_and_taken_out_in_observe(home: Path) -> None:
+    texts = asked(STRIPED)
+    hints = hint(home, "advise", texts)
+    assert (hints["select"], hints["place"]) == ("2:ncpus=2:mpiprocs=2:ompthreads=1", "scatter")
+    after = told(texts, hints)
+    assert hint(home, "advise", after) == {}
+    back = hint(home, "observe", after)
+    assert (back[OWN_SELECT], back["place"]) == ("", "free")
+    assert back["select"].startswith("1:ncpus=4:mpiprocs=4")
+
+
+def test_jobs_that_run_and_arrays_that_have_begun_are_left_alone(home: Path) -> None:
+    assert hint(home, "advise", {**running(), **LONG}) == {}
+    assert hint(home, "advise", asked(LONG, {"job_state": "B"})) == {}

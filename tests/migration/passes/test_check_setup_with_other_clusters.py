@@ -1,0 +1,85 @@
+"""What pbsteer migrate check finds wrong between clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from migration.config.cluster_file import Cluster
+from migration.passes.check_setup_with_other_clusters import check_pairs
+from migration.programs.run import Finished
+from tests.migration.passes.simulated import Centre
+
+KEY = "ssh-ed25519 " + "A" * 60
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    user: str | None = None,
+    cwd: str | None = None,
+    stdin: bytes = b"",
+    timeout_s: float = 60,
+    env: Mapping[str, str] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Finished:
+    """A host without a scheduler, on which ``bob`` cannot write into the landing folder."""
+    if argv[0] in ("folder", "remove"):
+        return Finished(0, b"", b"") if user == "alice" else Finished(1, b"", b"Permission denied")
+    return Finished(1, b"", b"cannot connect to server")
+
+
+@pytest.fixture
+def centre(tmp_path: Path) -> Centre:
+    centre = Centre(tmp_path)
+    others = (Cluster("b", "mg@b", key=KEY), Cluster("c", "mg@c", send=False))
+    centre.file = replace(centre.file, others=others)
+    return centre
+
+
+def check(centre: Centre, user: str = "alice") -> dict[tuple[str, str], tuple[bool, str]]:
+    return {(one.cluster, one.what): (one.good, one.text) for one in check_pairs(centre.source(), run, user)}
+
+
+def test_each_cluster_is_tried(centre: Centre) -> None:
+    found = check(centre)
+    assert found["b", "answers"][0]
+    assert found["a", "landing folder"] == (True, "/scratch: alice can write there")
+    assert found["a", "queue of guests"][0] is False
+    assert found["c", "key"] == (False, "cluster.toml has no key of it: it cannot send jobs here")
+    assert found["b", "landing folder"] == (True, "alice can write there")
+    assert ("c", "answers") not in found
+
+
+def test_the_other_clusters_landing_folder_is_tried_there(centre: Centre) -> None:
+    centre.targets["b"].landing = "/x/alice: is a folder of bob"
+    assert check(centre)["b", "landing folder"] == (False, "/x/alice: is a folder of bob")
+    centre.targets["b"].landing = ""
+    assert check(centre)["b", "landing folder"] == (False, "b does not say: its pbsteer is older")
+
+
+def test_what_is_wrong_is_said(centre: Centre) -> None:
+    centre.cut.add("b")
+    found = check(centre, "bob")
+    assert found["b", "answers"] == (False, "mg@b: timed out")
+    assert found["a", "landing folder"] == (False, "/scratch: Permission denied")
+
+
+def test_a_clock_and_a_version_that_differ(centre: Centre) -> None:
+    found = check(centre)
+    assert found["b", "clock"][0] is False
+    assert found["b", "version"][0] is False
+
+
+def test_pauses_are_shown_and_are_no_mistakes(centre: Centre) -> None:
+    centre.file = replace(centre.file, here=replace(centre.file.here, pause_taking_from=("any",)))
+    target = centre.targets["b"]
+    target.paused = True
+    found = check(centre)
+    assert found["a", "pause_taking_from"] == (True, "any")
+    assert found["b", "answers"][0]
+    assert "takes no jobs of this cluster at the moment" in found["b", "answers"][1]

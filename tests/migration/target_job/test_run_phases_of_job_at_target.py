@@ -1,0 +1,142 @@
+"""The phases of one job, their repetition after a crash, and the bounds."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from migration.programs.run import TIMED_OUT, Finished
+from migration.schedulers.base import SubmitRefused
+from migration.target_job.job_at_target import Job
+from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_slot
+from migration.target_job.local_job_script import write_script
+from migration.target_job.run_phases_of_job_at_target import _is_its_turn, process
+from policy.migration.job_record_and_copy_updates import Record
+from policy.migration.returns_and_retries import BUSY_FOR_S
+from tests.migration.target_job.fake_target import FakeTarget
+
+
+def test_a_local_job_that_a_crash_left_is_found_and_not_submitted_again(target: FakeTarget) -> None:
+    target.put(state="Submitted")
+    target.scheduler.names["mg_a.1_1"] = "9"
+    process(target.site, "a.1")
+    assert target.read().localid == "9"
+    assert "submit" not in target.scheduler.calls
+
+
+def test_a_submission_writes_the_script_and_its_id(target: FakeTarget) -> None:
+    target.put(state="Submitted")
+    process(target.site, "a.1")
+    process(target.site, "a.1")
+    assert target.read().localid == "1"
+    assert target.users.deeds == [("write", "/land/alice/a/home/alice/j/.mg.a.1.sh", "700")]
+
+
+def test_a_lasting_refusal_goes_back_and_excludes_this_cluster(target: FakeTarget) -> None:
+    target.put(state="Submitted", avoid=("c",))
+    target.scheduler.refusal = SubmitRefused("no such account", lasting=True)
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().avoid) == ("Requested", ("c", "b"))
+
+
+def test_a_busy_scheduler_is_asked_again_for_ten_minutes(target: FakeTarget) -> None:
+    target.put(state="Submitted")
+    target.scheduler.refusal = SubmitRefused("limit", lasting=False)
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().reason) == ("Submitted", "tried again: busy: limit")
+    calls = len(target.scheduler.calls)
+    process(target.site, "a.1")
+    assert len(target.scheduler.calls) == calls
+    target.now_s += BUSY_FOR_S + 1
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().avoid) == ("Requested", ())
+
+
+def test_a_build_that_fails_or_takes_too_long_comes_back(target: FakeTarget) -> None:
+    for status, reason in ((2, "build failed with 2"), (TIMED_OUT, "build not done within 3600 s")):
+        target.put(gid=f"a.{9 + status}" if status > 0 else "a.8", state="Making", build=("x", "y"), rev=5)
+        target.users.answers["build"] = Finished(status, b"", b"")
+        gid = f"a.{9 + status}" if status > 0 else "a.8"
+        process(target.site, gid)
+        assert (target.read(gid).state, target.read(gid).then) == ("Downloading", "Aborted")
+        assert target.read(gid).reason.split("; tried again")[0] == reason
+
+
+def test_a_step_without_its_key_is_tried_again_with_growing_pauses(target: FakeTarget) -> None:
+    target.put(state="Uploading")
+    for tries, pause in ((1, 60), (2, 120)):
+        process(target.site, "a.1")
+        assert target.read().tries == tries
+        target.now_s += pause - 1
+        process(target.site, "a.1")
+        assert target.read().tries == tries
+        target.now_s += 1
+
+
+def test_an_upload_that_takes_too_long_goes_back(target: FakeTarget) -> None:
+    target.put(state="Uploading", reason="broken")
+    target.now_s += 14_400
+    process(target.site, "a.1")
+    assert target.read().state == "Requested"
+    assert "not uploaded within 14400 s: broken" in target.read().reason
+
+
+def test_stop_with_discard_deletes_the_local_job_and_ends(target: FakeTarget) -> None:
+    target.put(state="Submitted", localid="7", stop="discard")
+    process(target.site, "a.1")
+    assert target.read().state == "Stopped"
+    assert "delete" in target.scheduler.calls
+
+
+def test_stop_with_a_silent_scheduler_waits(target: FakeTarget) -> None:
+    target.put(state="Submitted", localid="7", stop="stop")
+    target.scheduler.silent = True
+    process(target.site, "a.1")
+    assert target.read().state == "Submitted"
+
+
+def test_a_lease_is_one_processs_and_ends_with_it(tmp_path: Path) -> None:
+    with hold_lease(tmp_path) as first:
+        assert first
+        assert is_leased(tmp_path)
+        with hold_lease(tmp_path) as second:
+            assert not second
+        assert (tmp_path / "lease").read_text().startswith("pid=")
+    assert not is_leased(tmp_path)
+
+
+def test_slots_are_as_many_as_the_limit(tmp_path: Path) -> None:
+    with take_slot(tmp_path, "upload", 2) as one, take_slot(tmp_path, "upload", 2) as two:
+        assert one
+        assert two
+        with take_slot(tmp_path, "upload", 2) as three, take_slot(tmp_path, "download", 2) as other:
+            assert not three
+            assert other
+    with take_slot(tmp_path, "upload", 1) as again:
+        assert again
+
+
+def test_the_script_runs_the_program_in_its_folder_and_leaves_its_status(tmp_path: Path) -> None:
+
+    record = Record(
+        gid="a.1", dir="/home/alice/j", dstdir=str(tmp_path), prog="run", args=("a b", "$x'"), env=("A=1 '2",)
+    )
+    (tmp_path / "run").write_text('#!/bin/sh\nprintf "%s|" "$@" "$A"\nexit 3\n')
+    (tmp_path / "run").chmod(0o755)
+    for prog in ("run", "./run", "/home/alice/j/run"):
+        (tmp_path / "job").write_text(write_script(Record(**{**vars(record), "prog": prog})))
+        done = subprocess.run(["sh", str(tmp_path / "job")], capture_output=True, text=True, timeout=10, check=False)
+        assert (done.returncode, done.stdout) == (3, "a b|$x'|1 '2|")
+        assert (tmp_path / ".mg.a.1.exit").read_text() == "3\n"
+
+
+def test_uploads_of_one_user_leave_places_for_others(target: FakeTarget) -> None:
+    limits = replace(target.site.file.limits, max_uploads=3, max_transfers_per_user=2)
+    site = replace(target.site, file=replace(target.site.file, limits=limits))
+    target.put(gid="a.1", state="Uploading")
+    for number, account in enumerate(("alice", "alice", "bob", "bob"), 2):
+        target.put(gid=f"a.{number}", state="Waiting", account=account)
+    assert [gid for gid in ("a.2", "a.3", "a.4", "a.5") if _is_its_turn(site, gid)] == ["a.2", "a.4"]
+    Job(site, "a.1").set_due(60)
+    assert [gid for gid in ("a.2", "a.3", "a.4", "a.5") if _is_its_turn(site, gid)] == ["a.2", "a.3", "a.4"]
