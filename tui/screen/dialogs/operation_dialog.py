@@ -23,7 +23,7 @@ from tui.screen.workers.operation_runner import Make, OperationRunner
 from tui.screen.workers.worker_messages import Foreseen
 from tui.text.screen_line import Line, plain, safe, width, wrap
 
-_WIDEST = 100
+_WIDEST, _NARROWEST = 100, 8
 _FRAME_CELLS = 6
 _OTHER_LINES = 5
 """Lines of the dialog besides those about the operation: border, head, field, keys."""
@@ -151,7 +151,7 @@ class OperationDialog(ModalScreen[None]):
 
     def _say(self, lines: list[Line]) -> None:
         self._shown = lines
-        cells = max(20, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
+        cells = max(_NARROWEST, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
         wrapped: list[Line] = []
         for line in lines:
             if len(line) == 1 or width(plain(line)) > cells:
