@@ -161,7 +161,7 @@ def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
     started = sum(slot.started for slot in hour)
     if started:
         waited = short_span(sum(slot.waited_s for slot in hour) / started)
-        jobs = (*jobs, (f"  waited {waited}", "dim"))
+        jobs = (*jobs, (f"  wait {waited}", "dim"))
     return [*found, Part(jobs, Goal("jobs"))]
 
 
