@@ -106,7 +106,7 @@ def on_recorded(
         recorded = Recorded(Path(folder), size)
         argv = [sys.executable, "-c", _PROGRAM, str(patience), "--interval", str(interval_s)]
         if line_s:
-            argv = [sys.executable, str(HERE / "slow_line.py"), str(line_s), *argv]
+            argv = [sys.executable, str(HERE / "delayed_line.py"), str(line_s), *argv]
         with _opened(Terminal(argv, recorded.environment)) as terminal:
             yield terminal, recorded
 

@@ -38,6 +38,7 @@ _HOUR_SLOTS = 3600 // SLOT_S
 _LEAST_CHART, _MOST_CHART = 3, 6
 _LEAST_USERS, _MOST_USERS = 4, 8
 _MOST_CHANGES = 6
+_LONGEST_NAME = 32
 _NUMBERS = 25
 """The cells of a gauge's share and amounts."""
 
@@ -161,7 +162,7 @@ def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
     started = sum(slot.started for slot in hour)
     if started:
         waited = short_span(sum(slot.waited_s for slot in hour) / started)
-        jobs = (*jobs, (f"  waited {waited}", "dim"))
+        jobs = (*jobs, (f"  wait {waited}", "dim"))
     return [*found, Part(jobs, Goal("jobs"))]
 
 
@@ -287,15 +288,16 @@ def _users(cluster: ClusterView, cells: int, most: int) -> list[Part]:
     if not shown:
         return [*parts, Part((("  no user", "dim"),))]
     scale = round_scale(max(max(each.use.cores, each.quota or 0) for _, each in shown))
-    names = max(8, min(20, max(width(show_name(each.entity)) for _, each in shown)))
-    bar_cells = max(8, cells - names - 42)
+    names = max(8, min(_LONGEST_NAME, max(width(show_name(each.entity)) for _, each in shown)))
+    queues = max(8, min(_LONGEST_NAME, max(width(safe(queue)) for queue, _ in shown))) + 1
+    bar_cells = max(8, cells - names - queues - 33)
     for queue, each in shown:
         note: Span = ("", "")
         if each.over is not None:
             note = (f"over {each.over:,}", "warn") if each.over > 0 else (f"free {-each.over:,}", "dim")
         line: Line = (
             *fit_line(((show_name(each.entity), "bold"),), names),
-            *fit_line(((f" {safe(queue)}", "dim"),), 9),
+            *fit_line(((f" {safe(queue)}", "dim"),), queues),
             (f"{each.use.cores:>7,} ", ""),
             *quota_bar(each.use.cores, each.quota, scale, bar_cells),
             (" ", ""),

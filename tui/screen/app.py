@@ -90,7 +90,7 @@ class Console(App[None]):
         return self.main
 
     async def on_event(self, event: Event) -> None:
-        """As in Textual, but keys and pasted text are handled one by one (see ``terminal.keys_typed_ahead``)."""
+        """As in Textual, but keys and pasted text are handled one by one, in the order in which they came."""
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
             await self._typed_ahead.take(event)
         else:

@@ -179,7 +179,7 @@ def test_a_deed_ends_at_its_limit_when_stopped_and_when_its_caller_is_killed(lan
 
     caller = subprocess.Popen(
         [sys.executable, "-c", (
-            "from migration.as_user import run_as;"
+            "from migration.as_user import call_root_helper;"
             f"call_root_helper.helper_argv = lambda: {call_root_helper.helper_argv()!r};"
             f"call_root_helper.run_as(['build', 'new', 'echo $$ > pid; sleep 61'], user='nobody', cwd={folder!r})"
         )],

@@ -35,7 +35,7 @@ def beginnings(steered: Steered, cells: int, *lines: int) -> list[str]:
 @pytest.mark.parametrize(
     ("key", "texts"),
     [
-        ("1", [f"{USER} 2", QUEUE, "interactive_ln2"]),
+        ("1", [USER, QUEUE, "interactive_ln2"]),
         ("2", [QUEUE, "interactive_ln2"]),
         ("3", [*NAMES, "123,456", "1,000,000"]),
         ("4", NAMES[:1]),

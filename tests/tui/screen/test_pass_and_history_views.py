@@ -19,6 +19,7 @@ from tests.tui.scripted_server import (
     with_job,
 )
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_changes, write_journal
+from tui.pages.needs_attention import attention
 from tui.tables.planned_job_outcome import outcome_of
 from tui.text.screen_line import plain, safe
 
@@ -102,7 +103,10 @@ async def test_what_changed_is_counted_and_told(backend: ScriptedBackend, audit:
 
 async def test_users_over_quota_with_the_jobs_that_may_be_preempted(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 40)) as steered:
-        assert "alice 12 of 4 in workq, 2 of 2 running jobs preemptible" in steered.text
+        assert "over 8" in next(line for line in steered.screen_lines if " alice " in line)
+        cluster = steered.main.known_cluster()
+        told = [plain(line) for line in attention(cluster)]
+        assert "alice 12 of 4 in workq, 2 of 2 running jobs preemptible" in told, "as pbsteer status says"
 
 
 async def test_jobs_that_ended_are_asked_for_and_left_out_again(backend: ScriptedBackend, audit: Path) -> None:
@@ -319,7 +323,7 @@ async def test_the_grid_shows_who_has_most_of_each_vnode_and_again_how_full_it_i
         await steered.press("4", "w")
         await steered.until_shown("user with most cores: A alice 12")
         assert "▐ v1   A▌ v2   A  v3 off" in steered.text
-        assert "A alice 8" in " ".join(steered.screen_lines[-6:]), "who is on the vnode under the cursor"
+        assert "A alice 8" in " ".join(steered.screen_lines[-10:]), "who is on the vnode under the cursor"
         await steered.press("w")
         await steered.until_shown("by fill · cores in use")
         assert "▐ v1   8▌" in steered.text

@@ -405,7 +405,7 @@ async def test_everyone_else_is_nobody_to_jump_to(backend: ScriptedBackend, audi
 async def test_a_page_without_rows_says_where_jumps_work(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 30)) as steered:
         for key, name in (("J", "to-jobs"), ("V", "to-vnodes"), ("Q", "to-quotas")):
-            await steered.press("1", key)
+            await steered.press("1", "g", "right", key)
             assert f"{name}: " in steered.text
         await steered.press("6", "Q")
         assert "to-quotas: works on a job or a queue" in steered.text
