@@ -127,6 +127,7 @@ async def test_a_filter_that_cannot_be_read_is_a_message_and_changes_nothing(
         await steered.press("5", "slash")
         await steered.type("owner:carol")
         assert "no field 'owner' here; there are" in steered.text
+        await steered.press("escape")
         assert "jobs · 6" in steered.text
 
 
@@ -200,13 +201,14 @@ async def test_copying_takes_the_name_under_the_cursor(backend: ScriptedBackend,
         assert steered.console.clipboard == "12.hpc1"
 
 
-async def test_help_lists_the_actions_and_any_of_its_keys_leaves_it(backend: ScriptedBackend, audit: Path) -> None:
+async def test_help_lists_the_actions_narrows_and_is_left_by_escape(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (110, 40)) as steered:
         await steered.press("question_mark")
         assert "Going somewhere" in steered.text
         assert ":next-view" in steered.text
-        await steered.press("G")
-        assert "leave" in steered.text
+        await steered.press("pagedown", *"leave")
+        assert ":quit" in steered.text
+        assert ":next-view" not in steered.text
         await steered.press("escape")
         assert "Going somewhere" not in steered.text
 

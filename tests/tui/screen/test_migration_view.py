@@ -124,9 +124,10 @@ async def test_a_site_without_other_clusters_sees_nothing_of_it(backend: Scripte
         assert steered.main.view_name == before
         await steered.command("migration")
         assert ":migration is no command" in steered.text
+        await steered.press("escape")
         await steered.command("mgstop a.1")
         assert ":mgstop is no command" in steered.text
-        await steered.press("question_mark")
+        await steered.press("escape", "question_mark")
         assert "migrat" not in steered.text
         assert list(steered.main.query("MigrationView")) == []
 

@@ -307,11 +307,11 @@ async def test_the_menu_tells_all_of_why_something_cannot_be_done(backend: Scrip
     async with open_console(backend, audit, (80, 24)) as steered:
         await steered.press("5", "a")
         await steered.until_shown("11 is running; requeue it first", "checkpoint")
-        await steered.press("end", "enter")
-        await steered.until_shown("priority")
+        await steered.press("p")
+        await steered.until_shown("priority 11 on hpc1")
     async with open_console(backend, audit, (80, 7)) as steered:
         await steered.press("5", "a", "end")
-        await steered.until_shown("▸ priority")
+        await steered.until_shown("▸ S ssh")
 
 
 async def test_a_narrow_screen_shows_jobs_by_name_and_a_wider_one_their_queue_too(
