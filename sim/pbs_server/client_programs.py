@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Callable
 
-from sim.pbs_server.errors import PbsError
+from sim.pbs_server.errors import UNDEFINED_ATTRIBUTE, PbsError
 from sim.pbs_server.qmgr import Reply, run_line
 from sim.pbs_server.server import SimServer
 
@@ -18,7 +18,7 @@ Do = Callable[[SimServer, str], None]
 
 
 def run_program(server: SimServer, argv: Sequence[str]) -> Reply:
-    """Run qmgr -c, qhold, qrls, qdel, qrerun, qmove or qalter -p."""
+    """Run qmgr -c, qhold, qrls, qdel, qrerun, qmove, qrun -H, or qalter with -p, -l walltime or -W comment."""
     program, *arguments = argv
     if program == "qmgr" and len(arguments) == 2 and arguments[0] == "-c":
         return run_line(server, arguments[1])
@@ -46,8 +46,9 @@ def _understand(program: str, arguments: Sequence[str]) -> tuple[Do, Sequence[st
     if program == "qmove" and len(arguments) > 1:
         queue = arguments[0]
         return lambda server, job: server.move_job(job, queue), arguments[1:]
-    if program in _WITH_VALUE and len(arguments) > 2 and arguments[0] == _WITH_VALUE[program][0]:
-        value, act = arguments[1], _WITH_VALUE[program][1]
+    act = _WITH_VALUE.get((program, *arguments[:1])) if len(arguments) > 2 else None
+    if act is not None:
+        value = arguments[1]
         return lambda server, job: act(server, job, value), arguments[2:]
     raise ValueError(f"{program}: the simulated cluster does not know {' '.join(arguments)!r}")
 
@@ -56,8 +57,22 @@ _PLAIN: Mapping[str, Do] = {
     "qdel": lambda server, job: server.delete_job(job),
     "qrerun": lambda server, job: server.rerun_job(job),
 }
-_WITH_VALUE: Mapping[str, tuple[str, Callable[[SimServer, str, str], None]]] = {
-    "qhold": ("-h", lambda server, job, holds: server.hold_job(job, holds)),
-    "qrls": ("-h", lambda server, job, holds: server.release_job(job, holds)),
-    "qalter": ("-p", lambda server, job, number: server.alter_job(job, {"Priority": number})),
+
+
+def _alter(server: SimServer, job: str, value: str, prefix: str = "") -> None:
+    """Set one attribute from ``name=value``."""
+    name, _, text = value.partition("=")
+    if prefix + name not in _ALTERED:
+        raise PbsError(UNDEFINED_ATTRIBUTE, name)
+    server.alter_job(job, {prefix + name: text})
+
+
+_ALTERED = frozenset({"Resource_List.walltime", "comment"})
+_WITH_VALUE: Mapping[tuple[str, ...], Callable[[SimServer, str, str], None]] = {
+    ("qhold", "-h"): lambda server, job, holds: server.hold_job(job, holds),
+    ("qrls", "-h"): lambda server, job, holds: server.release_job(job, holds),
+    ("qrun", "-H"): lambda server, job, exec_vnode: server.run_job(job, exec_vnode),
+    ("qalter", "-p"): lambda server, job, number: server.alter_job(job, {"Priority": number}),
+    ("qalter", "-l"): lambda server, job, value: _alter(server, job, value, "Resource_List."),
+    ("qalter", "-W"): _alter,
 }

@@ -38,9 +38,23 @@ class Moms:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._processes: dict[str, Process] = {}
+        self._ends: dict[str, tuple[float, int]] = {}
 
     def start(self, job_id: str, process: Process, run_s: float, walltime_s: float | None, exit_status: int) -> None:
         """Start a job that ends with `exit_status` after `run_s`, unless its walltime is shorter."""
+        self._ends[job_id] = (run_s, exit_status)
+        self._end_later(job_id, process, run_s, walltime_s, exit_status)
+
+    def change_walltime(self, job_id: str, walltime_s: float | None) -> None:
+        """Give a running job another walltime, counted from its start; no effect on one that does not run."""
+        process = self._processes.get(job_id)
+        if process is not None:
+            # Another object, so that the end that was planned with the walltime before is of no process that there is.
+            self._end_later(job_id, process._replace(), self._ends[job_id][0], walltime_s, self._ends[job_id][1])
+
+    def _end_later(
+        self, job_id: str, process: Process, run_s: float, walltime_s: float | None, exit_status: int
+    ) -> None:
         self._processes[job_id] = process
         too_long = walltime_s is not None and walltime_s < run_s
         last_s = walltime_s if too_long and walltime_s is not None else run_s
@@ -48,14 +62,15 @@ class Moms:
         def finish() -> None:
             # A job that was killed, and perhaps started again, is another process by now.
             if self._processes.get(job_id) is process:
-                del self._processes[job_id]
+                del self._processes[job_id], self._ends[job_id]
                 process.end(WALLTIME_EXCEEDED if too_long else exit_status)
 
-        self._clock.after(max(last_s, 1.0), finish)
+        self._clock.after(max(last_s - (self._clock.now_s - process.begun_s), 1.0), finish)
 
     def kill(self, job_id: str) -> None:
         """End a job now without a report to the server; no effect on one that does not run."""
         self._processes.pop(job_id, None)
+        self._ends.pop(job_id, None)
 
     def used(self, job_id: str) -> Mapping[str, str]:
         """A running job's `resources_used`; empty for one that does not run."""

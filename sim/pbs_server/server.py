@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from policy.model.pbs_units import parse_duration_s
 from sim.pbs_server.attributes import JOB, check_value, find_attribute
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import (
@@ -39,6 +40,7 @@ from sim.pbs_server.jobs import (
     work_out_chunks,
 )
 
+_WALLTIME = "Resource_List.walltime"
 _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})
 
 
@@ -212,6 +214,8 @@ class SimServer(JobLife):
         if any(name in checked for name in ("Resource_List.select", "Resource_List.place")):
             checked.update(work_out_chunks(merged, self.resources, self.texts))
         job.texts = {**merged, **checked, "mtime": str(int(self.clock.now_s))}
+        if _WALLTIME in checked and job.state == "R":
+            self.moms.change_walltime(job.id, parse_duration_s(job.texts[_WALLTIME]))
         self._resettle(job)
 
     # ---- vnodes that fail
