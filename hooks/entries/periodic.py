@@ -42,6 +42,7 @@ from hooks.record.dry_run_counts import Episodes
 from hooks.record.ended_runs import find_finished, learns, note_runs
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.note_activity import note_activity
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
@@ -268,7 +269,8 @@ def _record(
     has_line: bool,
     early: bool,
 ) -> None:
-    """Write the journal's line if it has one, the same entry for the console, and the reasons of waiting jobs."""
+    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, and the last
+    day's activity."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
     episodes = Episodes.read(state, plan.time_s).seen(plan, modes, permissions, outcome)
     episodes.write(state)
@@ -281,3 +283,4 @@ def _record(
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
+    note_activity(state, decision.translation.snapshot, plan, outcome)

@@ -33,6 +33,7 @@ CHANGES = "changes.jsonl"
 ALERTS = "alerts.json"
 ALERT_COMMAND = "alert-command.json"
 REASONS = "reasons.jsonl"
+DAY = "day.json"
 LAST_PASS = "last-pass.json"  # noqa: S105 - a pass over the server
 _JOURNAL = re.compile(r"journal-([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9]+)\.jsonl")
 _JOURNAL_BYTES = 16 << 20

@@ -23,14 +23,15 @@ from hooks.pbs.raw_server_status import (
     Attributes,
     ServerStatus,
 )
+from hooks.record.day_of_activity import Day
 from hooks.store.hook_settings import show_config
-from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_files import DAY, LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy.model.ledger_between_passes import Ledger, LedgerError
 from policy.settings.site_settings import Settings
 from sim.demo.generated_submissions import Load
 from sim.demo.scratch_folder import Scratch
-from sim.demo.site_setup import GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
+from sim.demo.site_setup import CALM_WARM_UP_S, GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
 from sim.demo.trace_on_demo_cluster import Arrivals, furnish_for
 from sim.hookenv.hook_runner import HookSite
 from sim.pbs_server.attributes import split_key
@@ -62,6 +63,9 @@ BEGIN_S = 1_772_442_000.0
 events.
 """
 
+_CALM_PASSES = 3
+"""The passes made before a calm demo is first seen: they fill the cores that the warm-up left idle."""
+
 _SCHED_INTERVAL_S = 60.0
 _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
     "queue": stat_queues,
@@ -73,6 +77,9 @@ _STATS: Mapping[str, Callable[[SimServer, str], Stat]] = {
 
 class DemoCluster:
     """One demo cluster. `settings` are the hooks'; `jobs`, where given, is how many jobs wait at the start.
+
+    A `calm` one begins on a Monday at nine in the morning, a day into its work and after its first passes, with nobody
+    far over a quota.
 
     It begins some hours into its work, with running and waiting jobs, before the first pass. With a `trace` it is the
     cluster on which that was recorded, empty, and the jobs arrive as they did. Call `close` when done with it.
@@ -86,6 +93,8 @@ class DemoCluster:
         settings: Settings | None = None,
         speed: float = DEFAULT_SPEED,
         trace: Workload | None = None,
+        *,
+        calm: bool = False,
     ) -> None:
         if vnodes < 16:
             raise ValueError(f"vnodes {vnodes}: must be 16 or more")
@@ -98,9 +107,13 @@ class DemoCluster:
         self._scratch = Scratch("pbsteer-demo-")
         home = self._scratch.path
         self.set_speed(speed)
-        clock = Clock(BEGIN_S)
+        clock = Clock(BEGIN_S - CALM_WARM_UP_S if calm else BEGIN_S)
         self._clock = clock
-        self.server = _server_with_people(clock, vnodes, seed, jobs) if trace is None else _server_with(clock, trace)
+        day = Day()
+        if trace is None:
+            self.server, day = _server_with_people(clock, vnodes, seed, jobs, calm)
+        else:
+            self.server = _server_with(clock, trace)
         self.state_folder = state_folder(str(home))
         self._state = State(self.state_folder)
         config = home / "pbsteer.json"
@@ -109,6 +122,10 @@ class DemoCluster:
         clock.after(self.settings.schedule.interval_s, self._pass)
         clock.after(_SCHED_INTERVAL_S, self._schedule)
         Sensors(self.server, self.settings.ranking).start()
+        if calm:
+            with self._state.locked():
+                self._state.publish(DAY, day.to_data(), shared=True)
+            clock.run_until(clock.now_s + _CALM_PASSES * self.settings.schedule.interval_s)
 
     # ---- time
 
@@ -258,19 +275,19 @@ class DemoCluster:
         return before[1]
 
 
-def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None) -> SimServer:
-    """The demo's own site, some hours into its work; with `jobs` waiting jobs where given."""
+def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None, calm: bool) -> tuple[SimServer, Day]:
+    """The demo's own site, some hours into its work, with `jobs` waiting jobs where given; and its day's activity."""
     server = furnish(clock, vnodes)
     load = Load(seed, cores_of(server, "workq"), cores_of(server, "gpu"))
     crowd = Crowd(server, load)
-    warm_up(server, crowd)
+    day = warm_up(server, crowd, calm=calm)
     break_vnodes(server)
     waiting, number = sum(job.state in "QB" for job in server.jobs.values()), 0
     while jobs is not None and waiting < jobs:
         number += 1
         job = crowd.submit(load.draw("gpu" if number % GPU_SHARE == 0 else "workq", clock.now_s))
         waiting += job is not None and job.state == "Q"
-    return server
+    return server, day
 
 
 def _server_with(clock: Clock, trace: Workload) -> SimServer:

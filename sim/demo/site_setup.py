@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hooks.pbs.custom_resources import PRIORITY, RESOURCES
+from hooks.record.day_of_activity import Day, Events
+from policy.model.limit_attributes import GENERIC, parse_limits
 from sim.demo.generated_submissions import (
     CORES_PER_VNODE,
     GPUS_PER_VNODE,
@@ -42,6 +44,11 @@ _COUNT_INTERVAL_S = 60.0
 _WARM_UP_S = 5 * 3600.0
 _WARM_UP_VNODES = 256
 """A cluster with more vnodes is warmed up for less time, in proportion to its higher rate of jobs."""
+
+CALM_WARM_UP_S = 24 * 3600.0
+_CALM_INTERVAL_S = 600.0
+_CALM_ROOMS = (1.0, 1.3)
+"""In a calm warm-up jobs within their users' quotas start first, then jobs that are a little over."""
 
 _FIRST_LOAD = 1.3
 """The jobs submitted at the very start, in multiples of the cores."""
@@ -150,8 +157,48 @@ class Crowd:
         return self._waiting[queue]
 
 
-def warm_up(server: SimServer, crowd: Crowd) -> None:
-    """Let the cluster work for some hours under PBS's own schedulers; afterwards the default scheduler is disabled."""
+class Shares:
+    """Says of a waiting job whether it would leave its user's use within `room` times the quota. Use is as of the last
+    :meth:`count`, so jobs that start together may take a user a little beyond.
+    """
+
+    def __init__(self, server: SimServer, room: float) -> None:
+        self._server = server
+        self._room = room
+        self._quotas = {
+            queue: parse_limits(server.queues[queue]["max_run_res_soft.ncpus"], queue).entries for queue in QUEUES
+        }
+        self._used: Counter[tuple[str, str]] = Counter()
+
+    def count(self) -> None:
+        """Count the cores in use anew."""
+        self._used.clear()
+        for job in self._server.jobs.values():
+            running = sum(subjob.state == "R" for subjob in job.subjobs.values()) if job.is_array else job.state == "R"
+            self._used[_whose(job)] += _cores(job) * running
+
+    def hold(self, job: SimJob) -> bool:
+        """Whether the user's use with the job would be that small."""
+        queue, user = _whose(job)
+        quotas = self._quotas[queue]
+        quota = quotas.get(("u", user), quotas.get(("u", GENERIC), 0))
+        return self._used[queue, user] + _cores(job) <= self._room * quota
+
+
+def _whose(job: SimJob) -> tuple[str, str]:
+    return job.texts["queue"], job.texts["euser"]
+
+
+def _cores(job: SimJob) -> int:
+    return int(job.texts["Resource_List.ncpus"])
+
+
+def warm_up(server: SimServer, crowd: Crowd, *, calm: bool = False) -> Day:
+    """Let the cluster work for some hours under PBS's own schedulers; afterwards the default scheduler is disabled.
+
+    They know no quotas, so the first passes preempt many jobs, unless it is to be `calm`: then it is a whole day, in
+    which users stay near theirs, and the activity of that day is returned.
+    """
     clock = server.clock
     schedulers = [Scheduler(server, name) for name in server.scheds]
     begun_s = clock.now_s
@@ -159,11 +206,32 @@ def warm_up(server: SimServer, crowd: Crowd) -> None:
         crowd.rush(queue)
         crowd.arrive(queue)
     warm_s = _WARM_UP_S * min(1.0, _WARM_UP_VNODES / len(server.vnodes))
+    shares = [Shares(server, room) for room in _CALM_ROOMS] if calm else []
+    warm_s, interval_s = (CALM_WARM_UP_S, _CALM_INTERVAL_S) if calm else (warm_s, _SCHED_INTERVAL_S)
+    day = Day()
     while clock.now_s < begun_s + warm_s:
-        for scheduler in schedulers:
-            scheduler.cycle()
-        clock.run_until(clock.now_s + _SCHED_INTERVAL_S)
+        started = 0
+        for each in shares:
+            each.count()
+            started += sum(scheduler.cycle(each.hold) for scheduler in schedulers)
+        if not calm:
+            for scheduler in schedulers:
+                scheduler.cycle()
+        clock.run_until(clock.now_s + interval_s)
+        if calm:
+            day = _seen(server, day, started)
     run_line(server, "set sched default scheduling = false")
+    return day
+
+
+def _seen(server: SimServer, day: Day, started: int) -> Day:
+    """The day with one more sample of the server."""
+    used = sum(vnode.assigned.get("ncpus", 0) for vnode in server.vnodes.values())
+    total = sum(int(vnode.texts["resources_available.ncpus"]) for vnode in server.vnodes.values())
+    jobs = server.jobs.values()
+    running = sum(len([each for each in job.subjobs.values() if each.state == "R"]) or job.state == "R" for job in jobs)
+    events = Events(started, max(0, day.running + started - running))
+    return day.sampled(server.clock.now_s, used, total, events, running)
 
 
 def break_vnodes(server: SimServer) -> None:

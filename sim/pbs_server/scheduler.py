@@ -6,6 +6,8 @@ server, so the runjob hook runs for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from policy.model.job_request import Chunk, Request
 from sim.pbs_server.errors import PbsError
 from sim.pbs_server.jobs import SimJob
@@ -30,8 +32,8 @@ class Scheduler:
         texts = self._server.scheds.get(self._name, {})
         return texts.get("scheduling") == "True"
 
-    def cycle(self) -> int:
-        """Start the jobs that fit; returns how many were started."""
+    def cycle(self, may_start: Callable[[SimJob], bool] = lambda _: True) -> int:
+        """Start the jobs that fit, of those that ``may_start``; returns how many were started."""
         texts = self._server.scheds[self._name]
         texts["state"] = "idle"
         served = texts.get("partition", _DEFAULT_PARTITION)
@@ -47,6 +49,8 @@ class Scheduler:
         started = 0
         too_large: set[Request] = set()
         for job in [job for job in self._server.jobs.values() if job.state in "QB" and job.texts["queue"] in queues]:
+            if not may_start(job):
+                continue
             request = job.request(consumables)
             for job_id in _startable(job):
                 where = None if request in too_large else _place(request, room)

@@ -88,8 +88,8 @@ def is_typed_ahead_done(text: str) -> bool:
 
 
 def _settled(terminal: Terminal) -> None:
-    terminal.until(lambda text: "this pass" in text and "to start" not in text, "the first picture")
-    terminal.until(lambda text: " starts " in text or "start" in text, "the first plan")
+    terminal.until(lambda text: "in use by" in text, "the first picture")
+    terminal.until(lambda text: "deciding" not in text, "the first plan")
     terminal.press("5")
     terminal.until(lambda text: "jobs ·" in text, "the jobs")
     terminal.settle(1.0, 5.0)

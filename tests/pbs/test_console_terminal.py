@@ -94,11 +94,11 @@ def test_each_view_shows_the_cluster(pbs: PbsCluster, state: Path) -> None:
     run, waiting = pbs.qsub("alice", select="1:ncpus=6"), pbs.qsub("bob", select="1:ncpus=500")
     pbs.wait_for_state(run, "R")
     with console(pbs, state) as terminal:
-        assert "READ-ONLY" in terminal.wait_for("6 / 24", "R 1 Q 1 H 0", "alice 6 of 4 in workq")
+        assert "READ-ONLY" in terminal.wait_for("6 / 24", "R 1 Q 1 H 0", "alice workq 6", "over 2")
         seen: dict[str, tuple[str, ...]] = {
             "2": ("queues · 1", "workq yes observe 1 1"),
             "3": ("vnodes · 3", *pbs.mom_names),
-            "4": ("grid · 3 vnodes", f"{pbs.mom_names[0]} · "),
+            "4": ("3 vnodes by fill", f"{pbs.mom_names[0]} · "),
             "5": ("jobs · 2", f"{short(run)} alice workq R 6", f"{short(waiting)} bob workq Q 500"),
             "6": ("quotas · workq", "over 2", "free 16"),
             "7": ("plan · the next pass", f"{short(waiting)}: needs 500 cores"),

@@ -43,6 +43,16 @@ class Steered:
         return ["".join(segment.text for segment in strip) for strip in strips]
 
     @property
+    def title(self) -> str:
+        """The title of the view, below the header and the tabs."""
+        return self.screen_lines[2]
+
+    @property
+    def table(self) -> list[str]:
+        """The table of the view: the line of its columns, and its rows."""
+        return self.screen_lines[3:]
+
+    @property
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen_lines)
 

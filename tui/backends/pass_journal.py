@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Literal, NamedTuple
 
-from hooks.store.state_files import CHANGES, LAST_PASS, REASONS, State
+from hooks.record.day_of_activity import Day
+from hooks.store.state_files import CHANGES, DAY, LAST_PASS, REASONS, State
 from tui.backends.idle_core_history import HOUR_S, HOURS, Sample, spans
 
 KEPT = 240
@@ -111,12 +112,14 @@ NO_REASONS = PassReasons()
 
 class Passes(NamedTuple):
     """The last passes, oldest first; ``problem`` says why there are none. ``idle`` has by clock hour, over a day, the
-    seconds covered and their mean of idle cores. ``reasons`` are those of the last pass."""
+    seconds covered and their mean of idle cores. ``reasons`` are those of the last pass, ``day`` is the last day's
+    activity."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
     idle: Mapping[int, tuple[float, float]] = {}
     reasons: PassReasons = NO_REASONS
+    day: Day = Day()
 
     @property
     def last(self) -> Pass | None:
@@ -141,6 +144,7 @@ class JournalReader:
         """What the last pass published, including the hooks' settings."""
         self._reasons_file = folder / REASONS
         self._reasons, self._reasons_version = NO_REASONS, (0, 0)
+        self._day, self._day_version = Day(), (0, 0)
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
@@ -159,7 +163,18 @@ class JournalReader:
             return Passes(tuple(self._entries), f"the journal in {self._folder}: {error.strerror}")
         problem = "" if self._entries else f"no pass is in {self._folder} yet"
         means = {hour: (seconds, idle / seconds) for hour, (seconds, idle) in self._idle.items()}
-        return Passes(tuple(self._entries), problem, means, self._read_reasons())
+        return Passes(tuple(self._entries), problem, means, self._read_reasons(), self._read_day())
+
+    def _read_day(self) -> Day:
+        """The last day's activity; the same object as long as its file is the same."""
+        try:
+            status = (self._folder / DAY).stat()
+        except OSError:
+            return Day()
+        version = status.st_mtime_ns, status.st_ino
+        if version != self._day_version:
+            self._day, self._day_version = Day.from_data(self._state.read_published(DAY)), version
+        return self._day
 
     def _read_reasons(self) -> PassReasons:
         """The reasons of the last pass; the same object as long as their file is the same."""

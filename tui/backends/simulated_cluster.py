@@ -22,6 +22,8 @@ from tui.backends.thread_and_gc_tuning import COLLECTOR
 
 TICK_S = 0.1
 _LONGEST_TICK_S = 1.0
+SPEED_AT_FIRST = 10.0
+"""Simulated seconds in each second until something else is chosen."""
 
 
 class Answer(Protocol):
@@ -92,28 +94,66 @@ class Folder(Protocol):
 
 
 class SimulatedBackend:
-    """A simulated cluster that runs by itself after :meth:`start`."""
+    """A simulated cluster that runs by itself after :meth:`start`.
+
+    It may be built by the first call that needs it, which is the first poll: a console then has its first frame before
+    the cluster is there. Its name, its speed and whether it stands still are known without it.
+    """
 
     simulated = True
     spool = None
     commands = PbsCommands()
 
-    def __init__(self, cluster: Cluster, load: Callable[[Path, str], Cluster], own: Folder) -> None:
-        """``load`` makes a cluster from a trace and its size (empty: not given); it raises :class:`BackendError`.
-        ``own`` is a folder that lives as long as this backend and holds its audit file."""
-        self._cluster = cluster
+    def __init__(
+        self,
+        cluster: Cluster | Callable[[], Cluster],
+        load: Callable[[Path, str], Cluster],
+        own: Folder,
+        name: str = "",
+    ) -> None:
+        """``cluster`` is the cluster, or makes it, which takes a while; ``name`` is its name until then. ``load`` makes
+        one from a trace and its size (empty: not given); it raises :class:`BackendError`. ``own`` is a folder that
+        lives as long as this backend and holds its audit file."""
+        self._make = cluster if callable(cluster) else None
+        self._built = None if callable(cluster) else cluster
         self._load = load
         self._own = own
+        self._name = name
         self._closed = threading.Event()
         self._failure = ""
+        self._building = threading.Lock()
         self._moving = threading.Lock()
-        self.journal = JournalReader(cluster.state_folder)
+        self._journal: JournalReader | None = None
+
+    @property
+    def _cluster(self) -> Cluster:
+        """The cluster; the first call that needs it builds it, and others wait for that."""
+        with self._building:
+            if self._built is None and self._make is not None:
+                built = self._make()
+                if self._closed.is_set():
+                    built.close()
+                    raise BackendError("the console is being left")
+                self._built, self._make = built, None
+            if self._built is None:
+                raise BackendError("the console is being left")
+            return self._built
+
+    @property
+    def journal(self) -> JournalReader:
+        """The reader of the passes' journal."""
+        if self._journal is None:
+            self._journal = JournalReader(self._cluster.state_folder)
+        return self._journal
 
     def start(self) -> None:
-        """Let the time run in a thread."""
+        """Let the time run in a thread, from when the cluster is built."""
         threading.Thread(target=self._run, name="simulated cluster", daemon=True).start()
 
     def _run(self) -> None:
+        while self._built is None:
+            if self._closed.wait(TICK_S):
+                return
         before_s = time.monotonic()
         try:
             while not self._closed.wait(TICK_S):
@@ -127,7 +167,7 @@ class SimulatedBackend:
     @property
     def name(self) -> str:
         """The cluster's name."""
-        return self._cluster.name
+        return self._name if self._built is None else self._built.name
 
     def names(self) -> tuple[str, ...]:
         """The cluster's only name."""
@@ -144,12 +184,12 @@ class SimulatedBackend:
     @property
     def paused(self) -> bool:
         """Whether the time is stopped."""
-        return self._cluster.paused
+        return self._built is not None and self._built.paused
 
     @property
     def speed(self) -> int:
         """Simulated seconds per second."""
-        return round(self._cluster.speed)
+        return round(SPEED_AT_FIRST if self._built is None else self._built.speed)
 
     def poll(self) -> ServerStatus:
         """The server status. Raises :class:`BackendError` if the simulation has failed."""
@@ -199,15 +239,18 @@ class SimulatedBackend:
         """Restart with the jobs of a trace at the present speed. Raises :class:`BackendError`; the present simulation
         then continues."""
         fresh = self._load(path, size)
+        before = self._cluster
         with self._moving:
-            before, self._cluster = self._cluster, fresh
+            self._built = fresh
             fresh.set_speed(before.speed)
-            self.journal = JournalReader(fresh.state_folder)
+            self._journal = JournalReader(fresh.state_folder)
             self._failure = ""
             before.close()
 
     def close(self) -> None:
         """Stop the thread, close the cluster and remove the folder."""
         self._closed.set()
-        self._cluster.close()
+        with self._building:
+            if self._built is not None:
+                self._built.close()
         self._own.close()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 from tui.config.site_settings_file import chosen_settings, has_site_settings, read_settings
 
 DEMO_SEED = 1
+DEMO_NAME = "demo"
+"""The simulated cluster's name until it is built."""
 
 
 class NoServerError(Exception):
@@ -63,22 +65,26 @@ def _applied(place: PbsPlace) -> Settings | None:
 
 
 def open_demo(trace: Path | None = None, size: str = "", settings: Path | None = None) -> SimulatedBackend:
-    """The simulated cluster, not yet started; with the jobs of ``trace`` where given, and with hooks that use the
-    settings file ``settings`` where given, else the built-in settings.
+    """The simulated cluster, not yet started, and built by the first call that needs it; with the jobs of ``trace``
+    where given, and with hooks that use the settings file ``settings`` where given, else the built-in settings.
 
     Raises :class:`tui.backends.backend_protocol.BackendError` for a trace that cannot be loaded, and
     :class:`policy.SettingsError`.
     """
     policy = Settings() if settings is None else for_demo(read_settings(settings))
-    # Importing the simulated server imports the bundled hooks; a console on a real server starts without them.
-    from sim.demo.demo_cluster_with_hooks import DemoCluster  # noqa: PLC0415
-    from sim.demo.scratch_folder import Scratch  # noqa: PLC0415
+    from sim.demo.scratch_folder import Scratch  # noqa: PLC0415 - as is all that is simulated
 
     def load(trace: Path, size: str) -> DemoCluster:
         return cluster_of_trace(trace, size, policy)
 
-    cluster = DemoCluster(seed=DEMO_SEED, settings=policy) if trace is None else load(trace, size)
-    return SimulatedBackend(cluster, load, Scratch("pbsteer-demo-audit-"))
+    def build() -> DemoCluster:
+        # Importing the simulated server imports the bundled hooks; a console on a real server starts without them.
+        from sim.demo.demo_cluster_with_hooks import DemoCluster  # noqa: PLC0415
+
+        return DemoCluster(seed=DEMO_SEED, settings=policy, calm=True)
+
+    own = Scratch("pbsteer-demo-audit-")
+    return SimulatedBackend(build if trace is None else load(trace, size), load, own, DEMO_NAME)
 
 
 def for_demo(settings: Settings) -> Settings:

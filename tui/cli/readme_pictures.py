@@ -50,7 +50,7 @@ PICTURES: dict[str, Sequence[str]] = {
 
 def warmed_up() -> DemoCluster:
     """The demo cluster after ``PASSES`` passes; made anew for each console, since a console closes its cluster."""
-    cluster = DemoCluster(seed=DEMO_SEED)
+    cluster = DemoCluster(seed=DEMO_SEED, calm=True)
     cluster.pause()
     for _ in range(PASSES):
         cluster.step()

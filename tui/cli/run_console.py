@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -60,7 +61,7 @@ def run_console(
         Actor.of_environment(os.environ),
         simulation=simulation,
         interval_s=interval_s or (_REAL_INTERVAL_S if simulation is None else _SIMULATED_INTERVAL_S),
-        ascii_only=True if ascii_only or not _speaks_unicode() else None,
+        ascii_only=True if ascii_only or not speaks_unicode(os.environ, sys.stdout.encoding) else None,
         theme=theme,
         site=site,
         files=kept_files(os.environ),
@@ -70,5 +71,15 @@ def run_console(
         raise SystemExit(console.return_code)
 
 
-def _speaks_unicode() -> bool:
-    return "utf" in (sys.stdout.encoding or "").lower()
+_PLAIN_LOCALES = ("C", "POSIX")
+
+
+def speaks_unicode(environment: Mapping[str, str], encoding: str | None) -> bool:
+    """Whether the terminal shows more than ASCII. Python takes UTF-8 in the C locale too, and then says so in LC_CTYPE,
+    so the locale that was chosen counts before the ``encoding``; the fonts of Linux's own console lack the blocks."""
+    if environment.get("TERM") == "linux":
+        return False
+    chosen = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or ""
+    if chosen == "C.UTF-8" and not environment.get("LC_ALL"):
+        chosen = environment.get("LANG") or chosen
+    return chosen not in _PLAIN_LOCALES and "utf" in (encoding or "").lower()

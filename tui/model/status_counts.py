@@ -43,7 +43,8 @@ class Use:
 @dataclass
 class Vnodes:
     """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes that are up by whether they are
-    used, and the names of the others by state. ``used_not_up``: the cores of jobs that still run on those others, as
+    used, and the names of the others by state; ``gpus`` and ``memory_kib`` that are assigned there, and all.
+    ``used_not_up``: the cores of jobs that still run on those others, as
     on a vnode that was taken offline."""
 
     total: int = 0
@@ -51,6 +52,8 @@ class Vnodes:
     used_not_up: int = 0
     busy: int = 0
     free: int = 0
+    gpus: tuple[int, int] = (0, 0)
+    memory_kib: tuple[int, int] = (0, 0)
     not_up: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -121,11 +124,20 @@ def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
             continue
         counted.total += amount(vnode, f"resources_available.{resource}")
         counted.used += used
+        counted.gpus = _sum_of(counted.gpus, vnode, "ngpus")
+        counted.memory_kib = _sum_of(counted.memory_kib, vnode, "mem")
         if used:
             counted.busy += 1
         else:
             counted.free += 1
     return counted
+
+
+def _sum_of(sums: tuple[int, int], vnode: Attributes, resource: str) -> tuple[int, int]:
+    has = amount(vnode, f"resources_available.{resource}")
+    if not has:
+        return sums
+    return sums[0] + amount(vnode, f"resources_assigned.{resource}"), sums[1] + has
 
 
 class Folded(NamedTuple):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui.backends.idle_core_history import IdleHistory
 from tui.model.typed_attributes import soft_limits
+from tui.pages.cluster_in_lines import cluster_lines
 from tui.pages.moved_promises import moved_data, moved_lines
 from tui.pages.needs_attention import attention
-from tui.pages.overview_page import overview_lines
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import scope_of
 from tui.tables.planned_job_outcome import head_of
@@ -96,7 +96,7 @@ def status_lines(cluster: ClusterView, cells: int, migration: Migration | None =
     """The overview, the moved promises and the migrating jobs as text. Idle cores of the last day are the journal's;
     without one there is no figure, since one sample is no mean."""
     history = IdleHistory().with_passes(cluster.passes.idle, cluster.counts.vnodes.total)
-    lines = [*overview_lines(cluster, history, cells), *moved_lines(cluster)]
+    lines = [*cluster_lines(cluster, history, cells), *moved_lines(cluster)]
     if migration is not None:
         from tui.pages.other_clusters import migration_line  # noqa: PLC0415 - only where there are other clusters
 

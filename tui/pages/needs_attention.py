@@ -5,16 +5,21 @@ quota."""
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
 from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import moment
+from tui.pages.goal import PLAN, Goal
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
+from tui.tables.filter_line import quoted
 from tui.tables.quota_columns import quota_rows, show_name
+from tui.tables.vnode_columns import ids_on
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span
@@ -26,28 +31,45 @@ _LATE_PASSES = 2
 """A last pass is reported as late if it began longer ago than so many intervals and the time that it took."""
 
 
+class Need(NamedTuple):
+    """Something to look at, and where to do so."""
+
+    line: Line
+    goal: Goal = PLAN
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether something is broken, not only unusual."""
+        return any(role == "bad" for _, role in self.line)
+
+
 def attention(cluster: ClusterView) -> list[Line]:
     """A line for each problem, the worst first; empty if there is none."""
-    return [
+    return [need.line for need in needs(cluster, also=_over_quota)]
+
+
+def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None = None) -> list[Need]:
+    """What needs somebody, the worst first; users over quota, which is mostly normal, only with ``also``."""
+    found = [
         *_pause(cluster),
-        *[((safe(fault), "bad"),) for fault in cluster.hook_faults],
+        *[Need(((safe(fault), "bad"),)) for fault in cluster.hook_faults],
         *_passes(cluster),
         *_vnodes(cluster),
         *_queues(cluster),
         *_problems(cluster),
         *_held(cluster),
         *_overcommitted(cluster),
-        *_over_quota(cluster),
     ]
+    return [*found, *(also(cluster) if also is not None else [])]
 
 
-def _pause(cluster: ClusterView) -> list[Line]:
+def _pause(cluster: ClusterView) -> list[Need]:
     """A pause with a reason; shown even before a pass has seen it."""
     reason = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
-    return [(("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), ""))] if reason else []
+    return [Need((("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), "")))] if reason else []
 
 
-def _passes(cluster: ClusterView) -> list[Line]:
+def _passes(cluster: ClusterView) -> list[Need]:
     """The failures and notes of the last pass, and whether that was long ago."""
     last = cluster.passes.last
     if last is None:
@@ -62,35 +84,59 @@ def _passes(cluster: ClusterView) -> list[Line]:
     lines += [((safe(text), role),) for text, role in sentences[:_MOST_NOTES]]
     if len(sentences) > _MOST_NOTES:
         lines.append(((f"and {len(sentences) - _MOST_NOTES:,} more: in the plan view, left", "dim"),))
-    return lines
+    return [Need(line) for line in lines]
 
 
-def _vnodes(cluster: ClusterView) -> list[Line]:
+def _vnodes(cluster: ClusterView) -> list[Need]:
     """Vnodes that are not up; those that left in the same minute with the same state share a line."""
     groups: dict[tuple[str, float], list[str]] = defaultdict(list)
     for state, names in cluster.counts.vnodes.not_up.items():
         for name in names:
             since_s = moment(cluster.server_status.vnodes[name], "last_state_change_time") or 0.0
             groups[state, since_s // 60 * 60].append(name)
-    lines: list[Line] = []
+    found: list[Need] = []
     for (state, since_s), names in sorted(groups.items(), key=lambda item: ("down" not in item[0][0], -len(item[1]))):
         comment = cluster.server_status.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
-        lines.append(
-            (
-                (f"{safe(folded_names(names))} ", ""),
-                (safe(state), "bad" if "down" in state else "warn"),
-                (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
-                (f": {safe(comment)}" if comment else "", "dim"),
-            )
+        line: Line = (
+            (f"{safe(folded_names(names))} ", ""),
+            (_state_in_words(state), "bad" if "down" in state else "warn"),
+            (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
+            (_jobs_there(cluster, names), ""),
+            (f": {safe(comment)}" if comment else "", "dim"),
         )
-    more = len(lines) - _MOST_VNODES
-    return [*lines[:_MOST_VNODES], (((f"and {more:,} more groups of vnodes", "dim"),))] if more > 0 else lines
+        found.append(Need(line, _to_vnodes(names)))
+    more = len(found) - _MOST_VNODES
+    if more > 0:
+        rest: Line = ((f"and {more:,} more groups of vnodes", "dim"),)
+        return [*found[:_MOST_VNODES], Need(rest, Goal("vnodes", filter="state:down|offline"))]
+    return found
 
 
-def _held(cluster: ClusterView) -> list[Line]:
+_OF_JOBS = frozenset({"free", "job-busy", "job-exclusive", "job-sharing"})
+_MOST_NAMES = 100
+"""Most vnodes in one filter, which has to stay readable."""
+
+
+def _state_in_words(state: str) -> str:
+    """The state without what only says whether jobs are there, which the line says by itself."""
+    parts = [part.strip() for part in state.split(",")]
+    return safe(", ".join(part for part in parts if part not in _OF_JOBS) or state)
+
+
+def _jobs_there(cluster: ClusterView, names: Sequence[str]) -> str:
+    jobs = {job_id for name in names for job_id in ids_on(cluster, name)}
+    return f", {show_count(len(jobs), 'job')} there" if jobs else ""
+
+
+def _to_vnodes(names: Sequence[str]) -> Goal:
+    some = tuple(names[:_MOST_NAMES])
+    return Goal("vnodes", filter="vnode:=" + "|".join(map(quoted, some)), kind="vnode", names=some)
+
+
+def _held(cluster: ClusterView) -> list[Need]:
     """The earmarks: which job gets the cores of which victims, and how many of these pbsteer holds. Jobs of queues in
     observe mode are left out, since no victim is preempted for them."""
-    lines: list[Line] = []
+    found: list[Need] = []
     acted_for = [
         (beneficiary, hold)
         for beneficiary, hold in cluster.ledger.earmarks.items()
@@ -101,60 +147,64 @@ def _held(cluster: ClusterView) -> list[Line]:
             victim for victim in hold.victims if "s" in cluster.server_status.jobs.get(victim, {}).get("Hold_Types", "")
         ]
         victims = " ".join(safe(show_job(victim)) for victim in hold.victims)
-        lines.append(
-            (
-                (f"{safe(show_job(beneficiary))} ", "bold"),
-                (f"gets the cores of {victims}, preempted {day_and_time(hold.since_s, cluster.now_s)}", ""),
-                (f"; {_are_held(len(held))} until it starts" if held else "", "warn"),
-            )
+        line: Line = (
+            (f"{safe(show_job(beneficiary))} ", "bold"),
+            (f"gets the cores of {victims}, preempted {day_and_time(hold.since_s, cluster.now_s)}", ""),
+            (f"; {_are_held(len(held))} until it starts" if held else "", "warn"),
         )
-    return lines
+        found.append(Need(line, Goal("job", subject=beneficiary, kind="job", names=(beneficiary,))))
+    return found
 
 
 def _are_held(victims: int) -> str:
     return f"{victims:,} of them {'is' if victims == 1 else 'are'} held by pbsteer"
 
 
-def _queues(cluster: ClusterView) -> list[Line]:
-    lines: list[Line] = []
+def _queues(cluster: ClusterView) -> list[Need]:
+    found: list[Need] = []
     for name in execution_queues(cluster):
         queue = cluster.server_status.queues[name]
         waiting = cluster.counts.queue_states[name]["Q"] if name in cluster.counts.queue_states else 0
         if queue.get("started", "True").lower() != "true" and waiting:
             wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
-            lines.append(((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, "")))
-    return lines
+            line: Line = ((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, ""))
+            found.append(Need(line, Goal("queues", cursor=name, kind="queue", names=(name,))))
+    return found
 
 
-def _problems(cluster: ClusterView) -> list[Line]:
+def _problems(cluster: ClusterView) -> list[Need]:
     problems = cluster.decision.problems if cluster.decision else ()
     if not problems:
         return []
     more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
-    return [(("cannot read: ", "warn"), (safe(problems[0]) + more, ""))]
+    return [Need((("cannot read: ", "warn"), (safe(problems[0]) + more, "")))]
 
 
-def _overcommitted(cluster: ClusterView) -> list[Line]:
-    scopes = [scope_of(cluster, text) for text in quota_scopes(cluster)]
-    return [line for scope in scopes for line in overcommitted(cluster.server_status, scope.queue, scope.resource)]
+def _overcommitted(cluster: ClusterView) -> list[Need]:
+    found: list[Need] = []
+    for text in quota_scopes(cluster):
+        scope = scope_of(cluster, text)
+        lines = overcommitted(cluster.server_status, scope.queue, scope.resource)
+        found += [Need(line, Goal("quotas", subject=text)) for line in lines]
+    return found
 
 
-def _over_quota(cluster: ClusterView) -> list[Line]:
-    lines: list[Line] = []
+def _over_quota(cluster: ClusterView) -> list[Need]:
+    found: list[Need] = []
     preemptible = preemptible_jobs(cluster)
     for queue in execution_queues(cluster):
         over = [row for row in quota_rows(cluster, queue).values() if (row.over or 0) > 0]
-        lines += [
-            (
+        for row in over[:_MOST_USERS]:
+            line: Line = (
                 (f"{show_name(row.entity)} ", "bold"),
                 (f"{row.use.cores:,} of {row.quota or 0:,} in {safe(queue)}", ""),
                 (_preemptible(cluster, queue, preemptible.get((queue, row.entity), 0), row.use.running), "dim"),
             )
-            for row in over[:_MOST_USERS]
-        ]
+            found.append(Need(line, Goal("quotas", subject=queue, cursor=row.entity)))
         if len(over) > _MOST_USERS:
-            lines.append(((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),))
-    return lines
+            rest: Line = ((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),)
+            found.append(Need(rest, Goal("quotas", subject=queue)))
+    return found
 
 
 def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> str:

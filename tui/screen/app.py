@@ -20,7 +20,7 @@ from tui.screen.main_screen import MainScreen
 from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
 from tui.screen.terminal.repaint_changed_cells import narrowed
-from tui.screen.terminal.themes import DEFAULT, THEMES, Look
+from tui.screen.terminal.themes import DEFAULT, THEMES, VARIABLES, Look
 from tui.screen.workers.user_files import KeptFiles
 
 NO_SITE = Site()
@@ -71,6 +71,10 @@ class Console(App[None]):
         liked = self.main.keeping.preferences
         self._look.choose(theme or (liked.theme if liked.theme in THEMES else DEFAULT))
         self._look.draw_in_ascii(bool(liked.ascii_only) if ascii_only is None else ascii_only)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """What styles of the console use beside Textual's own variables."""
+        return dict(VARIABLES)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The filters that every line passes on its way to the terminal."""

@@ -1,4 +1,4 @@
-"""The console's one screen: header, a view, a message line, keys or a prompt.
+"""The console's one screen: header, tabs, a view, and at the bottom keys, a message or a prompt.
 
 Keys, the command line and the help all come from the registry of actions. Threads post polls and results as messages;
 only this class touches widgets.
@@ -17,7 +17,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, CommandError
+from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, CommandError, views_of
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
@@ -25,6 +25,8 @@ from tui.config.production_servers import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line
+from tui.pages.key_hints import key_hints
+from tui.pages.tab_strip import Tab, counts_of_views, tab_strip
 from tui.screen.actions.dispatch_action import Dispatcher
 from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.terminal.themes import Look
@@ -33,6 +35,7 @@ from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import View
 from tui.screen.views.overview_plan_and_job import JobView
 from tui.screen.views.visited_places import Place, Places
+from tui.screen.widgets.footer import Footer, Said
 from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.workers.background_lookups import Lookups
@@ -59,7 +62,8 @@ from tui.text.screen_line import safe
 if TYPE_CHECKING:
     from tui.model.migrating_jobs import Migration
 
-_HINTS = "? help  / filter  : go  tab next view"
+_SHORT = 10
+"""Screens with fewer lines show no tabs: the line is worth more to the view."""
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -68,7 +72,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     MainScreen > .line { height: 1; }
     MainScreen > ContentSwitcher { height: 1fr; }
+    MainScreen.short > .tabs { display: none; }
     MainScreen > .keys.typing { display: none; }
+    MainScreen > .keys.typing.told { display: block; }
     """
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -109,20 +115,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.places = Places()
         self._views = dict(make_views())
         self.views: Mapping[str, View] = self._views
-        self._header, self._message, self._keys = (
-            Paper(classes="line"),
-            Paper(classes="line"),
-            Paper(classes="line keys"),
-        )
+        self._header, self._tabs = Paper(classes="line"), Paper(classes="line tabs")
+        self.footer = Footer()
+        self._counted: tuple[ClusterView | None, dict[str, str]] = (None, {})
         self.prompt = Prompt()
 
     def compose(self) -> ComposeResult:
-        """Header, view, message, keys."""
+        """Header, tabs, view, keys."""
         yield self._header
+        yield self._tabs
         with ContentSwitcher(initial="view-overview"):
             yield from self.views.values()
-        yield self._message
-        yield self._keys
+        yield self.footer
         yield self.prompt
 
     def on_mount(self) -> None:
@@ -131,16 +135,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
             lines.can_focus = False
         for view in self.views.values():
             view.can_focus = False
-        self._keys.show([((f" {_HINTS}", "dim"),)])
         for name, layout in self.keeping.preferences.layouts.items():
             known = self.views.get(name)
             if isinstance(known, TableView):
                 known.layout_chosen = layout
         self._warning = self.runner.unconfirmed() or self.keeping.problem
-        self.say(self._warning or f"asking {self.backend.name or 'the server'}", "bad" if self._warning else "")
+        waits_for = "building the simulated cluster" if self.simulation is not None else "asking the server"
+        self.say(self._warning or waits_for, "bad" if self._warning else "")
         self.tick()
         self.set_interval(1.0, self.tick)
-        self.poller.start()
+        # The first frame comes before the first poll, which may have a cluster to build.
+        self.call_after_refresh(self.poller.start)
 
     def on_unmount(self) -> None:
         """Stop polling, and the operation under way after the command that is being sent."""
@@ -265,6 +270,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         view = self.view
         view.set_class(self._seen.is_stale, "stale")
         shown = self._seen.shown
+        self._tell_where()
         if shown is None:
             return
         try:
@@ -296,11 +302,30 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.call_after_refresh(self._show)
 
     def say(self, text: str, role: str = "") -> None:
-        """Show a sentence on the message line."""
-        self._message.show([((f" {safe(text)}", role),)])
+        """Show a sentence in place of the keys, until the next action or for some seconds."""
+        now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
+        self.footer.say(Said(now_s, text, role), self._elapsed())
+        self.footer.set_class(self.footer.has_message, "told")
+
+    def _tell_where(self) -> None:
+        """Update the tabs and the keys."""
+        cluster = self.cluster
+        if cluster is not None and self._counted[0] is not cluster:
+            self._counted = (cluster, counts_of_views(cluster))
+        views = views_of(migrates=self.migration is not None)
+        tabs = [Tab(str(key), name, self._counted[1].get(name, "")) for key, name in enumerate(views, start=1)]
+        self._tabs.show([tab_strip(tabs, self.view_name, self.size.width)])
+        if self._seen.away:
+            self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))
+            return
+        view = self.view
+        marked = len(view.table.marked) if isinstance(view, TableView) else 0
+        self.footer.hint(key_hints(self._dispatcher.situation, marked, self.size.width))
 
     def tick(self) -> None:
-        """Update the header."""
+        """Update the header, and take a message away whose time is over."""
+        if self.footer.age(self._elapsed()):
+            self.footer.remove_class("told")
         simulation = ""
         if self.simulation is not None:
             simulation = "paused" if self.simulation.paused else f"×{self.simulation.speed:,}"
@@ -317,8 +342,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._header.show([header_line(header, self.size.width)])
 
     def on_resize(self) -> None:
-        """The header depends on the width."""
+        """The header, the tabs and the keys depend on the width."""
+        self.set_class(self.size.height < _SHORT, "short")
         self.tick()
+        self._tell_where()
 
     # What users do.
 
@@ -350,8 +377,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.action_do(name, argument)
 
     def action_do(self, name: str, argument: str = "") -> None:
-        """Run an action by its name, or show why it is not available."""
+        """Run an action by its name, or show why it is not available; either way the message before has been read."""
+        self.footer.clear_message()
         self._dispatcher.do(name, argument)
+        self._tell_where()
 
     def is_unlocked(self) -> bool:
         """Whether changes are allowed now."""
@@ -368,6 +397,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         unlocked = self.is_unlocked()
         self._unlock = self._unlock.closed() if unlocked else self._unlock.opened(self._elapsed())
         self.tick()
+        self._tell_where()
         return not unlocked
 
     def choose_column(self, *, choosing: bool) -> None:
@@ -388,12 +418,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def open_prompt(self, prefix: str, text: str, typing: Typing) -> None:
         """Open the prompt in place of the keys."""
-        self._keys.add_class("typing")
+        self.footer.add_class("typing")
         self.prompt.open(prefix, text, typing._replace(before=self.keeping.typed.lines.get(prefix, ())))
 
     def on_prompt_closed(self, _: Prompt.Closed) -> None:
         """Show the keys again."""
-        self._keys.remove_class("typing")
+        self.footer.remove_class("typing")
         self.set_focus(None)
 
     def on_prompt_wrong(self, message: Prompt.Wrong) -> None:

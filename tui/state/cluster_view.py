@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
@@ -28,6 +29,9 @@ from tui.text.name_ranges import natural
 
 LASTS_S = 60.0
 """A plan is remade after this time at the latest, since readings age and time windows open and close."""
+AHEAD = 48
+"""Quarters of an hour for which it is foreseen which cores come free: half a day."""
+QUARTER_S = 900.0
 _COMPARED = ("server", "queues", "scheds", "resources", "reservations", "vnodes", "jobs")
 
 
@@ -75,6 +79,17 @@ class Decision:
     def estimates(self) -> Mapping[str, float]:
         """Reserved start times by job id, in seconds since 1970."""
         return {estimate.id: estimate.at_s for estimate in self.plan.estimates}
+
+    @cached_property
+    def coming_free(self) -> Sequence[int]:
+        """The cores that runs will have given back by the end of each of the next :data:`AHEAD` quarters of an hour, by
+        the expected ends of what runs now."""
+        ends = [0] * AHEAD
+        for run in self.snapshot.cluster().runs.values():
+            quarter = (run.end_s - self.snapshot.time_s) // QUARTER_S
+            if quarter < AHEAD:
+                ends[max(0, int(quarter))] += run.job.cores
+        return list(accumulate(ends))
 
     @cached_property
     def preempts(self) -> Mapping[str, Preempt]:
@@ -176,6 +191,7 @@ class ClusterView:
         if self.decision is not None:
             decision = self.decision
             _ = decision.reasons, decision.starts, decision.preempts, decision.estimates, decision.snapshot.cluster()
+            _ = decision.coming_free
             decision.more_of("")
 
 

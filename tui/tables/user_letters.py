@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -31,6 +31,16 @@ class Occupants(NamedTuple):
         """The letter of the user with the most cores on these vnodes; empty if no user has any."""
         held = self._held(vnodes)
         return self.letters.get(held[0][0], OTHERS) if held else ""
+
+    def most(self, vnodes: Iterable[str]) -> str:
+        """The user with the most cores on these vnodes; empty if no user has any."""
+        held = self._held(vnodes)
+        return held[0][0] if held else ""
+
+    def rank(self, user: str) -> int:
+        """The place of a user among those with letters, from 0; the number of letters for others."""
+        letter = self.letters.get(user)
+        return len(ascii_uppercase) if letter is None else ascii_uppercase.index(letter)
 
     def describe(self, vnodes: Iterable[str]) -> str:
         """The users on these vnodes, with letters and cores, the most first."""
@@ -55,16 +65,19 @@ class Occupants(NamedTuple):
         return text
 
 
-def occupants(cluster: ClusterView) -> Occupants:
-    """The users on each vnode, from the allocations of the running jobs."""
+def occupants(
+    cluster: ClusterView, name_of: Callable[[str, Mapping[str, str]], str] = lambda _, attributes: user_of(attributes)
+) -> Occupants:
+    """The users on each vnode, from the allocations of the running jobs; or what else ``name_of`` a job's id and
+    attributes gives."""
     cores: dict[str, Counter[str]] = defaultdict(Counter)
     totals: Counter[str] = Counter()
     amount = re.compile(rf":{re.escape(cluster.counted)}=(\d+)")
-    for attributes in cluster.server_status.jobs.values():
+    for job_id, attributes in cluster.server_status.jobs.items():
         exec_vnode = attributes.get("exec_vnode", "")
         if not exec_vnode or attributes.get("job_state") not in RUNNING_STATES:
             continue
-        user = user_of(attributes)
+        user = name_of(job_id, attributes)
         for name, amounts in _CHUNK.findall(exec_vnode):
             found = amount.search(amounts)
             if found:

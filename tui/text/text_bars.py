@@ -8,7 +8,8 @@ from tui.text.screen_line import Line
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
 FULL, OVER, FREE, QUOTA = "█", "▓", "░", "┃"
-BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA)
+THIN, THIN_FREE = "▬", "─"
+BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA + THIN + THIN_FREE)
 
 
 def share_bar(part: float, whole: float, cells: int) -> Line:
@@ -19,6 +20,22 @@ def share_bar(part: float, whole: float, cells: int) -> Line:
     if 0 < part < whole and cells > 1:
         filled = min(max(filled, 1), cells - 1)
     return (FULL * filled, "bar"), (FREE * (cells - filled), "dim")
+
+
+def thin_bar(part: float, whole: float, cells: int) -> Line:
+    """As :func:`share_bar`, as a line instead of a block: bars above each other stay apart."""
+    (filled, _), *rest = share_bar(part, whole, cells)
+    return (THIN * len(filled), "bar"), (THIN_FREE * sum(len(text) for text, _ in rest), "dim")
+
+
+def area(values: Sequence[float | None], rows: int) -> list[str]:
+    """A chart of shares from 0 to 1 in so many rows, the top one first; nothing where there is no value, and a mark
+    of the least height where the share is above 0."""
+    steps = len(HEIGHTS) - 1
+    levels = [0 if not value else max(1, round(min(1.0, value) * rows * steps)) for value in values]
+    return [
+        "".join(HEIGHTS[max(0, min(steps, level - row * steps))] for level in levels) for row in reversed(range(rows))
+    ]
 
 
 def quota_bar(used: int, quota: int | None, scale: int, cells: int) -> Line:

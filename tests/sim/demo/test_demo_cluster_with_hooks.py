@@ -126,6 +126,20 @@ def test_the_first_passes_start_or_preempt(demo: DemoCluster) -> None:
     assert not [failure for entry in demo.journal() for failure in entry["failures"]]
 
 
+def test_a_calm_demo_opens_on_a_quiet_morning() -> None:
+    cluster = DemoCluster(calm=True)
+    preempted = 0
+    for _ in range(20):
+        cluster.step()
+        preempted += len(cluster.journal(1)[0]["preempts"])
+    server_status = cluster.server_status()
+    cluster.close()
+    assert time.strftime("%a %H", time.gmtime(server_status.time_s)) == "Mon 09"
+    assert preempted <= 3, "an administrator sees it at work, not in a storm"
+    limits, use = quotas(server_status, "workq"), use_by_user(server_status, "workq")
+    assert any(cores > limits[user] for user, cores in use.items()), "the idle cores are used beyond the quotas"
+
+
 def test_a_priority_preempts_the_base_class_where_somebody_has_one() -> None:
     cluster = DemoCluster()
     for _ in range(60):

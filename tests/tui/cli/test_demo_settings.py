@@ -44,12 +44,12 @@ def test_a_bad_file_is_refused_on_the_demo_as_anywhere(tmp_path: Path, command: 
 
 
 def test_the_demo_decides_by_the_file(policy: Path) -> None:
-    def preempted(*more: str) -> int:
+    def over_quota(*more: str) -> int:
         jobs = json.loads(run("jobs", "--demo", "--columns", "id,why", "--json", *more).output)["rows"]
-        return sum("be preempted for" in job["why"] for job in jobs)
+        return sum("of a quota of" in job["why"] for job in jobs)
 
-    assert preempted() > 0
-    assert preempted("--settings", str(policy)) == 0, "there is no quota on memory"
+    assert over_quota() > 0
+    assert over_quota("--settings", str(policy)) == 0, "there is no quota on memory"
 
 
 def test_its_hooks_run_by_the_file_but_tell_nobody_outside(policy: Path) -> None:
@@ -67,6 +67,6 @@ def test_its_hooks_run_by_the_file_but_tell_nobody_outside(policy: Path) -> None
 
 def test_a_demo_for_want_of_a_server_runs_by_it_too(policy: Path) -> None:
     backend, simulation = open_any({"PBS_CONF_FILE": "/nonexistent"}, "", policy)
-    backend.close()
     assert simulation is not None
     assert simulation.settings().quota.counted == ("mem",)
+    backend.close()

@@ -32,7 +32,7 @@ async def test_jobs_show_where_from_where_to_and_why(home: Path, backend: Script
     async with open_console(backend, audit, (160, 40)) as steered:
         await look(steered)
         lines = [" ".join(line.split()) for line in steered.screen_lines]
-        assert "migration of a · 7" in lines[1]
+        assert "migration of a · 7" in lines[2]
         assert "▸a.1 case01 alice 64 a b Submitted 2 min 203.0 MiB 8123 -" in lines
         assert any(line.startswith("a.3 case01 alice 64 a - Requested 2 min - - - a: short by 60") for line in lines)
         assert any("a.4" in line and "Requested" in line and "hand-over to c unconfirmed" in line for line in lines)

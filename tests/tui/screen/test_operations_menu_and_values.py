@@ -51,10 +51,10 @@ async def test_the_menu_of_marked_rows_is_for_all_of_them(backend: ScriptedBacke
         await steered.until_shown("offline 2 vnodes", "set node v1 state += offline", "set node v2 state += offline")
 
 
-async def test_the_overview_has_nothing_to_act_on(backend: ScriptedBackend, audit: Path) -> None:
+async def test_an_overview_line_that_names_nothing_has_nothing_to_act_on(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit) as steered:
-        await steered.press("1", "a")
-        assert "there is nothing under the cursor" in steered.text
+        await steered.press("1", "g", "a")
+        assert "act: works on a job, a vnode, a queue or a quota" in steered.text
         await steered.command("hold")
         assert "hold: which job? :hold JOB..." in steered.text
         await steered.press("3")

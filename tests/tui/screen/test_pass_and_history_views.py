@@ -19,6 +19,7 @@ from tests.tui.scripted_server import (
     with_job,
 )
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_changes, write_journal
+from tui.pages.needs_attention import attention
 from tui.tables.planned_job_outcome import outcome_of
 from tui.text.screen_line import plain, safe
 
@@ -102,7 +103,10 @@ async def test_what_changed_is_counted_and_told(backend: ScriptedBackend, audit:
 
 async def test_users_over_quota_with_the_jobs_that_may_be_preempted(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 40)) as steered:
-        assert "alice 12 of 4 in workq, 2 of 2 running jobs preemptible" in steered.text
+        assert "over 8" in next(line for line in steered.screen_lines if " alice " in line)
+        cluster = steered.main.known_cluster()
+        told = [plain(line) for line in attention(cluster)]
+        assert "alice 12 of 4 in workq, 2 of 2 running jobs preemptible" in told, "as pbsteer status says"
 
 
 async def test_jobs_that_ended_are_asked_for_and_left_out_again(backend: ScriptedBackend, audit: Path) -> None:
@@ -226,7 +230,7 @@ async def test_the_grid_names_readings_and_the_rank_for_a_mode(backend: Scripted
         assert "by stability" not in steered.text
         await steered.command("rank speed")
         assert "rank 'speed': there are none, composite" in steered.text
-        await steered.press("m")
+        await steered.press("M")
         assert "vnodes ranked by composite" in steered.text
 
 
@@ -235,7 +239,7 @@ async def test_groups_and_projects_stand_beside_their_quotas_too(backend: Script
     backend.set_job("12.hpc1", project="bridge")
     async with open_console(backend, audit, (120, 40)) as steered:
         await steered.press("6")
-        lines = {line.split()[0].lstrip("▸"): line for line in steered.screen_lines[3:] if line.strip()}
+        lines = {line.split()[0].lstrip("▸"): line for line in steered.table[1:] if line.strip()}
         assert "over 2" in lines["g:users"]
         assert "free 2" in lines["p:bridge"]
 
@@ -291,7 +295,7 @@ async def test_the_job_under_the_cursor_is_told_at_length_below_the_table(
         assert whole not in row, "a reason that does not fit into its row"
         assert whole in " ".join(" ".join(steered.screen_lines[-4:]).split())
         await steered.press("g")
-        assert "ends " in steered.text.splitlines()[-4]
+        assert "ends " in " ".join(steered.screen_lines[-4:-1])
         assert "at the latest" in " ".join(steered.screen_lines[-4:])
         await steered.pilot.resize_terminal(60, 12)
         await steered.until(lambda: "at the latest" not in steered.text, "a table that has all the lines")
@@ -318,8 +322,8 @@ async def test_the_grid_shows_who_has_most_of_each_vnode_and_again_how_full_it_i
         assert "who: works in the grid" in steered.text
         await steered.press("4", "w")
         await steered.until_shown("user with most cores: A alice 12")
-        assert "AAo" in steered.text
-        assert "A alice 8" in steered.screen_lines[-6], "who is on the vnode under the cursor"
+        assert "▐ v1   A▌ v2   A  v3 off" in steered.text
+        assert "A alice 8" in " ".join(steered.screen_lines[-10:]), "who is on the vnode under the cursor"
         await steered.press("w")
-        await steered.until_shown("its height the cores in use")
-        assert "AAo" not in steered.text
+        await steered.until_shown("by fill · cores in use")
+        assert "▐ v1   8▌" in steered.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_server_status, changed, running, with_job
 from tui.state.cluster_view import ClusterView, see
+from tui.tables.grid_colours import colours_by
 from tui.tables.occupancy_grid import lay_out, legend
 from tui.tables.user_letters import OTHERS, Occupants, occupants
 
@@ -53,8 +54,8 @@ def test_there_are_letters_for_as_many_as_the_alphabet_has() -> None:
 
 def test_the_grid_has_letters_of_users_and_of_states_and_the_legend_says_whose() -> None:
     seen = see(a_server_status(), Settings(), Ledger(), 0.1)
-    who = occupants(seen)
-    grid = lay_out(seen, 80, 10, who)
+    colours = colours_by(seen, "user")
+    grid = lay_out(seen, 80, 10, colours)
     assert [cell.span[0] for cell in grid.cells] == ["A", "A", "o"]
-    assert legend(grid, 80, who).endswith("A alice 12")
-    assert legend(grid, 20, who).endswith("…"), "no room for a name"
+    assert "A alice 12" in legend(grid, 80, colours)
+    assert legend(grid, 20, colours).endswith("…"), "no room for a name"

@@ -7,6 +7,7 @@ from pathlib import Path
 from tui.action_registry import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.base_table_view import TableView
+from tui.screen.views.overview import OverviewView
 from tui.tables.export_table import as_row, as_text, kind_of, write_new
 from tui.text.screen_line import safe
 
@@ -25,6 +26,8 @@ class ExportActions:
         """Copy the marked names, or the one under the cursor."""
         view = self._screen.view
         marked = view.marked_names if isinstance(view, TableView) else ()
+        if isinstance(view, OverviewView) and not view.chosen:
+            raise CommandError("copy: this line names nothing that could be copied")
         self._copy(" ".join(map(safe, marked or (view.cursor_name or "",))))
 
     def copy_row(self) -> None:

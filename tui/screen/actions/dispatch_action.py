@@ -50,7 +50,7 @@ class Dispatcher:
         """Run an action, or show why it is not available."""
         action = BY_NAME[name]
         unsupported = self._screen.backend.commands.unsupported
-        why_not = action.unavailable(self._situation()) or unsupported.get(action.name, "")
+        why_not = action.unavailable(self.situation) or unsupported.get(action.name, "")
         if why_not:
             self._screen.say(f"{action.name}: {why_not}", "warn")
             return
@@ -63,7 +63,9 @@ class Dispatcher:
         except (CommandError, FilterError, ChangeError, ValueError) as error:
             self._screen.say(str(error), "bad")
 
-    def _situation(self) -> Situation:
+    @property
+    def situation(self) -> Situation:
+        """What decides now whether an action is available."""
         screen_api = self._screen
         return Situation(
             screen_api.view.view_name,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from policy.model.pbs_units import show_job
 from tui.action_registry import CommandError, views_of
+from tui.pages.goal import Goal
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.base_table_view import TableView
+from tui.screen.views.overview import OverviewView
 from tui.screen.views.visited_places import Place
 
 
@@ -39,12 +41,24 @@ class NavigateActions:
         return views_of(migrates=self._screen.migration is not None)
 
     def into(self) -> None:
-        """Open the row under the cursor: a job, or the jobs of a queue, vnode or user."""
+        """Open what is under the cursor: a job, the jobs of a queue, vnode or user, the goal of a line."""
         view = self._screen.view
-        if view.view_name == "jobs":
+        if isinstance(view, OverviewView) and view.goal is not None:
+            self._go_to(view.goal)
+        elif view.view_name == "jobs":
             self._show_job(view.cursor_name or "")
         elif view.view_name in ("queues", "vnodes", "grid", "quotas"):
             self._screen.act_by_name("to-jobs", "")
+
+    def _go_to(self, goal: Goal) -> None:
+        if goal.view == "job":
+            self._show_job(goal.subject)
+        elif goal.filter:
+            self._screen.jump(goal.view, goal.filter)
+        elif goal.subject or goal.cursor is not None:
+            self._screen.visit(Place(goal.view, subject=goal.subject, cursor=goal.cursor))
+        else:
+            self._screen.go(goal.view)
 
     def job(self, argument: str) -> None:
         """Show one job by its id, with or without the server's name."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui.screen.dialogs.operations_menu import ActMenu
     from tui.screen.terminal.themes import Look
     from tui.screen.views.base_view import View
+    from tui.screen.widgets.footer import Footer
     from tui.screen.widgets.prompt import Typing
     from tui.screen.workers.background_lookups import Lookups
     from tui.screen.workers.operation_runner import OperationRunner
@@ -39,6 +40,7 @@ class ScreenApi(Protocol):
     look: Look
     views: Mapping[str, View]
     places: Places
+    footer: Footer
 
     @property
     def app(self) -> App[Any]:

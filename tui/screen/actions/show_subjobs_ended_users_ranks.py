@@ -9,6 +9,7 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.jobs import JobsView
 from tui.screen.views.vnodes import OccupancyView
 from tui.state.ended_jobs import WINDOW_S
+from tui.tables.grid_colours import COLOURS
 from tui.tables.vnode_ranks import MODES
 
 
@@ -39,12 +40,20 @@ class InspectActions:
         )
         self._screen.poller.ask()
 
+    def colour(self, argument: str = "") -> None:
+        """Colour the grid by what is named, or by the next."""
+        view = self._screen.view
+        if not isinstance(view, OccupancyView):
+            return
+        if argument and argument not in COLOURS:
+            raise CommandError(f"colour {argument!r}: there are {', '.join(COLOURS)}")
+        view.colour_by(argument or COLOURS[(COLOURS.index(view.colour) + 1) % len(COLOURS)])
+
     def who(self) -> None:
-        """Switch the grid between the user with most of each vnode and how full each vnode is."""
+        """Colour the grid by user, or again by how full each vnode is."""
         view = self._screen.view
         if isinstance(view, OccupancyView):
-            by_user = view.turn_users()
-            self._screen.say("letters are users, + the others" if by_user else "heights are cores in use")
+            self.colour("fill" if view.colour == "user" else "user")
 
     def rank(self, argument: str = "") -> None:
         """Rank the vnodes of the grid by the named mode, or by the next mode."""

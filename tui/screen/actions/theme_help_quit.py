@@ -11,7 +11,9 @@ from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
+from tui.screen.dialogs.messages import MessagesScreen
 from tui.screen.widgets.prompt import Typing
+from tui.tables.grid_colours import COLOURS
 from tui.tables.vnode_ranks import MODES
 
 _SWITCH = ("on", "off")
@@ -63,6 +65,7 @@ class ConsoleActions:
             "switch": list(_SWITCH),
             "speed": [str(speed) for speed in SPEEDS],
             "rank": list(MODES),
+            "colour": list(COLOURS),
             "queue": list(cluster.server_status.queues) if cluster else [],
             "user": sorted({user for _, user in cluster.counts.users}) if cluster else [],
             "saved": list(self._screen.keeping.preferences.filters.get(self._screen.view.view_name, {})),
@@ -81,6 +84,10 @@ class ConsoleActions:
         screen_api = self._screen
         simulated, migrates = screen_api.simulation is not None, screen_api.migration is not None
         screen_api.app.push_screen(HelpScreen(simulated=simulated, migrates=migrates))
+
+    def messages(self) -> None:
+        """What the line at the bottom said."""
+        self._screen.app.push_screen(MessagesScreen(self._screen.footer.kept))
 
     def quit(self) -> None:
         """Leave."""

@@ -36,12 +36,54 @@ _MUTED = {
     "contrast": "#D0D0D0",
     "none": "ansi_default",
 }
+_HERE = {
+    "dark": "#22384C",
+    "light": "#CCE0EE",
+    "colour-blind": "#26323C",
+    "contrast": "#303060",
+    "none": "ansi_default",
+}
 DEFAULT, NONE = "dark", "none"
+
+
+def _cursor_row(name: str) -> dict[str, str]:
+    """The row under the cursor: a background that leaves the colours on it as they are; without colours, reverse."""
+    return {"here": _HERE[name], "here-style": "bold reverse" if name == NONE else "bold"}
+
+
+_HEAT = {
+    "dark": "#1C2C3A #1F4260 #2A6796 #3A8CC4 #86C0E8",
+    "light": "#E4EDF4 #BFD8EA #8DBBDC #4C93C7 #005A92",
+    "colour-blind": "#101C26 #1F4260 #0072B2 #3A8CC4 #86C0E8",
+    "contrast": "#202020 #383838 #585858 #B0B0B0 #FFFFFF",
+    "none": " ".join(["ansi_default"] * 5),
+}
+"""The ramp of amounts on the grid, from little to much; the characters on it are light or dark as is readable."""
+_READABLE = 3
+"""The lower steps of the ramp, on which a theme's foreground is readable; its background is on the others."""
+_NO_INK = {**{f"ink{step}": "ansi_default" for step in range(1, 6)}, "ink-hue": "ansi_default"}
+_HUES = "#56B4E9 #E69F00 #5CC8A8 #F0E442 #CC79A7 #A0A8FF #D08A60 #B0B8C0"
+"""Eight colours for names on the grid."""
+
+
+def _grid_colours(name: str) -> dict[str, str]:
+    if name == NONE:
+        plain = {f"heat{step}": "ansi_default" for step in range(1, 6)}
+        return {**plain, **{f"hue{number}": "ansi_default" for number in range(1, 9)}, **_NO_INK}
+    foreground, background = (_PALETTES[name].split()[_PARTS.index(part)] for part in ("foreground", "background"))
+    found = {f"heat{step}": colour for step, colour in enumerate(_HEAT[name].split(), start=1)}
+    found.update({f"hue{number}": hue for number, hue in enumerate(_HUES.split(), start=1)})
+    inks = [foreground] * _READABLE + [background] * (5 - _READABLE)
+    return {**found, **{f"ink{step}": ink for step, ink in enumerate(inks, start=1)}, "ink-hue": "#101418"}
+
+
+VARIABLES: Mapping[str, str] = {**_cursor_row(DEFAULT), **_grid_colours(DEFAULT)}
+"""The variables that Textual's own themes do not have."""
 
 
 def _theme(name: str) -> Theme:
     colours = dict(zip(_PARTS, _PALETTES[name].split()))
-    variables = {"text-muted": _MUTED[name]}
+    variables = {"text-muted": _MUTED[name], **_cursor_row(name), **_grid_colours(name)}
     if name == NONE:
         # Without colours only the video attribute shows where the cursor is.
         variables = {**BUILTIN_THEMES["ansi-dark"].variables, **variables, "input-cursor-text-style": "reverse"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
+from hooks.record.day_of_activity import Day
 from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.visited_places import Place
@@ -32,7 +33,8 @@ def lines_of(move: str, page: int) -> int:
 @dataclass(frozen=True)
 class Shown:
     """What views show: the cluster view, idle cores over the day, and the audit records. ``is_stale``: the server does
-    not answer any more. ``migration`` is None where the site has no other clusters."""
+    not answer any more. ``migration`` is None where the site has no other clusters; ``day`` is the last day's
+    activity."""
 
     cluster: ClusterView
     history: IdleHistory = field(default_factory=IdleHistory)
@@ -40,6 +42,7 @@ class Shown:
     trail_problem: str = ""
     is_stale: bool = False
     migration: Migration | None = None
+    day: Day = field(default_factory=Day)
 
 
 class View(Vertical):

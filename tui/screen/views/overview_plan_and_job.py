@@ -1,4 +1,4 @@
-"""The views that are pages of lines: the overview, the plan of the next pass, earlier passes, and one job."""
+"""The views that are pages of lines: the plan of the next pass, earlier passes, and one job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from policy.model.pbs_units import show_job
 from tui.backends.pass_journal import Pass
 from tui.pages.job_page import JobDetail, job_lines
-from tui.pages.overview_page import overview_lines
 from tui.pages.pass_page import pass_lines
 from tui.pages.plan_page import plan_lines
 from tui.screen.views.base_view import FAR, Shown, View
@@ -50,17 +49,6 @@ class PageView(View):
             self.title(((self.heading(), "title"),))
             lines = self.lines(self.shown, max(20, self.size.width - 2))
             self.paper.show([((" ", ""), *line) for line in lines])
-
-
-class OverviewView(PageView):
-    """The overview: the state of the cluster, and what needs an administrator."""
-
-    view_name = "overview"
-
-    def lines(self, shown: Shown, cells: int) -> list[Line]:
-        """The overview."""
-        height = max(1, self.size.height - 1)
-        return overview_lines(shown.cluster, shown.history, cells, shown.trail, height)
 
 
 class PlanView(PageView):

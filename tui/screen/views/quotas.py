@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from policy.model.limit_attributes import EntityKey
+from policy.model.limit_attributes import GENERIC, EntityKey
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.visited_places import Place
 from tui.state.cluster_view import ClusterView
@@ -13,6 +13,9 @@ from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.columns import Column
 from tui.tables.export_table import Origin
 from tui.tables.quota_columns import QuotaRow, name_cells, quota_columns, quota_rows
+
+_ROOM_FOR_SUMS = 110
+"""Narrower titles have no room for them beside a filter."""
 
 
 class QuotasView(TableView[EntityKey]):
@@ -43,9 +46,12 @@ class QuotasView(TableView[EntityKey]):
         return quota_columns(self._rows, self.size.width, self._name_cells)
 
     def heading(self, cluster: ClusterView) -> str:
-        """The queue and the resource."""
+        """The queue and the resource, and what use and quotas of the users add up to."""
         scope = scope_of(cluster, self.queue)
-        return f"quotas · {scope.place} · {scope.resource}"
+        users = [row for (kind, name), row in self._rows.items() if kind == "u" and name != GENERIC]
+        used, quotas = sum(row.use.cores for row in users), sum(row.quota or 0 for row in users if row.own)
+        sums = f" · used {used:,}, quotas add up to {quotas:,}" if self.size.width >= _ROOM_FOR_SUMS else ""
+        return f"quotas · {scope.place} · {scope.resource}{sums}"
 
     def move(self, name: str) -> None:
         """Left and right choose the queue."""

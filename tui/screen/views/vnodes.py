@@ -1,4 +1,4 @@
-"""The vnodes view as a table, and as a grid that shows how full each vnode is."""
+"""The vnodes view as a table, and as a grid in colours: how full each vnode is, whose jobs it runs, what is free."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.filter_line import Value
-from tui.tables.occupancy_grid import describe_cell, describe_more, legend
-from tui.tables.user_letters import Occupants, occupants
+from tui.tables.grid_colours import COLOURS, Colours, colours_by
+from tui.tables.occupancy_grid import describe_cell, describe_more, jobs_of_cell, legend
 from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
 from tui.tables.vnode_ranks import MODES, Ranks, rank
 from tui.text.screen_line import Line, wrapped
@@ -26,7 +26,9 @@ _AROUND = 5
 """Cells of the grid's title besides its heading and its legend."""
 _ROOMY = 18
 """Lines that a view needs to show the longer details."""
-_DETAIL_LINES, _DETAIL_LINES_ROOMY = 3, 5
+_TALL = 26
+"""Lines that a view needs to show the jobs there too."""
+_DETAIL_LINES, _DETAIL_LINES_ROOMY, _DETAIL_LINES_TALL = 3, 5, 8
 """How many lines of details there are."""
 
 
@@ -62,6 +64,7 @@ class OccupancyView(View):
     DEFAULT_CSS = f"""
     OccupancyView > .details {{ height: {_DETAIL_LINES}; }}
     OccupancyView.roomy > .details {{ height: {_DETAIL_LINES_ROOMY}; }}
+    OccupancyView.tall > .details {{ height: {_DETAIL_LINES_TALL}; }}
     """
 
     def __init__(self) -> None:
@@ -69,8 +72,8 @@ class OccupancyView(View):
         self.grid_view = GridView(classes="body")
         self.details = Paper(classes="details")
         self.mode = MODES[0]
-        self.by_user = False
-        self._who: Occupants | None = None
+        self.colour = COLOURS[0]
+        self._colours: Colours | None = None
         self._ranks: Ranks | None = None
 
     def compose(self) -> ComposeResult:
@@ -87,18 +90,19 @@ class OccupancyView(View):
     def on_resize(self) -> None:
         """Show the longer details where there is room."""
         self.set_class(self.size.height >= _ROOMY, "roomy")
+        self.set_class(self.size.height >= _TALL, "tall")
 
     def repaint(self) -> None:
         """Show the grid and the details."""
         if self.shown is None:
             return
         cluster = self.shown.cluster
-        self._who = who = occupants(cluster) if self.by_user else None
+        self._colours = colours = colours_by(cluster, self.colour)
         self.grid_view.room = self._room()
-        self.grid_view.show(cluster, who)
+        self.grid_view.show(cluster, colours)
         self._ranks = rank(cluster, self.mode)
-        heading = f"grid · {len(cluster.server_status.vnodes):,} vnodes"
-        meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, who)
+        heading = f"{len(cluster.server_status.vnodes):,} vnodes by {self.colour}"
+        meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, colours)
         self.title(((heading, "title"), (f" · {meant}", "")))
         self.show_details()
 
@@ -108,22 +112,27 @@ class OccupancyView(View):
         """
         whole = self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
         about = _DETAIL_LINES_ROOMY if whole.height >= _ROOMY else _DETAIL_LINES
+        about = _DETAIL_LINES_TALL if whole.height >= _TALL else about
         return Size(whole.width, max(1, whole.height - 1 - about))
 
     def show_details(self) -> None:
         """Show the details of the cell under the cursor."""
         cell = self.grid_view.cell
         if self.shown is not None and cell is not None:
-            who = self._who.describe(cell.vnodes) if self._who is not None else ""
-            more = who or describe_more(self.shown.cluster, cell, self._ranks)
-            lines: list[Line] = [((f" {describe_cell(self.shown.cluster, cell)}", "bold"),), ((f" {more}", ""),)]
-            self.details.show(wrapped(lines, self.size.width))
+            who = self._colours.who if self._colours is not None else None
+            more = (who.describe(cell.vnodes) if who is not None else "") or describe_more(
+                self.shown.cluster, cell, self._ranks
+            )
+            cluster = self.shown.cluster
+            about: list[Line] = [((f" {describe_cell(cluster, cell)}", "bold"),), ((f" {more}", ""),)]
+            lines = wrapped(about, self.size.width)
+            lines += jobs_of_cell(cluster, cell, max(0, self.details.size.height - len(lines)))
+            self.details.show(lines)
 
-    def turn_users(self) -> bool:
-        """Switch between the user with most of each vnode and how full each is; returns True for users."""
-        self.by_user = not self.by_user
+    def colour_by(self, colour: str) -> None:
+        """Colour the cells by another of :data:`COLOURS`."""
+        self.colour = colour
         self.repaint()
-        return self.by_user
 
     def rank_by(self, mode: str) -> None:
         """Rank the vnodes by another mode."""

@@ -23,14 +23,31 @@ if TYPE_CHECKING:
 _NEAR = 16
 """Longest gap in cells between two changes that are written together: skipping it would cost more, with its colours."""
 
-ROLES = ("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor")
+_HEATS, _HUES = range(1, 6), range(1, 9)
+ROLES = (
+    *("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor", "tab", "here", "pick"),
+    *(f"heat{step}" for step in _HEATS),
+    *(f"hue{number}" for number in _HUES),
+    *(f"on-heat{step}" for step in _HEATS),
+    *(f"on-hue{number}" for number in _HUES),
+)
+"""``on-`` is the colour behind the characters, for cells that have room for some."""
+
+_RULES_OF_GRID = "\n".join(
+    [f"LineView > .role-heat{step} {{ color: $heat{max(2, step)}; }}" for step in _HEATS]
+    + [f"LineView > .role-hue{number} {{ color: $hue{number}; }}" for number in _HUES]
+    + [f"LineView > .role-on-heat{step} {{ background: $heat{step}; color: $ink{step}; }}" for step in _HEATS]
+    + [f"LineView > .role-on-hue{number} {{ background: $hue{number}; color: $ink-hue; }}" for number in _HUES]
+)
 
 
 class LineView(ScrollView, can_focus=True):
     """Lines of text with roles."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"role-{role}" for role in ROLES}
-    DEFAULT_CSS = """
+    DEFAULT_CSS = (
+        _RULES_OF_GRID
+        + """
     LineView { background: $background; color: $foreground; scrollbar-size: 0 0; overflow: hidden hidden; }
     LineView > .role-bold { text-style: bold; }
     LineView > .role-title { text-style: bold; color: $primary; }
@@ -42,7 +59,11 @@ class LineView(ScrollView, can_focus=True):
     LineView > .role-mark { color: $foreground; text-style: bold; }
     LineView > .role-bar { color: $secondary; }
     LineView > .role-cursor { text-style: reverse; }
+    LineView > .role-pick { color: $accent; text-style: bold reverse; }
+    LineView > .role-tab { color: $primary; text-style: bold reverse; }
+    LineView > .role-here { background: $here; text-style: $here-style; }
     """
+    )
     pinned = 0
     """How many lines at the top do not scroll."""
 

@@ -145,10 +145,8 @@ class Table(LineView, Generic[Key]):
         line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
         if index == self._index:
             line = ((f"{mark}▸", "mark"), *line[1:])
-            # A bar in reverse video would read as its opposite.
-            return tuple(
-                (text, role if BAR_GLYPHS.issuperset(text) else f"{role} cursor".strip()) for text, role in line
-            )
+            # Without colours the row is in reverse, in which a bar would read as its opposite.
+            return tuple((text, role if BAR_GLYPHS.issuperset(text) else f"{role} here".strip()) for text, role in line)
         return line
 
     def _row(self, placed: list[Placed[Key]], key: Key) -> Line:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hooks.record.day_of_activity import Day, Events
 from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.base_view import Shown
@@ -27,6 +28,8 @@ class Seen:
         self._elapsed = elapsed
         self._seen_s = elapsed()
         self._history = IdleHistory()
+        self._watched = (0, 0, 0)
+        self._day = Day()
         self._trail: tuple[tuple[Record, ...], str] = ((), "")
         self.cluster: ClusterView | None = None
         self.migration: Migration | None = None
@@ -47,7 +50,8 @@ class Seen:
         """What views show; None before the first cluster view."""
         if self.cluster is None:
             return None
-        return Shown(self.cluster, self._history, *self._trail, self.is_stale, self.migration)
+        day = self._day.filled_from(self.cluster.passes.day)
+        return Shown(self.cluster, self._history, *self._trail, self.is_stale, self.migration, day)
 
     def fail(self, news: PollFailed) -> None:
         """A poll has failed."""
@@ -60,8 +64,17 @@ class Seen:
         self.cluster = cluster = news.cluster
         vnodes = cluster.counts.vnodes
         self._history = self._history.sampled(cluster.now_s, vnodes.total - vnodes.used, vnodes.total)
+        self._day = self._sampled(cluster)
         self._history = self._history.with_passes(cluster.passes.idle, vnodes.total)
         return was_away
+
+    def _sampled(self, cluster: ClusterView) -> Day:
+        """The day with this poll: what it has counted more than the poll before is what happened in between."""
+        vnodes, watched = cluster.counts.vnodes, cluster.watched
+        counts = (watched.started, watched.ended, watched.preempted)
+        before, self._watched = self._watched, counts
+        events = Events(*(max(0, now - then) for now, then in zip(counts, before)))
+        return self._day.sampled(cluster.now_s, vnodes.used, vnodes.total, events)
 
     def read_trail(self, records: tuple[Record, ...], problem: str) -> bool:
         """Take the audit records; returns whether they are new."""
@@ -70,4 +83,4 @@ class Seen:
 
     def begin_history(self) -> None:
         """Another workload begins: the idle cores of the old one are dropped."""
-        self._history = IdleHistory()
+        self._history, self._day = IdleHistory(), Day()

@@ -31,7 +31,11 @@ async def test_rows_are_copied_with_tabs_between_their_cells(backend: ScriptedBa
         assert steered.console.clipboard == "11.hpc1\talice\t8\n12.hpc1\talice\t4"
         assert "and 1 rows more" in steered.text
         await steered.press("1", "Y")
-        assert "copy-row: there is nothing under the cursor" in steered.text
+        assert "copy-row: works in a table" in steered.text
+        await steered.press("g", "y")
+        assert "copy: this line names nothing" in steered.text
+        await steered.press("7", "y")
+        assert "copy: there is nothing under the cursor" in steered.text
 
 
 async def test_all_rows_go_into_a_file_as_filtered_ordered_and_with_the_columns_shown(

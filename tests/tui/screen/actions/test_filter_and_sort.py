@@ -21,12 +21,12 @@ def files(tmp_path: Path) -> KeptFiles:
 
 def ids(steered: Steered) -> list[str]:
     """The first cell of each row on the screen, from the top."""
-    rows = [line.replace("▸", " ").replace("*", " ").split() for line in steered.screen_lines[3:]]
+    rows = [line.replace("▸", " ").replace("*", " ").split() for line in steered.table[1:]]
     return [row[0] for row in rows if row and row[0].rstrip("[]").isdigit()]
 
 
 def header(steered: Steered) -> str:
-    return steered.screen_lines[2]
+    return steered.table[0]
 
 
 # The order
@@ -56,7 +56,7 @@ async def test_any_column_sorts_also_one_that_is_not_shown_and_any_attribute(
         await steered.command("sort resource_list.ngpus")
         assert ids(steered)[:2] == ["13", "11"]
         await steered.command("sort default")
-        assert "sort:" not in steered.screen_lines[1]
+        assert "sort:" not in steered.title
         await steered.command("sort colour")
         assert "no column 'colour' here; there are id, user" in steered.text
 
@@ -72,7 +72,7 @@ async def test_s_and_the_key_of_a_column_sorts_and_s_s_takes_the_sort_away(
         await steered.press("s", "1")
         assert "sort: vnode, most first" in steered.text
         await steered.press("s", "s")
-        assert "sort:" not in steered.screen_lines[1]
+        assert "sort:" not in steered.title
 
 
 # Columns
@@ -87,7 +87,7 @@ async def test_columns_are_added_taken_away_ordered_and_put_back(backend: Script
         await steered.command("columns -queue +resource_list.ngpus")
         assert "queue" not in header(steered)
         assert header(steered).index("Resource_L") < header(steered).index("where, or why")
-        assert any(line.split()[0].strip("▸") == "13" and " 12" in line for line in steered.screen_lines[3:8])
+        assert any(line.split()[0].strip("▸") == "13" and " 12" in line for line in steered.table[1:6])
         await steered.command("columns user id")
         assert header(steered).split()[:2] == ["user", "job"]
         await steered.command("columns +nonsense")
@@ -105,7 +105,7 @@ async def test_starts_and_ends_are_columns_that_sort_and_filter(backend: Scripte
         await steered.command("columns id starts ends ended")
         await steered.command("sort ends")
         await steered.until_shown("job", "starts", "ends↑", "ended")
-        assert [line.split()[0].lstrip("▸") for line in steered.screen_lines[3:5]] == ["11", "12"]
+        assert [line.split()[0].lstrip("▸") for line in steered.table[1:3]] == ["11", "12"]
         await steered.press("slash")
         await steered.type("ends:<15m")
         await steered.until_shown("jobs · 1 of")
@@ -195,7 +195,7 @@ async def test_a_broken_file_is_told_put_aside_and_begun_anew(
     path.parent.mkdir()
     path.write_text(broken)
     async with open_console(backend, audit, (200, 30), files=files) as steered:
-        assert "preferences.json" in steered.screen_lines[-2]
+        assert "preferences.json" in steered.screen_lines[-1]
         await steered.command("theme contrast")
     assert json.loads(path.read_text())["theme"] == "contrast"
     assert path.with_name("preferences.unreadable.json").read_text() == broken
@@ -355,7 +355,7 @@ async def test_what_is_typed_after_a_jump_is_dropped_before_one_goes_back(
         await steered.press("escape")
         assert steered.main.view_name == "queues"
         await steered.press("5")
-        assert "filter" not in steered.screen_lines[1]
+        assert "filter" not in steered.title
 
 
 async def test_marked_jobs_lead_to_all_their_vnodes(backend: ScriptedBackend, audit: Path) -> None:
@@ -405,7 +405,7 @@ async def test_everyone_else_is_nobody_to_jump_to(backend: ScriptedBackend, audi
 async def test_a_page_without_rows_says_where_jumps_work(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 30)) as steered:
         for key, name in (("J", "to-jobs"), ("V", "to-vnodes"), ("Q", "to-quotas")):
-            await steered.press("1", key)
+            await steered.press("1", "g", "right", key)
             assert f"{name}: " in steered.text
         await steered.press("6", "Q")
         assert "to-quotas: works on a job or a queue" in steered.text

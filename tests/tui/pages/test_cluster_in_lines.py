@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_server_status, a_vnode, changed
 from tui.backends.idle_core_history import IdleHistory
-from tui.pages.overview_page import overview_lines
+from tui.pages.cluster_in_lines import cluster_lines
 from tui.state.cluster_view import see
 from tui.text.screen_line import plain
 
@@ -19,7 +19,7 @@ def shown(height: int) -> list[str]:
         server_status, vnodes={**server_status.vnodes, **down}, queues={**server_status.queues, **stopped}
     )
     cluster = see(server_status, Settings(), Ledger(), 0.1).decided(lambda: 0.0)
-    return [plain(line) for line in overview_lines(cluster, IdleHistory(), 80, (), height)]
+    return [plain(line) for line in cluster_lines(cluster, IdleHistory(), 80, (), height)]
 
 
 def labels(lines: list[str]) -> list[str]:

@@ -1,0 +1,123 @@
+"""The last day in slots of ten minutes: cores in use, jobs started, ended and preempted, waits, and failures.
+
+A small ring for the console's charts: passes keep one beside the journal, and a console one of its own. It is replaced
+whole, has at most a day's slots, and is never read to decide anything. What cannot be read of it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+SLOT_S = 600
+SLOTS = 144
+_LONGEST_S = 300.0
+"""Nothing is assumed about longer times between two samples."""
+_ALONE_S = 1.0
+"""The time that a sample without a recent predecessor counts for."""
+_VERSION = 1
+
+
+class Slot(NamedTuple):
+    """Ten minutes. ``number`` counts such slots since 1970; ``used`` and ``total`` are means in cores over the
+    ``seconds`` covered; the others are sums, ``waited_s`` over the jobs that ``started``."""
+
+    number: int
+    seconds: float = 0.0
+    used: float = 0.0
+    total: float = 0.0
+    started: int = 0
+    ended: int = 0
+    preempted: int = 0
+    failed: int = 0
+    waited_s: float = 0.0
+
+
+class Events(NamedTuple):
+    """What happened since the sample before: jobs started (and the sum of their waits), ended and preempted, and
+    requests that failed."""
+
+    started: int = 0
+    ended: int = 0
+    preempted: int = 0
+    failed: int = 0
+    waited_s: float = 0.0
+
+
+NO_EVENTS = Events()
+
+
+class Day(NamedTuple):
+    """The slots of a day, oldest first, the time of the last sample, and how many jobs ran then. Immutable:
+    :meth:`sampled` returns the next value."""
+
+    slots: tuple[Slot, ...] = ()
+    last_s: float = 0.0
+    running: int = 0
+
+    def sampled(self, time_s: float, used: float, total: float, events: Events = NO_EVENTS, running: int = 0) -> Day:
+        """The day with one more sample; unchanged if the clock went back."""
+        if time_s <= self.last_s:
+            return self
+        span_s = time_s - self.last_s
+        seconds = span_s if span_s <= _LONGEST_S else _ALONE_S
+        number = int(time_s // SLOT_S)
+        slots = {slot.number: slot for slot in self.slots}
+        slot = slots.get(number, Slot(number))
+        covered = slot.seconds + seconds
+        slots[number] = Slot(
+            number,
+            covered,
+            slot.used + (used - slot.used) * seconds / covered,
+            slot.total + (total - slot.total) * seconds / covered,
+            slot.started + events.started,
+            slot.ended + events.ended,
+            slot.preempted + events.preempted,
+            slot.failed + events.failed,
+            slot.waited_s + events.waited_s,
+        )
+        return Day(tuple(slots[each] for each in sorted(slots) if number - SLOTS < each <= number), time_s, running)
+
+    def filled_from(self, other: Day) -> Day:
+        """This day, with each slot of the ``other`` that covers longer than this one's."""
+        slots = {slot.number: slot for slot in self.slots}
+        for slot in other.slots:
+            if slot.number not in slots or slots[slot.number].seconds < slot.seconds:
+                slots[slot.number] = slot
+        newest = max(slots, default=0)
+        kept = tuple(slots[number] for number in sorted(slots) if number > newest - SLOTS)
+        return Day(kept, max(self.last_s, other.last_s), self.running)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data, for a file."""
+        return {
+            "version": _VERSION,
+            "last_s": self.last_s,
+            "running": self.running,
+            "slots": [[round(value, 1) for value in slot] for slot in self.slots],
+        }
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Day:
+        """The day of plain data; empty if that is no day, without the slots that are none. Never raises."""
+        if not isinstance(data, Mapping) or data.get("version") != _VERSION or not _is_number(data.get("last_s")):
+            return Day()
+        found = data.get("slots")
+        slots = {
+            int(each[0]): _slot(each)
+            for each in (found if isinstance(found, list) else [])
+            if isinstance(each, list) and len(each) == len(Slot._fields) and all(map(_is_number, each))
+        }
+        newest = int(data["last_s"] // SLOT_S)
+        kept = tuple(slots[number] for number in sorted(slots) if newest - SLOTS < number <= newest)
+        running = data.get("running", 0)
+        return Day(kept, float(data["last_s"]), int(running) if _is_number(running) else 0)
+
+
+def _slot(values: Sequence[float]) -> Slot:
+    number, seconds, used, total, started, ended, preempted, failed, waited_s = values
+    return Slot(int(number), seconds, used, total, int(started), int(ended), int(preempted), int(failed), waited_s)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15

@@ -1,0 +1,55 @@
+"""The tab strip: every view with its key and what is in it, on one line above the view.
+
+If the line is too narrow, the other views lose their counts first, then their names; the one that is shown keeps both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tui.state.cluster_view import ClusterView, execution_queues
+from tui.tables.quota_columns import quota_rows
+from tui.text.screen_line import Line, Span, fit_line, width
+
+
+class Tab(NamedTuple):
+    """A view: its key, its name, and in a few characters what is in it (empty: not known, or nothing to say)."""
+
+    key: str
+    view: str
+    about: str = ""
+
+
+def counts_of_views(cluster: ClusterView) -> dict[str, str]:
+    """What is in each view, by its name: rows, users over quota, the next pass's starts and preemptions."""
+    queues = execution_queues(cluster)
+    over = sum((row.over or 0) > 0 for queue in queues for row in quota_rows(cluster, queue).values())
+    counts = {
+        "queues": f"{len(queues):,}",
+        "vnodes": f"{len(cluster.server_status.vnodes):,}",
+        "jobs": f"{sum(cluster.counts.states.values()):,}",
+        "quotas": f"{over:,} over" if over else "",
+    }
+    if cluster.decision is not None:
+        starts, preempts = len(cluster.decision.plan.starts), len(cluster.decision.plan.preempts)
+        counts["plan"] = f"+{starts:,} -{preempts:,}" if starts or preempts else ""
+    return counts
+
+
+def tab_strip(tabs: Sequence[Tab], shown: str, cells: int) -> Line:
+    """The strip in exactly so many cells; ``shown`` is the view that is shown, which may have no tab."""
+    line: Line = ()
+    for level in range(3):
+        line = tuple(span for tab in tabs for span in _tab(tab, level, is_shown=tab.view == shown))
+        if sum(width(text) for text, _ in line) <= cells:
+            break
+    return fit_line(line, cells)
+
+
+def _tab(tab: Tab, level: int, *, is_shown: bool) -> tuple[Span, ...]:
+    about = f" {tab.about}" if tab.about else ""
+    if is_shown:
+        return ((f"[{tab.key} {tab.view}{about}]", "tab"),)
+    name = f" {tab.view}" if level < 2 else ""
+    return (" ", ""), (tab.key, "key"), (name, ""), (about if level < 1 else "", "dim"), (" ", "")

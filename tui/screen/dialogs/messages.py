@@ -1,0 +1,60 @@
+"""The messages that the console has shown, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from tui.screen.views.base_view import MOVES, lines_of
+from tui.screen.widgets.footer import Said
+from tui.screen.widgets.line_view import Paper
+from tui.text.screen_line import Line, safe, wrapped
+from tui.text.times_and_durations import clock_time
+
+_WIDEST, _FRAME = 110, 4
+
+
+class MessagesScreen(ModalScreen[None]):
+    """The messages, above all views; escape, ``q`` and enter close them."""
+
+    DEFAULT_CSS = """
+    MessagesScreen { align: center middle; }
+    MessagesScreen > Paper { width: 110; max-width: 100%; height: 60%; min-height: 3; padding: 0 1;
+                             border: round $primary; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "dismiss", show=False),
+        *(
+            Binding(keys, f"move('{move}')", show=False)
+            for move, keys in zip(
+                MOVES,
+                ("up,k", "down,j", "left", "right", "g,home", "G,end", "pageup", "pagedown", "ctrl+u", "ctrl+d"),
+            )
+        ),
+    ]
+
+    def __init__(self, said: Iterable[Said]) -> None:
+        super().__init__()
+        self._said = list(said)
+        self.paper = Paper()
+        self.paper.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield self.paper
+
+    def on_resize(self) -> None:
+        """The lines depend on the width."""
+        lines: list[Line] = [
+            ((f"{clock_time(each.time_s, seconds=True)}  ", "dim"), (safe(each.text), each.role)) for each in self._said
+        ]
+        cells = min(self.app.size.width, _WIDEST) - _FRAME
+        self.paper.show(wrapped(lines, cells) or [(("no message yet", "dim"),)])
+
+    def action_move(self, move: str) -> None:
+        """Scroll."""
+        self.paper.scroll_lines(lines_of(move, self.paper.page))

@@ -1,0 +1,150 @@
+"""The overview as a view: its cursor goes from one part that can be entered to the next, and stays on it."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from tui.pages.goal import Goal
+from tui.pages.overview_page import Row, overview_rows
+from tui.screen.views.base_view import FAR, View, lines_of
+from tui.screen.widgets.line_view import LineView, Paper
+from tui.text.screen_line import Line, fit_line
+
+_MARK_CELLS = 1
+_AT = tuple[int, int]
+
+
+class OverviewView(View):
+    """The overview: the state of the cluster, and what needs an administrator."""
+
+    view_name = "overview"
+    DEFAULT_CSS = """
+    OverviewView > .title { display: none; }
+    OverviewView.stale > .title { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paper = Paper(classes="body")
+        self._rows: list[Row] = []
+        self._places: list[_AT] = []
+        self._at: _AT = (0, 0)
+        self._which = 0
+        self._goal: Goal | None = None
+
+    def compose(self) -> ComposeResult:
+        """The title, which only an old picture has, and the lines."""
+        yield self.title_line
+        yield self.paper
+
+    @property
+    def body(self) -> LineView:
+        """The lines."""
+        return self.paper
+
+    @property
+    def goal(self) -> Goal | None:
+        """Where the part under the cursor leads to."""
+        return self._goal
+
+    @property
+    def cursor_name(self) -> str | None:
+        """The name of what the part under the cursor is about."""
+        return None if self._goal is None else next(iter(self._goal.names), self._goal.view)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The targets of an operation on the part under the cursor."""
+        return self._goal.names if self._goal is not None else ()
+
+    def repaint(self) -> None:
+        """Make the page again; the cursor stays on what it was on, or near by."""
+        if self.shown is None:
+            return
+        shown = self.shown
+        self.title((("overview", "title"),))
+        cells = max(20, self.size.width - 2 - _MARK_CELLS)
+        self._rows = overview_rows(shown.cluster, shown.day, shown.history, cells, self.size.height, shown.trail)
+        self._places = [
+            (number, part)
+            for number, row in enumerate(self._rows)
+            for part, each in enumerate(row.parts)
+            if each.goal is not None
+        ]
+        here = [at for at in self._places if self._goal_at(at) == self._goal]
+        if self._goal is None:
+            here = self._first()
+        elif here:
+            # Several lines may lead to the same place.
+            here = [here[min(self._which, len(here) - 1)]]
+        else:
+            here = self._near(self._at)
+        self._put(here[0] if here else (0, 0))
+
+    def _first(self) -> list[_AT]:
+        """The first thing that needs attention if it is in sight, else the first part that can be entered."""
+        in_sight = [at for at in self._places if at[0] < self.size.height]
+        marks = [at for at in in_sight if self._rows[at[0]].parts[at[1]].line[0][1] in ("bad", "warn")]
+        return marks or self._places
+
+    def _near(self, wanted: _AT) -> list[_AT]:
+        return sorted(self._places, key=lambda at: (abs(at[0] - wanted[0]), abs(at[1] - wanted[1])))
+
+    def _goal_at(self, at: _AT) -> Goal | None:
+        return self._rows[at[0]].parts[at[1]].goal
+
+    def _put(self, at: _AT) -> None:
+        self._at = at
+        self._goal = self._goal_at(at) if self._places else None
+        same = [each for each in self._places if self._goal_at(each) == self._goal]
+        self._which = same.index(at) if at in same else 0
+        self.kind = self._goal.kind if self._goal is not None else ""
+        self.paper.show([self._line(number, row) for number, row in enumerate(self._rows)])
+
+    def _line(self, number: int, row: Row) -> Line:
+        spans: list[tuple[str, str]] = [(" ", "")]
+        for index, (part, cells) in enumerate(zip(row.parts, row.cells)):
+            here = (number, index) == self._at and part.goal is not None
+            spans.append(("▸" if here else " ", "mark"))
+            line = fit_line(part.line, cells)
+            spans += [(text, f"{role} here".strip()) for text, role in line] if here else line
+            spans.append(("  " if index + 1 < len(row.parts) else "", ""))
+        return tuple(spans)
+
+    def on_resize(self) -> None:
+        """The page depends on the size; the cursor stays in sight."""
+        super().on_resize()
+        self.paper.show_index(self._at[0])
+
+    def move(self, name: str) -> None:
+        """Move the cursor to the next part above, below or beside; at either end scroll to it."""
+        if not self._places:
+            super().move(name)
+            return
+        row, part = self._at
+        if name in ("left", "right"):
+            beside = [at for at in self._places if at[1] == (0 if name == "left" else 1)]
+            if len({at[1] for at in self._places}) > 1 and part != (0 if name == "left" else 1):
+                self._put(min(beside, key=lambda at: abs(at[0] - row)))
+        else:
+            self._put(self._below(lines_of(name, self.body.page)))
+        self._show_cursor(name)
+
+    def _below(self, lines: int) -> _AT:
+        """The part so many lines below in the same column, or the last one; above where negative."""
+        row, part = self._at
+        column = [at for at in self._places if at[1] == part or len(self._rows[at[0]].parts) == 1]
+        if abs(lines) == 1:
+            index = column.index(self._at) if self._at in column else 0
+            return column[max(0, min(index + lines, len(column) - 1))]
+        if lines > 0:
+            return next((at for at in column if at[0] >= row + lines), column[-1])
+        return next((at for at in reversed(column) if at[0] <= row + lines), column[0])
+
+    def _show_cursor(self, name: str) -> None:
+        if name in ("up", "first", "page-up", "half-up") and self._at == self._places[0]:
+            self.body.scroll_lines(-FAR)
+        elif name in ("down", "last", "page-down", "half-down") and self._at[0] == self._places[-1][0]:
+            self.body.scroll_lines(FAR)
+        else:
+            self.paper.show_index(self._at[0])
